@@ -16,7 +16,7 @@ check:
 # Lint, warnings denied
 clippy:
     cargo clippy --locked --all-targets -- -D warnings
-    cargo clippy --locked --package paired-controller -- -D warnings
+    cargo clippy --locked --package paired-controller --package setguard-testing -- -D warnings
     cargo clippy --locked --lib --no-default-features -- -D warnings
 
 # Run the tests; arguments are passed to cargo, as in `just test --test it catalogue`

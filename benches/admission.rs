@@ -9,8 +9,6 @@
     reason = "a benchmark prints for people to read"
 )]
 
-mod reviews;
-
 use std::{
     env,
     hint::black_box,
@@ -30,6 +28,7 @@ use setguard::{
         traps::TRAPS,
     },
 };
+use setguard_testing::reviews;
 
 /// How many times are compared.
 const SAMPLES: usize = 101;

@@ -9,8 +9,6 @@
     reason = "a benchmark prints for people to read"
 )]
 
-mod reviews;
-
 use std::{fs, hint::black_box, time::Instant};
 
 use jiff::civil::date;
@@ -26,6 +24,7 @@ use setguard::{
     },
     policy::Policy,
 };
+use setguard_testing::reviews;
 
 const SETS: usize = 5_000;
 const DEPLOYMENTS: usize = 20_000;

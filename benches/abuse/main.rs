@@ -16,15 +16,7 @@
 mod attacks;
 mod client;
 mod good;
-#[allow(dead_code, reason = "shared with the benchmark of the load")]
-#[path = "../load/numbers.rs"]
-mod numbers;
 mod objects;
-#[path = "../load/client.rs"]
-mod plain;
-#[allow(dead_code, reason = "shared with other benchmarks")]
-#[path = "../reviews.rs"]
-mod reviews;
 mod server;
 
 use std::{
@@ -35,6 +27,7 @@ use std::{
 };
 
 use clap::Parser;
+use setguard_testing::{numbers, plain, reviews};
 use tokio::runtime::Runtime;
 
 use crate::{

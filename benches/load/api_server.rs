@@ -15,7 +15,6 @@ use serde_json::{Deserializer, Value, json};
 
 use crate::{
     Arguments,
-    client::{self, Connection},
     external::{self, External},
     harness::{
         control_plane::{ADMIN_TOKEN, ASSETS, ControlPlane},
@@ -23,6 +22,7 @@ use crate::{
         webhook::Webhook,
     },
     numbers::Latencies,
+    plain::{self, Connection},
     throughput::{bare_args, certificate, setguard},
 };
 
@@ -250,7 +250,7 @@ struct Api {
 impl Api {
     fn connect(control_plane: &ControlPlane) -> Self {
         let address = SocketAddr::from(([127, 0, 0, 1], control_plane.port));
-        let tls = client::trust(&control_plane.certificate());
+        let tls = plain::trust(&control_plane.certificate());
         let connection = Connection::open(address, &tls).expect("a connection");
         Api { connection, empty_calls: 0.0 }
     }
@@ -351,5 +351,5 @@ fn dry_run(method: &str, set: &Value) -> Vec<u8> {
         path = format!("{path}/{}", text(&set["metadata"]["name"]));
     }
     let headers = format!("Authorization: Bearer {ADMIN_TOKEN}\r\n");
-    client::request(method, &format!("{path}?dryRun=All"), &headers, set.to_string().as_bytes())
+    plain::request(method, &format!("{path}?dryRun=All"), &headers, set.to_string().as_bytes())
 }

@@ -2,7 +2,7 @@
 
 use std::{fs, path::Path};
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::{
     cost::{Cost, wait_for},
@@ -37,17 +37,9 @@ fn run(folder: &Path, count: u32) -> Cost {
     cost
 }
 
-/// A manifest as people write it, with a comment. Every second one is a DaemonSet.
-pub(crate) fn manifest(i: u32, namespace: &str) -> String {
-    let name = format!("workload-{i}");
-    let (kind, more) = if i.is_multiple_of(2) {
-        ("DaemonSet", "updateStrategy: {rollingUpdate: {maxUnavailable: 10%}}")
-    } else {
-        ("StatefulSet", "serviceName: workload\n  replicas: 3")
-    };
-    let probe = json!({ "httpGet": { "path": "/healthz", "port": "http" }, "periodSeconds": 10 });
-    format!(
-        "# Workload number {i}
+/// A manifest, with names in braces for what differs between manifests.
+const MANIFEST: &str = "\
+# Workload number {i}
 apiVersion: apps/v1
 kind: {kind}
 metadata:
@@ -83,7 +75,7 @@ spec:
           ports:
             - name: http
               containerPort: 8080
-          readinessProbe: {probe}
+          readinessProbe: {\"httpGet\":{\"path\":\"/healthz\",\"port\":\"http\"},\"periodSeconds\":10}
           resources:
             requests:
               cpu: 100m
@@ -97,6 +89,23 @@ spec:
         - name: config
           configMap:
             name: workload
-"
-    )
+";
+
+/// A manifest as people write it, with a comment. Every second one is a DaemonSet.
+pub(crate) fn manifest(i: u32, namespace: &str) -> String {
+    let name = format!("workload-{i}");
+    let (kind, more) = if i.is_multiple_of(2) {
+        ("DaemonSet", "updateStrategy: {rollingUpdate: {maxUnavailable: 10%}}")
+    } else {
+        ("StatefulSet", "serviceName: workload\n  replicas: 3")
+    };
+    let i = i.to_string();
+    let values = [
+        ("{i}", &*i),
+        ("{kind}", kind),
+        ("{name}", &name),
+        ("{namespace}", namespace),
+        ("{more}", more),
+    ];
+    values.iter().fold(MANIFEST.to_owned(), |text, (name, value)| text.replace(name, value))
 }

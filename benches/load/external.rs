@@ -28,11 +28,11 @@ use serde_json::{Value, json};
 
 use crate::{
     PINNED, SERVER_CORE,
-    client::{self, Connection},
     harness::{
         control_plane::{ADMIN_TOKEN, ControlPlane},
         process::{Process, free_ports},
     },
+    plain::{self, Connection},
     reviews,
     throughput::certificate,
 };
@@ -103,13 +103,13 @@ impl External {
             let items = list["items"].as_array()?.clone();
             let (address, path, tls) = items.iter().find_map(|item| endpoint(item, &logs))?;
             let allows = |review: &Value| {
-                let request = client::post(&path, "", review.to_string().as_bytes());
+                let request = plain::post(&path, "", review.to_string().as_bytes());
                 allows(address, &tls, &request)
             };
             let good = recorded();
             let denies_all = faults().iter().all(|fault| allows(fault) == Some(false));
             let is_ready = denies_all && allows(&good) == Some(true);
-            let request = client::post(&path, "", good.to_string().as_bytes());
+            let request = plain::post(&path, "", good.to_string().as_bytes());
             is_ready.then_some((items, address, tls, request))
         };
         let (configurations, address, tls, request) =
@@ -135,7 +135,7 @@ fn endpoint(
     let pem = BASE64.decode(webhook["clientConfig"]["caBundle"].as_str()?).ok()?;
     let ca = folder.join("ca.crt");
     std::fs::write(&ca, pem).expect("a file");
-    Some((authority.parse().ok()?, format!("/{path}"), client::trust(&ca)))
+    Some((authority.parse().ok()?, format!("/{path}"), plain::trust(&ca)))
 }
 
 /// Returns whether a webhook allows a review. `None` if it does not answer.

@@ -23,7 +23,7 @@ use setguard::{
 };
 
 use crate::{
-    Arguments, check as manifests, client,
+    Arguments, check as manifests, plain,
     plot::{Line, svg},
     reviews,
     throughput::{Side, certificate, setguard_args},
@@ -163,9 +163,9 @@ fn seconds(clock: ClockId) -> f64 {
 fn of_connections(arguments: &Arguments) -> Line {
     let folder = tempfile::tempdir().expect("a folder");
     let [certificate, key] = certificate(folder.path());
-    let tls = client::trust(&certificate);
+    let tls = plain::trust(&certificate);
     let body = reviews::daemon_set_update(reviews::SMALL);
-    let request = client::post("/validate?timeout=10s", "", &body);
+    let request = plain::post("/validate?timeout=10s", "", &body);
     let mut side =
         Side::start("setguard", folder.path(), |port| setguard_args(port, &certificate, &key));
     side.wait(&tls, &request);

@@ -16,18 +16,12 @@ mod api_server;
 mod audit;
 mod bare;
 mod check;
-mod client;
 mod cluster;
 mod compare;
 mod cost;
 mod external;
 mod growth;
-#[path = "../../tests/e2e/harness/mod.rs"]
-mod harness;
-mod numbers;
 mod plot;
-#[path = "../reviews.rs"]
-mod reviews;
 mod throughput;
 mod view;
 
@@ -38,6 +32,7 @@ use std::{
 };
 
 use clap::{Parser, ValueEnum};
+use setguard_testing::{harness, numbers, plain, reviews};
 
 /// The core for the measured server, and the core for the client that measures it.
 const SERVER_CORE: &str = "0";

@@ -54,39 +54,45 @@ pub(crate) fn svg(title: &str, x: &str, y: &str, lines: &[Line]) -> String {
         HEIGHT - 12.0
     );
     for (i, line) in lines.iter().enumerate() {
-        let colour = COLOURS[i % COLOURS.len()];
-        let place = |(x, y): &(f64, f64)| format!("{:.1},{:.1}", across.at(*x), up.at(*y));
-        let path: Vec<String> = line.points.iter().map(place).collect();
-        let _ = writeln!(
-            out,
-            "<polyline points=\"{}\" fill=\"none\" stroke=\"{colour}\" stroke-width=\"2\"/>",
-            path.join(" ")
-        );
-        for point in &line.points {
-            let _ = writeln!(
-                out,
-                "<circle cx=\"{:.1}\" cy=\"{:.1}\" r=\"3\" fill=\"{colour}\"/>",
-                across.at(point.0),
-                up.at(point.1)
-            );
-        }
-        if let (Some(first), Some(last)) = (line.points.first(), line.points.last()) {
-            // Up to where it leaves the plot.
-            let end = last.0.min(first.0 * up.high / first.1);
-            let ends = [*first, (end, first.1 * end / first.0)].map(|point| place(&point));
-            let _ = writeln!(
-                out,
-                "<polyline points=\"{}\" stroke=\"{colour}\" stroke-dasharray=\"3 4\"/>\
-                 <text x=\"{:.1}\" y=\"{:.1}\" fill=\"{colour}\">{}</text>",
-                ends.join(" "),
-                left + 8.0,
-                top + 14.0 * (i as f64 + 1.0),
-                line.name
-            );
-        }
+        draw(&mut out, line, i, [&across, &up]);
     }
     out.push_str("</svg>\n");
     out
+}
+
+/// Draws a line, its proportional one and its name.
+fn draw(out: &mut String, line: &Line, i: usize, [across, up]: [&Axis; 2]) {
+    let [left, _, top, _] = MARGINS;
+    let colour = COLOURS[i % COLOURS.len()];
+    let place = |(x, y): &(f64, f64)| format!("{:.1},{:.1}", across.at(*x), up.at(*y));
+    let path: Vec<String> = line.points.iter().map(place).collect();
+    let _ = writeln!(
+        out,
+        "<polyline points=\"{}\" fill=\"none\" stroke=\"{colour}\" stroke-width=\"2\"/>",
+        path.join(" ")
+    );
+    for point in &line.points {
+        let _ = writeln!(
+            out,
+            "<circle cx=\"{:.1}\" cy=\"{:.1}\" r=\"3\" fill=\"{colour}\"/>",
+            across.at(point.0),
+            up.at(point.1)
+        );
+    }
+    if let (Some(first), Some(last)) = (line.points.first(), line.points.last()) {
+        // Up to where it leaves the plot.
+        let end = last.0.min(first.0 * up.high / first.1);
+        let ends = [*first, (end, first.1 * end / first.0)].map(|point| place(&point));
+        let _ = writeln!(
+            out,
+            "<polyline points=\"{}\" stroke=\"{colour}\" stroke-dasharray=\"3 4\"/>\
+                 <text x=\"{:.1}\" y=\"{:.1}\" fill=\"{colour}\">{}</text>",
+            ends.join(" "),
+            left + 8.0,
+            top + 14.0 * (i as f64 + 1.0),
+            line.name
+        );
+    }
 }
 
 /// A logarithmic axis between two powers of ten.

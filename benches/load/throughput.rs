@@ -17,13 +17,13 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     Arguments, PINNED, SERVER_CORE,
-    client::{self, Connection},
     external::{self, External},
     harness::{
         control_plane::{ASSETS, ControlPlane},
         process::{Process, free_ports},
     },
     numbers::{Latencies, median, memory, processor_seconds},
+    plain::{self, Connection},
     reviews,
 };
 
@@ -76,9 +76,9 @@ pub(crate) struct Figures {
 pub(crate) fn measure(arguments: &Arguments) -> Vec<Figures> {
     let folder = tempfile::tempdir().expect("a folder");
     let [certificate, key] = certificate(folder.path());
-    let tls = client::trust(&certificate);
+    let tls = plain::trust(&certificate);
     let body = reviews::daemon_set_update(reviews::SMALL);
-    let request = client::post("/validate?timeout=10s", "", &body);
+    let request = plain::post("/validate?timeout=10s", "", &body);
     let control_plane = env::var_os(ASSETS).map(|assets| (assets, external::named()));
     let control_plane = control_plane.filter(|(_, named)| !named.is_empty());
     let control_plane =
@@ -115,15 +115,7 @@ pub(crate) fn measure(arguments: &Arguments) -> Vec<Figures> {
     }
     sides.iter().for_each(|(side, ..)| side.print());
     let mut figures: Vec<Figures> = sides.iter().map(|(side, ..)| side.figures()).collect();
-    let [ours, others @ ..] = &*figures else { return figures };
-    for other in others {
-        println!(
-            "setguard and {}: ratio of throughput {:.2}, of processor time per request {:.2}",
-            other.name,
-            ours.per_second / other.per_second,
-            other.processor / ours.processor
-        );
-    }
+    print_ratios(&figures);
 
     let (setguard, tls, request) = &mut sides[0];
     let start = Instant::now();
@@ -139,6 +131,18 @@ pub(crate) fn measure(arguments: &Arguments) -> Vec<Figures> {
     );
     figures[0].memory = setguard.memory("VmRSS");
     figures
+}
+
+fn print_ratios(figures: &[Figures]) {
+    let [ours, others @ ..] = figures else { return };
+    for other in others {
+        println!(
+            "setguard and {}: ratio of throughput {:.2}, of processor time per request {:.2}",
+            other.name,
+            ours.per_second / other.per_second,
+            other.processor / ours.processor
+        );
+    }
 }
 
 pub(crate) fn setguard_args(port: u16, certificate: &Path, key: &Path) -> (PathBuf, Vec<OsString>) {

@@ -10,9 +10,9 @@ use std::{
 
 use crate::{
     Arguments,
-    client::{self, trust},
     cluster::Cluster,
     harness::process::free_ports,
+    plain::{self, trust},
     reviews,
     throughput::{Side, certificate, setguard_args},
 };
@@ -58,7 +58,7 @@ pub(crate) fn measure(arguments: &Arguments) {
     }
 
     let tls = trust(&certificate);
-    let request = client::post("/validate", "", &reviews::daemon_set_update(reviews::SMALL));
+    let request = plain::post("/validate", "", &reviews::daemon_set_update(reviews::SMALL));
     let mut sides = [("empty", false), ("full", true)].map(|(name, full)| {
         let (mut side, admin) = start(name, Cluster::new("36", full));
         complete(admin);

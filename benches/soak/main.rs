@@ -11,26 +11,8 @@
     reason = "a benchmark reads the clock, fails by panicking and prints figures"
 )]
 
-#[path = "../../tests/e2e/client.rs"]
-mod client;
 mod faults;
-#[path = "../../tests/e2e/harness/mod.rs"]
-mod harness;
-#[allow(dead_code, reason = "shared with the end-to-end tests")]
-#[path = "../../tests/e2e/http.rs"]
-mod http;
-#[allow(dead_code, reason = "shared with the end-to-end tests")]
-#[path = "../../tests/e2e/link.rs"]
-mod link;
-#[allow(dead_code, reason = "shared with the end-to-end tests")]
-#[path = "../../tests/e2e/manifests.rs"]
-mod manifests;
-#[allow(dead_code, reason = "shared with the benchmark of the load")]
-#[path = "../load/numbers.rs"]
-mod numbers;
 mod replica;
-#[path = "../../tests/e2e/service.rs"]
-mod service;
 mod site;
 mod tally;
 mod writers;
@@ -44,6 +26,7 @@ use std::{
 };
 
 use clap::Parser;
+use setguard_testing::{client, harness, http, link, manifests, numbers, service};
 
 use crate::{
     faults::{FAULTS, Fault},

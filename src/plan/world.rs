@@ -21,8 +21,8 @@ use crate::{
     manifests::id::ObjectId,
     object::defaults,
     observed::{
-        Member, Node, Owner, PersistentVolumeClaim, Pod, PodDisruptionBudget, Revision,
-        StorageClass, Volume,
+        Member, Node, Owner, PersistentVolume, PersistentVolumeClaim, Pod, PodDisruptionBudget,
+        Revision, StorageClass,
     },
     rollout::{Health, node::NodeInfo},
 };
@@ -107,7 +107,7 @@ impl World {
                 }
             }
             ("v1", "PersistentVolume") => {
-                let (name, volume) = Volume::read(json)?;
+                let (name, volume) = PersistentVolume::read(json)?;
                 self.volumes.insert(name, volume.is_retained);
             }
             ("storage.k8s.io/v1", "StorageClass") => {

@@ -12,33 +12,21 @@
 )]
 
 mod cases;
-mod client;
-#[allow(dead_code, unreachable_pub, reason = "it belongs to the other tests")]
-#[path = "../it/corpus.rs"]
-mod corpus;
 mod dice;
 mod etcd;
-mod harness;
-#[path = "../helm.rs"]
-mod helm;
-mod http;
 mod kubelet;
-mod link;
-mod manifests;
 mod namespace;
 mod node;
-#[path = "../pages.rs"]
-mod pages;
 mod rollouts;
-mod service;
 mod stage;
-#[path = "../traces.rs"]
-mod traces;
 mod viewer;
 
 use std::{env, path::PathBuf, process::ExitCode, sync::Arc};
 
 use libtest_mimic::{Arguments, Completion, Trial};
+use setguard_testing::{
+    client, corpus, harness, helm, http, link, manifests, pages, service, traces,
+};
 
 use crate::{
     cases::{Case, HELM},

@@ -99,6 +99,21 @@ impl Pair {
         }
         schema::normalize(&object.to_string(), resource(base))
     }
+
+    /// The change that setguard finds, as a verdict.
+    fn found(&self, subject: &Subject<'_>, same_spec: bool, same_template: bool) -> &'static str {
+        let is_immutable = |refusal: &String| {
+            refusal.contains("immutable") || refusal.contains("fields other than")
+        };
+        // The selector, which a DaemonSet cannot change, is the same in all pairs.
+        let can_be_refused = self.kind == "StatefulSet";
+        match (same_spec, same_template) {
+            _ if can_be_refused && refusals(subject).iter().any(is_immutable) => "refused",
+            (true, true) => "same",
+            (_, false) if self.kind == "DaemonSet" => "template",
+            _ => "spec",
+        }
+    }
 }
 
 #[test]
@@ -131,21 +146,10 @@ fn what_changes_is_what_raises_the_generation() {
                 continue;
             }
         };
-        let is_immutable = |refusal: &String| {
-            refusal.contains("immutable") || refusal.contains("fields other than")
-        };
         let same_spec = same_spec(&before, &after);
         let subject = Subject::update(after, &old);
         let same_template = !subject.template_changes(&cluster());
-        // The selector, which a DaemonSet cannot change, is the same in all pairs.
-        let can_be_refused = pair.kind == "StatefulSet";
-        let is_refused = || can_be_refused && refusals(&subject).iter().any(is_immutable);
-        let ours = match (same_spec, same_template) {
-            _ if is_refused() => "refused",
-            (true, true) => "same",
-            (_, false) if pair.kind == "DaemonSet" => "template",
-            _ => "spec",
-        };
+        let ours = pair.found(&subject, same_spec, same_template);
         if ours != pair.verdict {
             mismatches.push(format!("setguard: {ours}; {line}"));
             continue;

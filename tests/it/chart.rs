@@ -13,7 +13,9 @@ mod pods;
 mod policies;
 mod policy;
 pub(crate) mod readme;
+mod release;
 mod rights;
+mod roles;
 mod system;
 mod values;
 
@@ -26,7 +28,6 @@ use std::{
 
 use serde_json::{Value, json};
 use setguard::{
-    kubernetes::cluster::Version,
     live::{InventoryArgs, Live, Mode},
     policy::Policy,
     server::{metrics::Metrics, webhooks::registrations},
@@ -302,6 +303,12 @@ fn ports_probes_and_selectors_fit_each_other() {
     });
 }
 
+fn accepts<'a>(file: &str, args: impl Iterator<Item = &'a str>) {
+    let program = env!("CARGO_BIN_EXE_setguard");
+    let output = Command::new(program).args(args).arg("--help").output().unwrap();
+    assert!(output.status.success(), "{file}: {}", String::from_utf8_lossy(&output.stderr));
+}
+
 /// `--help` comes last: the flags before it are parsed, but nothing is served.
 #[test]
 fn the_program_accepts_the_flags_in_the_deployment() {
@@ -316,141 +323,6 @@ fn the_program_accepts_the_flags_in_the_deployment() {
             accepts(file, args.iter().map(|arg| arg.as_str().unwrap()));
         }
     });
-}
-
-fn accepts<'a>(file: &str, args: impl Iterator<Item = &'a str>) {
-    let program = env!("CARGO_BIN_EXE_setguard");
-    let output = Command::new(program).args(args).arg("--help").output().unwrap();
-    assert!(output.status.success(), "{file}: {}", String::from_utf8_lossy(&output.stderr));
-}
-
-#[test]
-fn roles_name_their_objects_and_have_no_wildcards() {
-    each(|file, objects, _| {
-        for role in of(objects, "ClusterRole").into_iter().chain(of(objects, "Role")) {
-            for rule in role["rules"].as_array().unwrap() {
-                assert!(!rule.to_string().contains('*'), "{file}: {rule}");
-                if is_inventory(role) {
-                    only_reads(rule);
-                    continue;
-                }
-                if is_audit(role) {
-                    continue;
-                }
-                let named = rule["resourceNames"].as_array().is_some_and(|names| !names.is_empty());
-                assert!(named, "{file}: {rule}");
-            }
-        }
-        let [deployment] = of(objects, "Deployment")[..] else { panic!("{file}: one Deployment") };
-        let managed = deployment.to_string().contains("--tls-managed");
-        let arms = deployment.to_string().contains("--arm-webhooks");
-        let sees = !deployment.to_string().contains("--inventory=off");
-        let token = &deployment["spec"]["template"]["spec"]["automountServiceAccountToken"];
-        assert_eq!(*token, managed || sees || arms, "{file}: a token only where it is needed");
-        let is_hook = |role: &Value| role["metadata"]["annotations"]["helm.sh/hook"].is_string();
-        let mut lasting = of(objects, "ClusterRole").into_iter().filter(|role| !is_hook(role));
-        let others = lasting.any(|role| !is_inventory(role) && !is_audit(role));
-        assert_eq!(
-            others,
-            managed || arms,
-            "{file}: an object alone is checked without permissions"
-        );
-        let mut roles = objects.iter().filter(|it| it["kind"].as_str().unwrap().ends_with("Role"));
-        assert_eq!(roles.any(is_inventory), sees, "{file}: what is seen must be readable");
-    });
-}
-
-/// Helm deletes the Secret of managed certificates when the mode changes; no other object may own
-/// it.
-#[test]
-fn each_mode_has_a_secret_of_its_own() {
-    let Some(helm) = helm::find() else { return };
-    let names = |mode: &str| {
-        let objects = objects(&render(&helm, &["--set", &format!("tls.mode={mode}")]));
-        let certificates = of(&objects, "Certificate").into_iter();
-        let requested = certificates.map(|certificate| certificate["spec"]["secretName"].clone());
-        let own = of(&objects, "Secret").into_iter().map(|it| it["metadata"]["name"].clone());
-        own.chain(requested).collect::<Vec<_>>()
-    };
-    let (managed, requested) = (names("managed"), names("certManager"));
-    assert_eq!(managed, ["setguard-tls"]);
-    assert_eq!(requested, ["setguard-ca", "setguard-cert-manager-tls"]);
-}
-
-fn is_inventory(role: &Value) -> bool {
-    role["metadata"]["name"].as_str().unwrap().ends_with("-inventory")
-}
-
-/// `audit.rs` has its rights.
-fn is_audit(role: &Value) -> bool {
-    role["metadata"]["name"].as_str().unwrap().ends_with("-audit")
-}
-
-/// A rule of the inventory reads what rules need, and never Pods, ReplicaSets, Secrets or ConfigMaps.
-fn only_reads(rule: &Value) {
-    if rule["nonResourceURLs"] == json!(["/metrics"]) {
-        assert_eq!(rule["verbs"], json!(["get"]));
-        return;
-    }
-    assert_eq!(rule["verbs"], json!(["list", "watch"]), "{rule}");
-    let known = [
-        "daemonsets",
-        "deployments",
-        "namespaces",
-        "nodes",
-        "poddisruptionbudgets",
-        "priorityclasses",
-        "services",
-        "statefulsets",
-        "storageclasses",
-    ];
-    for resource in rule["resources"].as_array().unwrap() {
-        assert!(known.contains(&resource.as_str().unwrap()), "{rule}");
-    }
-}
-
-/// The resources that the roles of the inventory allow to be read, each with the role's namespace.
-fn readable(objects: &[Value]) -> BTreeSet<String> {
-    let roles = objects.iter().filter(|it| it["kind"].as_str().unwrap().ends_with("Role"));
-    let resources = roles.filter(|role| is_inventory(role)).flat_map(|role| {
-        let place = role["metadata"]["namespace"].as_str().unwrap_or("*");
-        let rules = role["rules"].as_array().unwrap().iter();
-        let resources = rules.flat_map(|rule| rule["resources"].as_array().into_iter().flatten());
-        resources.map(move |it| format!("{place}/{}", it.as_str().unwrap()))
-    });
-    resources.collect()
-}
-
-#[test]
-fn what_the_inventory_may_read_follows_its_mode() {
-    let Some(helm) = helm::find() else { return };
-    let readable = |flags: &str| readable(&objects(&render(&helm, &["--set", flags])));
-    let workloads = readable("inventory.mode=workloads");
-    assert_eq!(workloads.len(), 7, "{workloads:?}");
-    let full = readable("inventory.mode=full");
-    let more: Vec<_> = full.difference(&workloads).collect();
-    assert_eq!(more, ["*/deployments", "*/nodes"]);
-    assert!(readable("inventory.mode=off").is_empty());
-    let some =
-        readable("inventory.mode=full,inventory.namespaces[0]=shop,inventory.namespaces[1]=db");
-    let sets = ["daemonsets", "deployments", "poddisruptionbudgets", "services", "statefulsets"];
-    let expected = ["db", "shop"].into_iter().flat_map(|ns| sets.map(|it| format!("{ns}/{it}")));
-    assert_eq!(some, expected.collect());
-}
-
-#[test]
-fn without_a_need_for_the_api_server_nothing_may_leave_the_pod() {
-    let Some(helm) = helm::find() else { return };
-    let egress = |flags: &str| {
-        let flags = format!("networkPolicy.restrictEgress=true,{flags}");
-        let objects = objects(&render(&helm, &["--set", &flags]));
-        of(&objects, "NetworkPolicy")[0]["spec"]["egress"].as_array().unwrap().len()
-    };
-    let at_once = |flags: &str| egress(&format!("webhook.arm=atOnce,{flags}"));
-    assert_eq!(at_once("tls.mode=certManager,inventory.mode=off"), 0);
-    assert_eq!(at_once("tls.mode=certManager"), 1);
-    assert_eq!(at_once("inventory.mode=off"), 1);
-    assert_eq!(egress("tls.mode=certManager,inventory.mode=off"), 1);
 }
 
 #[test]
@@ -507,177 +379,4 @@ fn alerts_and_dashboard_use_only_existing_metrics() {
             assert!(alert["annotations"][text].is_string(), "{alert}");
         }
     }
-}
-
-#[test]
-fn errors_name_the_wrong_value() {
-    let Some(helm) = helm::find() else { return };
-    for (flags, expected) in [
-        (&["--set", "replicas=2"][..], "replicas"),
-        (&["--set", "webhook.timeoutSeconds=60"], "timeoutSeconds"),
-        (&["--set", "webhook.validating.failurePolicy=Maybe"], "failurePolicy"),
-        (&["--set", "policy.rules.surge-host-port=forbid"], "surge-host-port"),
-        (&["--set", "policy.exeptions=[]"], "exeptions"),
-        (&["--set", "tls.mode=secret"], "tls.secretName"),
-        (&["--set", "tls.mode=secret,tls.secretName=a"], "tls.caBundle"),
-        (&["--set", "tls.caBundle=a"], "tls.caBundle"),
-        (&["--set", "tls.mode=secret,tls.secretName=a,tls.caBundle=bm8gUEVN"], "tls.caBundle"),
-        (
-            &["--set", "tls.mode=secret,tls.secretName=a,webhook.annotations.owner=team"],
-            "tls.caBundle",
-        ),
-        (&["--set", "listen.port=8080"], "listen.adminPort"),
-        (&["--set", "webhook.url=http://localhost"], "webhook.url"),
-        (&["--set", "inventory.mode=everything"], "inventory/mode"),
-        (&["--set", "inventory.namespaces[0]=a/b"], "inventory/namespaces"),
-        (&["--set", "terminationGracePeriodSeconds=20"], "terminationGracePeriodSeconds"),
-    ] {
-        let output = template(&helm, flags);
-        let stderr = String::from_utf8_lossy(&output.stderr);
-        assert!(!output.status.success(), "{flags:?} is accepted");
-        assert!(stderr.contains(expected), "{flags:?}: {stderr}");
-    }
-}
-
-#[test]
-fn the_linter_has_no_remarks() {
-    let Some(helm) = helm::find() else { return };
-    for file in value_files() {
-        let mut command = Command::new(&helm);
-        let output = command.args(["lint", "--strict", "--values", &file]).arg(chart()).output();
-        let text = String::from_utf8(output.unwrap().stdout).unwrap();
-        assert!(text.contains("1 chart(s) linted, 0 chart(s) failed"), "{file}: {text}");
-        assert!(!text.contains("\n["), "{file}: {text}");
-    }
-}
-
-/// The chart, the program and the end-to-end tests begin with the same release of Kubernetes.
-#[test]
-fn the_oldest_kubernetes_is_the_same_everywhere() {
-    let read =
-        |path: &str| fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(path)).unwrap();
-    let oldest = Version::OLDEST;
-    let chart = read("charts/setguard/Chart.yaml");
-    assert!(chart.contains(&format!("\nkubeVersion: \">={oldest}.0-0\"\n")));
-    let operations = read("docs/operations.md");
-    assert!(operations.contains(&format!("Kubernetes {oldest} or newer")));
-    let workflow = read(".github/workflows/test.yaml");
-    let first = workflow.lines().find(|line| line.contains("- { kubernetes: "));
-    assert!(first.unwrap().contains(&format!("kubernetes: \"{oldest}\",")), "{first:?}");
-}
-
-#[test]
-fn the_chart_has_this_version_and_every_value_has_a_comment() {
-    let chart = fs::read_to_string(chart().join("Chart.yaml")).unwrap();
-    for key in ["version", "appVersion"] {
-        let line = format!("\n{key}: {}\n", env!("CARGO_PKG_VERSION"));
-        assert!(chart.contains(&line), "Chart.yaml: {key} differs from Cargo.toml");
-    }
-    let text = fs::read_to_string(self::chart().join("values.yaml")).unwrap();
-    let schema = fs::read_to_string(self::chart().join("values.schema.json")).unwrap();
-    let schema: Value = serde_json::from_str(&schema).unwrap();
-    let values: Value = serde_json::from_str(&support::to_json(&text)[0]).unwrap();
-    // `global` comes from parent charts.
-    let known: BTreeSet<&String> = schema["properties"].as_object().unwrap().keys().collect();
-    let given: BTreeSet<&String> = values.as_object().unwrap().keys().collect();
-    let only: Vec<_> = known.symmetric_difference(&given).map(|key| &***key).collect();
-    assert_eq!(only, ["global"]);
-    closed(&schema, "values");
-
-    // Kubernetes documents what is below these fields.
-    let fields = ["Probe:", "resources:", "ecurityContext:", "updateStrategy:", "labels:"];
-    let mut below: Option<usize> = None;
-    let mut before = "";
-    for line in text.lines() {
-        let indent = line.len() - line.trim_start().len();
-        if below.is_some_and(|field| indent <= field) {
-            below = None;
-        }
-        let is_key = line.trim_start().starts_with(|c: char| c.is_ascii_alphabetic());
-        if is_key && below.is_none() {
-            assert!(before.trim_start().starts_with('#'), "values.yaml: no comment above {line:?}");
-            below = fields.iter().any(|field| line.trim_end().ends_with(field)).then_some(indent);
-        }
-        before = line;
-    }
-}
-
-/// Objects for which the schema lists properties must not allow others.
-fn closed(schema: &Value, path: &str) {
-    if let Some(properties) = schema["properties"].as_object() {
-        assert_eq!(schema["additionalProperties"], false, "{path}");
-        for (key, value) in properties {
-            closed(value, &format!("{path}.{key}"));
-        }
-    }
-}
-
-/// A rendering must not depend on the cluster or on random values: GitOps tools have no cluster and
-/// expect the same result every time.
-#[test]
-fn templates_use_neither_the_cluster_nor_random_values() {
-    let mut folders = vec![chart().join("templates")];
-    while let Some(folder) = folders.pop() {
-        for path in fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
-            if path.is_dir() {
-                folders.push(path);
-                continue;
-            }
-            let text = fs::read_to_string(&path).unwrap();
-            let forbidden = [
-                "lookup ",
-                "genCA",
-                "genSelfSignedCert",
-                "genSignedCert",
-                "genPrivateKey",
-                "rand",
-                "uuidv4",
-                "now ",
-                ".Release.IsUpgrade",
-                ".Release.Revision",
-                ".Capabilities",
-            ];
-            let actions = text.split("{{").skip(1).filter_map(|rest| rest.split("}}").next());
-            for action in actions.filter(|action| !action.contains("/*")) {
-                for word in forbidden {
-                    assert!(!action.contains(word), "{}: {word}", path.display());
-                }
-            }
-        }
-    }
-}
-
-/// The annotations that Artifact Hub shows. Docs: artifacthub.io/docs/topics/annotations/helm.
-#[test]
-fn the_metadata_for_artifact_hub_is_true() {
-    let text = fs::read_to_string(chart().join("Chart.yaml")).unwrap();
-    let meta: Value = serde_json::from_str(&support::to_json(&text)[0]).unwrap();
-    let of = |key: &str| {
-        let text = meta["annotations"][format!("artifacthub.io/{key}")].as_str().unwrap();
-        serde_json::from_str::<Value>(&support::to_json(text)[0]).unwrap()
-    };
-    assert_eq!(meta["annotations"]["artifacthub.io/license"], env!("CARGO_PKG_LICENSE"));
-    let image = of("images")[0]["image"].as_str().unwrap().to_owned();
-    if let Some(helm) = helm::find() {
-        assert!(render(&helm, &[]).contains(&format!("image: \"{image}\"")), "{image}");
-    }
-    let dockerfile = Path::new(env!("CARGO_MANIFEST_DIR")).join("Dockerfile");
-    let dockerfile = fs::read_to_string(dockerfile).unwrap();
-    for platform in of("images")[0]["platforms"].as_array().unwrap() {
-        let arch = platform.as_str().unwrap().strip_prefix("linux/").unwrap();
-        assert!(dockerfile.contains(&format!(" {arch}) cpu=")), "{arch}");
-    }
-    for change in of("changes").as_array().unwrap() {
-        let kinds = ["added", "changed", "deprecated", "removed", "fixed", "security"];
-        assert!(kinds.contains(&change["kind"].as_str().unwrap()), "{change}");
-        assert!(change["description"].is_string(), "{change}");
-    }
-    let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs");
-    for link in of("links").as_array().unwrap() {
-        let url = link["url"].as_str().unwrap();
-        let page = url.strip_prefix("https://setguard.io/").map(|it| it.replace(".html", ".md"));
-        assert!(page.is_none_or(|page| docs.join(page).exists()), "{url}");
-    }
-    let (_, icon) = meta["icon"].as_str().unwrap().split_once("/main/").unwrap();
-    assert!(Path::new(env!("CARGO_MANIFEST_DIR")).join(icon).exists(), "{icon}");
 }

@@ -3,6 +3,7 @@
 use std::{fs, process::Command};
 
 use serde_json::Value;
+use setguard_testing::recorded::snapshot;
 use tempfile::TempDir;
 
 use crate::{json_schema, support};
@@ -71,7 +72,7 @@ fn a_finding_comes_after_the_last_document_with_its_place() {
     ]);
     let (code, text) = folder.check(&["deploy"], "");
     assert_eq!(code, 1);
-    insta::assert_snapshot!(text);
+    snapshot("cross_object/a_finding_comes_after_the_last_document_with_its_place", &text);
     let (_, report) = folder.json(&["deploy"]);
     let findings = report["findings"].as_array().unwrap();
     let found: Vec<_> = findings

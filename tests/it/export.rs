@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 use setguard::{rules::traps::IN_CEL, yaml};
+use setguard_testing::recorded::snapshot;
 
 use crate::folder::{Folder, Ran};
 
@@ -26,7 +27,10 @@ fn names(objects: &[Value], kind: &str) -> Vec<String> {
 
 #[test]
 fn a_rule_that_denies_has_two_policies() {
-    insta::assert_snapshot!(export("", &["--rules", "surge-host-port"]).stdout);
+    snapshot(
+        "export/a_rule_that_denies_has_two_policies",
+        &export("", &["--rules", "surge-host-port"]).stdout,
+    );
 }
 
 #[test]
@@ -105,7 +109,10 @@ fn map(policy: &str, release: &str) -> Ran {
 fn injections_that_the_policy_turns_off_are_not_exported() {
     let one = "injection: {daemonTolerations: false, tolerations: [{key: gpu, effect: NoSchedule}], \
                nodePin: false, pairedControllers: {users: [robot], groups: [daemons]}}\n";
-    insta::assert_snapshot!(map(one, "1.36").stdout);
+    snapshot(
+        "export/injections_that_the_policy_turns_off_are_not_exported",
+        &map(one, "1.36").stdout,
+    );
     let none = "injection: {daemonTolerations: false, tolerations: [], nodePin: false}\n";
     let left = names(&objects(&map(none, "1.36")), "MutatingAdmissionPolicy");
     assert_eq!(left, Vec::<String>::new());

@@ -2,25 +2,13 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    env, fs,
+    fs,
     path::Path,
 };
 
 use serde_json::{Map, Value};
 use setguard::catalogue::{all, markdown};
-
-fn is_current(path: &str, content: &str) {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(path);
-    if env::var_os("UPDATE_GENERATED").is_some() {
-        fs::write(&path, content).unwrap();
-    }
-    let found = fs::read_to_string(&path).unwrap_or_default();
-    assert!(
-        found == content,
-        "{} is out of date: UPDATE_GENERATED=1 cargo test --test it generated",
-        path.display()
-    );
-}
+use setguard_testing::recorded::is_current;
 
 #[test]
 fn the_pages_of_rules() {

@@ -174,11 +174,15 @@ struct Review<'a> {
 type Part = (String, Box<dyn Fn(&Review<'_>)>);
 
 fn parts() -> Vec<Part> {
-    let mut parts: Vec<Part> = Vec::new();
-    let mut add = |name: &str, run: Box<dyn Fn(&Review<'_>)>| parts.push((name.to_owned(), run));
     // The cluster in which most rules apply.
     let mut cluster = Cluster::default();
     cluster.set_gate("MaxUnavailableStatefulSet", true);
+    [parts_of_an_evaluation(&cluster), parts_in_a_cluster(&cluster)].into_iter().flatten().collect()
+}
+
+fn parts_of_an_evaluation(cluster: &Cluster) -> Vec<Part> {
+    let mut parts: Vec<Part> = Vec::new();
+    let mut add = |name: &str, run: Box<dyn Fn(&Review<'_>)>| parts.push((name.to_owned(), run));
     for is_update in [false, true] {
         let subject = move |review: &Review<'_>, run: &dyn Fn(&Subject<'_>)| {
             run(if is_update { &review.update } else { &review.create });
@@ -220,6 +224,12 @@ fn parts() -> Vec<Part> {
             }),
         );
     }
+    parts
+}
+
+fn parts_in_a_cluster(cluster: &Cluster) -> Vec<Part> {
+    let mut parts: Vec<Part> = Vec::new();
+    let mut add = |name: &str, run: Box<dyn Fn(&Review<'_>)>| parts.push((name.to_owned(), run));
     for rule in RULES {
         let own = cluster.clone();
         add(

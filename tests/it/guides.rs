@@ -1,7 +1,9 @@
-//! The pages in `docs/guides/`: their manifests, and the output of their commands.
-//! `UPDATE_GENERATED=1` writes both into the pages. The end-to-end tests run their kubectl commands.
+//! The pages in `docs/guides/`: their manifests, and the output of their commands. The
+//! end-to-end tests run their kubectl commands.
 
 use std::{collections::BTreeSet, env, fs, path::Path};
+
+use setguard_testing::recorded::is_current;
 
 use crate::{
     folder::{Folder, Ran},
@@ -35,8 +37,8 @@ fn shown(folder: &Folder, command: &str) -> String {
 fn the_pages_show_their_manifests_and_the_output_of_their_commands() {
     let folder = repository();
     for name in PAGES {
-        let path = Path::new(pages::FOLDER).join(format!("{name}.md"));
-        let page = fs::read_to_string(&path).unwrap();
+        let page = Path::new(pages::FOLDER).join(format!("{name}.md"));
+        let page = fs::read_to_string(page).unwrap();
         let mut section = 0;
         let now = pages::map(&page, |block| {
             if block.section != section {
@@ -54,14 +56,7 @@ fn the_pages_show_their_manifests_and_the_output_of_their_commands() {
             }
             None
         });
-        if env::var_os("UPDATE_GENERATED").is_some() {
-            fs::write(&path, now).unwrap();
-        } else {
-            assert!(
-                now == page,
-                "{name}.md is old: UPDATE_GENERATED=1 cargo test --test it guides"
-            );
-        }
+        is_current(&format!("docs/guides/{name}.md"), &now);
     }
 }
 

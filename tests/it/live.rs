@@ -5,6 +5,7 @@
 //! confirmed for a second and a half is stale.
 
 mod faults;
+mod release;
 
 use std::path::Path;
 
@@ -328,74 +329,6 @@ fn a_view_of_some_namespaces_asks_for_no_others() {
     drop(world);
     api_server.delete("daemonsets", "db", "agent");
     viewer.holds("DaemonSet", 1);
-}
-
-fn release(version: &str, source: &str) -> String {
-    format!("setguard_kubernetes_release_info{{release=\"{version}\",source=\"{source}\"}} 1")
-}
-
-#[test]
-fn objects_are_checked_against_the_release_of_the_cluster_unless_the_policy_names_one() {
-    let api_server = ApiServer::start("34+");
-    let dir = tempfile::tempdir().unwrap();
-    let file = dir.path().join("policy.yaml");
-    let policy = "apiVersion: setguard.io/v1alpha1\nkind: Policy\n";
-    std::fs::write(&file, policy).unwrap();
-    let args = ["--inventory", "workloads", "--policy", file.to_str().unwrap()];
-    let viewer = Viewer::start(&api_server, &args);
-    viewer.daemon.measured(&release("1.34", "cluster"));
-    // The cluster is upgraded.
-    api_server.change(|world| world.minor = "35");
-    viewer.daemon.measured(&release("1.35", "cluster"));
-    // A patch release that differs from the later ones is named.
-    api_server.change(|world| world.patch = "3");
-    let patched = release("1.35", "cluster").replace('}', ",patch=\"3\"}");
-    viewer.daemon.measured(&patched);
-    api_server.change(|world| world.patch = "4");
-    viewer.daemon.measured(&release("1.35", "cluster"));
-    std::fs::write(&file, format!("{policy}kubernetes: {{version: \"1.36\"}}\n")).unwrap();
-    viewer.daemon.measured(&release("1.36", "policy"));
-    std::fs::write(&file, policy).unwrap();
-    viewer.daemon.measured(&release("1.35", "cluster"));
-
-    let pinned =
-        Viewer::start(&api_server, &["--inventory", "workloads", "--kube-version", "1.33"]);
-    pinned.holds("DaemonSet", 0);
-    pinned.daemon.measured(&release("1.33", "policy"));
-    let blind = Viewer::start(&api_server, &[]);
-    blind.daemon.measured(&release("1.37", "default"));
-}
-
-/// A StatefulSet's `maxUnavailable` is dropped where its feature gate is off.
-fn ignored(viewer: &Viewer) -> bool {
-    let mut review: Value = serde_json::from_str(&review("validate/statefulset-create")).unwrap();
-    review["request"]["object"]["spec"]["updateStrategy"] =
-        json!({"type": "RollingUpdate", "rollingUpdate": {"maxUnavailable": 2}});
-    review["request"]["object"]["spec"]["podManagementPolicy"] = "Parallel".into();
-    let mut stream = viewer.client.connect(viewer.daemon.webhook).unwrap();
-    let reply = post(&mut stream, "/mutate", &review.to_string());
-    reply.body.contains("max-unavailable-ignored")
-}
-
-#[test]
-fn feature_gates_are_read_where_they_may_be() {
-    let api_server = ApiServer::start("36");
-    let gates = |on| {
-        format!(
-            "# TYPE kubernetes_feature_enabled gauge\n\
-             kubernetes_feature_enabled{{name=\"MaxUnavailableStatefulSet\",stage=\"BETA\"}} {on}\n"
-        )
-    };
-    let args = ["--inventory", "workloads", "--discover-feature-gates"];
-    let viewer = Viewer::start(&api_server, &args);
-    viewer.daemon.measured(&release("1.36", "cluster"));
-    let denied = viewer.daemon.has_logged("cannot read the feature gates of the API server");
-    assert_eq!(denied["level"], "WARN");
-    assert!(ignored(&viewer), "off by default");
-    api_server.change(|world| world.metrics = Some(gates(1)));
-    eventually("the gate to be on", || (!ignored(&viewer)).then_some(()));
-    api_server.change(|world| world.metrics = Some(gates(0)));
-    eventually("the gate to be off", || ignored(&viewer).then_some(()));
 }
 
 /// Returns whether a review reports that another DaemonSet has the same selector, and whether it is

@@ -25,7 +25,6 @@ mod changes;
 mod chart;
 mod cli;
 mod conformance;
-mod corpus;
 mod crates;
 mod created_pods;
 mod cross_object;
@@ -44,9 +43,6 @@ mod git;
 mod growth;
 #[cfg(unix)]
 mod guides;
-#[cfg(feature = "server")]
-#[path = "../helm.rs"]
-mod helm;
 mod hostile;
 mod house;
 #[cfg(feature = "server")]
@@ -69,10 +65,6 @@ mod mutations;
 mod neighbors;
 mod one_pass;
 mod origin;
-#[cfg(unix)]
-#[allow(dead_code, reason = "the end-to-end tests use the rest")]
-#[path = "../pages.rs"]
-mod pages;
 mod parity;
 mod pictures;
 mod pipeline;
@@ -101,9 +93,6 @@ mod strangers;
 mod support;
 #[cfg(feature = "server")]
 mod tls;
-
-#[path = "../traces.rs"]
-mod traces;
 #[cfg(feature = "server")]
 mod trial;
 mod versions;
@@ -114,3 +103,9 @@ mod wait;
 mod wire;
 mod workflows;
 mod yaml;
+
+#[cfg(feature = "server")]
+use setguard_testing::helm;
+#[cfg(unix)]
+use setguard_testing::pages;
+use setguard_testing::{corpus, traces};

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use serde_json::{Value, json};
+use setguard_testing::recorded::snapshot;
 
 use crate::folder::{Folder, Ran};
 
@@ -88,7 +89,7 @@ fn an_update_goes_down_to_the_partition() {
     let args = ["plan", "examples/plan/after", "--against", "examples/plan/before"];
     let ran = Ran::from(command.args(args).current_dir(root).output().unwrap());
     assert_eq!((ran.code, ran.stderr.as_str()), (0, ""));
-    insta::assert_snapshot!(ran.stdout);
+    snapshot("plan/an_update_goes_down_to_the_partition", &ran.stdout);
     let page = std::fs::read_to_string(root.join("docs/plan.md")).unwrap();
     assert!(page.contains(&format!("```text\n{}```\n", ran.stdout)), "docs/plan.md");
 }
@@ -98,8 +99,8 @@ fn a_daemon_moves_to_other_nodes() {
     let before = daemon_set("agent", "agent:1", "      nodeSelector: {disk: fast}\n");
     let tolerations = "      tolerations: [{key: node-role.kubernetes.io/control-plane, operator: Exists, effect: NoSchedule}]\n";
     let after = daemon_set("agent", "agent:2", tolerations);
-    insta::assert_snapshot!(shown(&before, &after, "--nodes nodes"));
-    insta::assert_snapshot!(shown(&after, &before, "--nodes nodes"));
+    snapshot("plan/a_daemon_moves_to_other_nodes", &shown(&before, &after, "--nodes nodes"));
+    snapshot("plan/a_daemon_moves_back", &shown(&after, &before, "--nodes nodes"));
 }
 
 #[test]
@@ -107,14 +108,17 @@ fn a_scale_down_can_delete_data() {
     let delete = "  persistentVolumeClaimRetentionPolicy: {whenScaled: Delete}\n";
     let (before, after) =
         (stateful_set("db", 4, "db:1", delete), stateful_set("db", 2, "db:1", delete));
-    insta::assert_snapshot!(shown(&before, &after, ""));
+    snapshot("plan/a_scale_down_can_delete_data", &shown(&before, &after, ""));
 }
 
 #[test]
 fn a_refused_change_has_its_reasons_and_what_making_it_again_would_do() {
     let before = stateful_set("db", 3, "db:1", "");
     let after = before.replace("storage: 1Gi", "storage: 2Gi");
-    insta::assert_snapshot!(shown(&before, &after, ""));
+    snapshot(
+        "plan/a_refused_change_has_its_reasons_and_what_making_it_again_would_do",
+        &shown(&before, &after, ""),
+    );
 }
 
 #[test]
@@ -122,13 +126,19 @@ fn pods_that_lack_a_renamed_claim_are_deleted_from_the_lowest_up() {
     let before = stateful_set("db", 3, "db:1", "");
     let after =
         before.replace("name: data}", "name: disk}").replace("{name: data,", "{name: disk,");
-    insta::assert_snapshot!(shown(&before, &after, ""));
+    snapshot(
+        "plan/pods_that_lack_a_renamed_claim_are_deleted_from_the_lowest_up",
+        &shown(&before, &after, ""),
+    );
 }
 
 #[test]
 fn a_rollout_stops_at_a_pod_that_never_becomes_ready() {
     let (before, after) = (stateful_set("db", 3, "db:1", ""), stateful_set("db", 3, "db:2", ""));
-    insta::assert_snapshot!(shown(&before, &after, "--never-ready db-1"));
+    snapshot(
+        "plan/a_rollout_stops_at_a_pod_that_never_becomes_ready",
+        &shown(&before, &after, "--never-ready db-1"),
+    );
 }
 
 /// A set that was stored with `Recreate` keeps it without its gate, but has no rollouts.
@@ -157,7 +167,7 @@ fn several_objects_come_and_go() {
     let large = |replicas| stateful_set("large", replicas, "a:1", parallel);
     let before = format!("{old}{same}{}", large(2));
     let after = format!("{same}{}{}", large(14), stateful_set("young", 2, "a:1", ""));
-    insta::assert_snapshot!(shown(&before, &after, ""));
+    snapshot("plan/several_objects_come_and_go", &shown(&before, &after, ""));
 }
 
 /// As `check`: colours and symbols on terminals, and for those who force them.
@@ -171,7 +181,7 @@ fn colours_and_symbols_are_for_terminals() {
         Ran::from(command.env(name, "1").output().unwrap()).stdout
     };
     let colours = run("CLICOLOR_FORCE", &[]);
-    insta::assert_snapshot!(colours.replace('\x1b', "ESC"));
+    snapshot("plan/colours_and_symbols_are_for_terminals", &colours.replace('\x1b', "ESC"));
     let ascii = run("CLICOLOR_FORCE", &["--ascii"]);
     assert!(ascii.is_ascii() && ascii.contains('\x1b'), "{ascii:?}");
     assert_eq!(run("NO_COLOR", &[]), plain.stdout);

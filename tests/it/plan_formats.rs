@@ -4,6 +4,7 @@ use crate::{
     folder::Folder,
     plan::{daemon_set, stateful_set},
 };
+use setguard_testing::recorded::snapshot;
 
 const DELETES: &str = "  persistentVolumeClaimRetentionPolicy: {whenScaled: Delete}\n";
 
@@ -76,7 +77,7 @@ fn the_headline_has_what_a_reviewer_must_see_first() {
     let args = args.split(' ').chain(["--format", "markdown"]).collect::<Vec<_>>();
     let ran = folder.setguard(&args);
     assert_eq!(ran.code, 0, "{ran:?}");
-    insta::assert_snapshot!(ran.stdout);
+    snapshot("plan_formats/the_headline_has_what_a_reviewer_must_see_first", &ran.stdout);
 }
 
 /// The texts of a drawing.

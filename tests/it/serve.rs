@@ -1,21 +1,20 @@
 //! `setguard serve` as a process: its output and logs, its start, reloads and end.
 
+mod policy;
+mod shutdown;
+
 use std::{
     fs,
     io::Write as _,
     net::{TcpListener, TcpStream},
-    os::unix::fs::symlink,
     path::Path,
-    process::Command,
 };
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use serde_json::{Value, json};
 
 use crate::{
-    daemon::{
-        Client, Daemon, Reply, Tls, certificate_in, eventually, post, review, send, serve_fails,
-    },
+    daemon::{Client, Daemon, certificate_in, post, review, serve_fails},
     support,
 };
 
@@ -293,186 +292,4 @@ fn probes_and_metrics_are_on_the_admin_port() {
     ] {
         assert!(metrics.body.contains(part), "no {part} in\n{}", metrics.body);
     }
-}
-
-fn policy(unpaired: &str) -> String {
-    format!(
-        "apiVersion: setguard.io/v1alpha1\nkind: Policy\ninjection:\n  \
-         unpairedAnnotation: {unpaired}\n"
-    )
-}
-
-#[test]
-fn a_changed_policy_is_loaded_and_a_wrong_one_is_not() {
-    let dir = tempfile::tempdir().unwrap();
-    let file = dir.path().join("policy.yaml");
-    fs::write(&file, policy("warn")).unwrap();
-    let (daemon, client) = daemon(dir.path(), &["--policy", file.to_str().unwrap()]);
-    let mut stream = client.connect(daemon.webhook).unwrap();
-    let mut allowed = || {
-        let reply = post(&mut stream, "/mutate", &review("mutate/pod-of-nobody-paired"));
-        reply.json()["response"]["allowed"].as_bool().unwrap()
-    };
-    assert!(allowed());
-
-    fs::write(&file, policy("perhaps")).unwrap();
-    let (before, _) =
-        daemon.logs_until("the changed policy cannot be used; the old one stays in force");
-    let at = format!("{}:4:23: injection.unpairedAnnotation", file.display());
-    assert!(before.iter().any(|line| line.contains(&at)), "no {at} in {before:#?}");
-    daemon.measured(r#"setguard_policy_reloads_total{result="failure"} 1"#);
-    daemon.measured("setguard_policy_last_reload_successful 0");
-    assert!(allowed());
-
-    fs::write(&file, policy("deny")).unwrap();
-    eventually("the new policy", || (!allowed()).then_some(()));
-    daemon.measured(r#"setguard_policy_reloads_total{result="success"} 1"#);
-    daemon.measured("setguard_policy_last_reload_successful 1");
-}
-
-/// Issue 33: a user edits the ConfigMap, and every pod that starts afterwards would be lost.
-#[test]
-fn an_invalid_policy_at_the_start_only_warns_if_asked_to() {
-    let dir = tempfile::tempdir().unwrap();
-    certificate_in(dir.path());
-    let file = dir.path().join("policy.yaml");
-    fs::write(&file, policy("perhaps")).unwrap();
-    let flags = ["--policy", file.to_str().unwrap(), "--if-policy-invalid=warn"];
-    let (daemon, client) = daemon(dir.path(), &flags);
-    let fallback = |is: u8| {
-        daemon.measured(&format!("setguard_policy_fallback {is}"));
-        daemon.measured(&format!("setguard_policy_last_reload_successful {}", 1 - is));
-    };
-    fallback(1);
-    daemon.measured(r#"setguard_policy_reloads_total{result="failure"} 1"#);
-    let mut bad: Value = serde_json::from_str(&review("validate/statefulset-create")).unwrap();
-    bad["request"]["object"]["metadata"]["name"] = json!("a".repeat(57));
-    let mut stream = client.connect(daemon.webhook).unwrap();
-    let mut answer = || post(&mut stream, "/validate", &bad.to_string()).json()["response"].take();
-    let response = answer();
-    assert_eq!(response["allowed"], true, "{response}");
-    let warnings = response["warnings"].to_string();
-    for expected in ["setguard: the policy cannot be used", "name-too-long"] {
-        assert!(warnings.contains(expected), "{warnings}");
-    }
-
-    fs::write(&file, policy("deny")).unwrap();
-    eventually("the policy", || (answer()["allowed"] == false).then_some(()));
-    fallback(0);
-    // From now on the last valid one stays in force.
-    fs::write(&file, policy("perhaps")).unwrap();
-    daemon.logs_until("the changed policy cannot be used; the old one stays in force");
-    assert_eq!(answer()["allowed"], false);
-    daemon.measured("setguard_policy_fallback 0");
-    daemon.measured("setguard_policy_last_reload_successful 0");
-}
-
-#[test]
-fn a_pipe_a_device_or_a_huge_file_as_policy_is_not_read() {
-    let dir = tempfile::tempdir().unwrap();
-    let path = |name: &str| dir.path().join(name);
-    let file = path("policy.yaml");
-    fs::write(&file, policy("warn")).unwrap();
-    let (daemon, _) = daemon(dir.path(), &["--policy", file.to_str().unwrap()]);
-
-    assert!(Command::new("mkfifo").arg(path("pipe")).status().unwrap().success());
-    symlink("/dev/zero", path("device")).unwrap();
-    fs::write(path("huge"), "#".repeat((1 << 20) + 1)).unwrap();
-    let wrong = ["pipe", "device", "huge"];
-    for (i, name) in wrong.iter().enumerate() {
-        fs::write(path("good"), policy("deny")).unwrap();
-        fs::rename(path(name), &file).unwrap();
-        let line = daemon.logged("the changed policy cannot be used; the old one stays in force");
-        let what = if *name == "huge" { "larger than 1048576 bytes" } else { "a regular file" };
-        assert!(line["fields"]["error"].to_string().contains(what), "{line}");
-        daemon.measured("setguard_policy_last_reload_successful 0");
-        // A file that can be read is still picked up.
-        fs::rename(path("good"), &file).unwrap();
-        daemon.measured(&format!(r#"setguard_policy_reloads_total{{result="success"}} {}"#, i + 1));
-    }
-}
-
-/// A review whose second half has not been sent yet.
-struct Half {
-    stream: Tls,
-    rest: String,
-}
-
-impl Half {
-    fn send(daemon: &Daemon, client: &Client) -> Self {
-        let mut stream = client.connect(daemon.webhook).unwrap();
-        let body = review("validate/daemonset-create");
-        let half = body.len() / 2;
-        send(&mut stream, "/validate", &body, half);
-        daemon.measured("setguard_in_flight_requests 1");
-        Half { stream, rest: body[half..].to_owned() }
-    }
-
-    fn finish(mut self) -> Reply {
-        self.stream.write_all(self.rest.as_bytes()).unwrap();
-        self.stream.flush().unwrap();
-        Reply::read(&mut self.stream)
-    }
-}
-
-const SHUTTING_DOWN: &str = "shutting down; a second signal exits immediately";
-
-#[test]
-fn a_request_in_flight_is_finished_before_the_end() {
-    for signal in ["TERM", "INT"] {
-        let dir = tempfile::tempdir().unwrap();
-        let (mut daemon, client) = daemon(dir.path(), &[]);
-        // Go's client keeps connections in reserve on which it has sent nothing yet.
-        let _reserve = client.connect(daemon.webhook).unwrap();
-        let half = Half::send(&daemon, &client);
-        daemon.signal(signal);
-        daemon.logged(SHUTTING_DOWN);
-        assert_eq!((daemon.get("/readyz").status, daemon.get("/livez").status), (503, 200));
-        eventually("a closed port", || client.connect(daemon.webhook).is_err().then_some(()));
-        let reply = half.finish();
-        assert_eq!(reply.status, 200);
-        assert!(reply.head.contains("connection: close"), "{}", reply.head);
-        assert_eq!(daemon.wait().code(), Some(0), "SIG{signal}");
-    }
-}
-
-#[test]
-fn while_it_drains_it_answers_and_closes_connections() {
-    let dir = tempfile::tempdir().unwrap();
-    let made = certificate_in(dir.path());
-    let (cert, key) = (dir.path().join("tls.crt"), dir.path().join("tls.key"));
-    let files = ["--tls-cert", cert.to_str().unwrap(), "--tls-key", key.to_str().unwrap()];
-    let mut daemon = Daemon::start(&[&files[..], &["--drain-delay", "10m"]].concat());
-    let client = Client::trusting(&[&made.ca]);
-    daemon.signal("TERM");
-    daemon.logged(SHUTTING_DOWN);
-    assert_eq!(daemon.get("/readyz").status, 503);
-    let mut stream = client.connect(daemon.webhook).unwrap();
-    let reply = post(&mut stream, "/validate", &review("validate/daemonset-create"));
-    assert_eq!(reply.status, 200);
-    assert!(reply.head.contains("connection: close"), "{}", reply.head);
-    daemon.signal("INT");
-    assert_eq!(daemon.wait().code(), Some(130));
-}
-
-#[test]
-fn a_second_signal_ends_it_at_once() {
-    let dir = tempfile::tempdir().unwrap();
-    let (mut daemon, client) = daemon(dir.path(), &[]);
-    let _half = Half::send(&daemon, &client);
-    daemon.signal("TERM");
-    daemon.logged(SHUTTING_DOWN);
-    daemon.signal("TERM");
-    assert_eq!(daemon.wait().code(), Some(143));
-}
-
-#[test]
-fn requests_that_outlast_the_grace_period_are_cut_off_and_logged() {
-    let dir = tempfile::tempdir().unwrap();
-    let (mut daemon, client) = daemon(dir.path(), &["--grace-period", "50ms"]);
-    let _half = Half::send(&daemon, &client);
-    daemon.signal("TERM");
-    let line = daemon.logged("the grace period is over; these requests get no answer");
-    assert_eq!(line["fields"]["in_flight"], 1);
-    assert_eq!(daemon.wait().code(), Some(1));
 }

@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use rustix::time::{ClockId, clock_gettime};
 use serde_json::{Value, json};
 use setguard::rules::status::RULES;
+use setguard_testing::recorded::snapshot;
 
 use crate::support;
 
@@ -17,7 +18,7 @@ fn the_words_of_the_findings() {
                 .unwrap();
         }
     }
-    insta::assert_snapshot!(out);
+    snapshot("status/the_words_of_the_findings", &out);
 }
 
 /// The first line of a fixture is the time of the observation, and the second the expected
@@ -40,17 +41,22 @@ fn each_cluster_has_the_findings_that_it_names() {
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
-    insta::assert_snapshot!(out);
+    snapshot("status/each_cluster_has_the_findings_that_it_names", &out);
+}
+
+/// When everything in the cluster was created.
+const SINCE: &str = "2026-11-22T11:00:00Z";
+
+fn owner(kind: &str, name: &str) -> Value {
+    json!([{"apiVersion": "apps/v1", "kind": kind, "name": name, "controller": true}])
 }
 
 /// Returns the findings in a cluster with as many faults as possible, and with this many pods,
 /// claims, volumes and nodes.
 fn in_trouble(count: usize) -> Vec<String> {
-    let since = "2026-11-22T11:00:00Z";
-    let owner = |kind: &str, name: &str| json!([{"apiVersion": "apps/v1", "kind": kind, "name": name, "controller": true}]);
     let set = |kind: &str, name: &str, spec: Value, status: Value| {
         json!({"apiVersion": "apps/v1", "kind": kind,
-            "metadata": {"name": name, "namespace": "shop", "creationTimestamp": since},
+            "metadata": {"name": name, "namespace": "shop", "creationTimestamp": SINCE},
             "spec": spec, "status": status})
     };
     let claims = json!([{"metadata": {"name": "data"},
@@ -72,50 +78,58 @@ fn in_trouble(count: usize) -> Vec<String> {
         ),
     ];
     for i in 0..count {
-        let taints = match i % 4 {
-            0 => json!([{"key": format!("taint-{i}"), "effect": "NoSchedule"}]),
-            _ => json!([]),
-        };
-        let host = json!({"kubernetes.io/hostname": format!("node-{i}")});
-        objects.push(json!({"apiVersion": "v1", "kind": "Node",
-            "metadata": {"name": format!("node-{i}"), "labels": host, "creationTimestamp": since},
-            "spec": {"taints": taints, "unschedulable": true}}));
-        let waiting = json!({"reason": format!("CrashLoopBackOff{}", i % 7)});
-        let pod = |name: String, owner: Value, spec: Value, conditions: Value| {
-            json!({"apiVersion": "v1", "kind": "Pod",
-                "metadata": {"name": name, "namespace": "shop", "creationTimestamp": since,
-                    "labels": {"controller-revision-hash": "db-1"}, "ownerReferences": owner},
-                "spec": spec,
-                "status": {"conditions": conditions,
-                    "containerStatuses": [{"name": "a", "state": {"waiting": waiting}}]}})
-        };
-        let on = json!({"nodeName": format!("node-{i}")});
-        objects.push(pod(format!("agent-{i}"), owner("DaemonSet", "agent"), on, json!([])));
-        let nowhere = json!([{"type": "PodScheduled", "status": "False", "message": "volume"}]);
-        objects.push(pod(format!("db-{i}"), owner("StatefulSet", "db"), json!({}), nowhere));
-        let volume = format!("pv-{i}");
-        let phase = if i % 2 == 0 { "Bound" } else { "Pending" };
-        objects.push(json!({"apiVersion": "v1", "kind": "PersistentVolumeClaim",
-            "metadata": {"name": format!("data-db-{i}"), "namespace": "shop",
-                "creationTimestamp": since},
-            "spec": {"volumeName": volume, "resources": {"requests": {"storage": "2Gi"}}},
-            "status": {"phase": phase}}));
-        let terms = json!([{"matchExpressions": [{"key": "kubernetes.io/hostname",
-            "operator": "In", "values": [format!("node-{i}")]}]}]);
-        objects.push(json!({"apiVersion": "v1", "kind": "PersistentVolume",
-            "metadata": {"name": volume},
-            "spec": {"nodeAffinity": {"required": {"nodeSelectorTerms": terms}}}}));
-        for (kind, name) in [("DaemonSet", "agent"), ("StatefulSet", "db")] {
-            objects.push(json!({"apiVersion": "apps/v1", "kind": "ControllerRevision",
-                "metadata": {"name": format!("{name}-{i}"), "namespace": "shop",
-                    "labels": {"controller-revision-hash": format!("{i}")},
-                    "ownerReferences": owner(kind, name)}, "revision": i}));
-        }
-        objects.push(json!({"apiVersion": "apps/v1", "kind": "ControllerRevision",
-            "metadata": {"name": format!("gone-{i}"), "namespace": "shop",
-                "labels": {"controller-revision-hash": format!("{i}")}}}));
+        add_node_and_pods(&mut objects, i);
+        add_volume_and_revisions(&mut objects, i);
     }
     objects.iter().map(Value::to_string).collect()
+}
+
+fn add_node_and_pods(objects: &mut Vec<Value>, i: usize) {
+    let taints = match i % 4 {
+        0 => json!([{"key": format!("taint-{i}"), "effect": "NoSchedule"}]),
+        _ => json!([]),
+    };
+    let host = json!({"kubernetes.io/hostname": format!("node-{i}")});
+    objects.push(json!({"apiVersion": "v1", "kind": "Node",
+        "metadata": {"name": format!("node-{i}"), "labels": host, "creationTimestamp": SINCE},
+        "spec": {"taints": taints, "unschedulable": true}}));
+    let waiting = json!({"reason": format!("CrashLoopBackOff{}", i % 7)});
+    let pod = |name: String, owner: Value, spec: Value, conditions: Value| {
+        json!({"apiVersion": "v1", "kind": "Pod",
+            "metadata": {"name": name, "namespace": "shop", "creationTimestamp": SINCE,
+                "labels": {"controller-revision-hash": "db-1"}, "ownerReferences": owner},
+            "spec": spec,
+            "status": {"conditions": conditions,
+                "containerStatuses": [{"name": "a", "state": {"waiting": waiting}}]}})
+    };
+    let on = json!({"nodeName": format!("node-{i}")});
+    objects.push(pod(format!("agent-{i}"), owner("DaemonSet", "agent"), on, json!([])));
+    let nowhere = json!([{"type": "PodScheduled", "status": "False", "message": "volume"}]);
+    objects.push(pod(format!("db-{i}"), owner("StatefulSet", "db"), json!({}), nowhere));
+}
+
+fn add_volume_and_revisions(objects: &mut Vec<Value>, i: usize) {
+    let volume = format!("pv-{i}");
+    let phase = if i % 2 == 0 { "Bound" } else { "Pending" };
+    objects.push(json!({"apiVersion": "v1", "kind": "PersistentVolumeClaim",
+        "metadata": {"name": format!("data-db-{i}"), "namespace": "shop",
+            "creationTimestamp": SINCE},
+        "spec": {"volumeName": volume, "resources": {"requests": {"storage": "2Gi"}}},
+        "status": {"phase": phase}}));
+    let terms = json!([{"matchExpressions": [{"key": "kubernetes.io/hostname",
+        "operator": "In", "values": [format!("node-{i}")]}]}]);
+    objects.push(json!({"apiVersion": "v1", "kind": "PersistentVolume",
+        "metadata": {"name": volume},
+        "spec": {"nodeAffinity": {"required": {"nodeSelectorTerms": terms}}}}));
+    for (kind, name) in [("DaemonSet", "agent"), ("StatefulSet", "db")] {
+        objects.push(json!({"apiVersion": "apps/v1", "kind": "ControllerRevision",
+            "metadata": {"name": format!("{name}-{i}"), "namespace": "shop",
+                "labels": {"controller-revision-hash": format!("{i}")},
+                "ownerReferences": owner(kind, name)}, "revision": i}));
+    }
+    objects.push(json!({"apiVersion": "apps/v1", "kind": "ControllerRevision",
+        "metadata": {"name": format!("gone-{i}"), "namespace": "shop",
+            "labels": {"controller-revision-hash": format!("{i}")}}}));
 }
 
 /// Between 10 (n log n) and 64 (n²), for a cluster that is eight times as large.

@@ -3,6 +3,7 @@
 use std::process::{Command, Output, Stdio};
 
 use crate::support;
+use setguard_testing::recorded::snapshot;
 
 /// Runs it on a text.
 fn tried(text: &str, flags: &[&str]) -> Output {
@@ -42,7 +43,7 @@ fn the_examples_are_answered_as_kubectl_would_show_it() {
     for paragraph in without_times(excerpt).split("\n\n") {
         assert!(text.contains(paragraph.trim_end()), "README:\n{paragraph}");
     }
-    insta::assert_snapshot!(text);
+    snapshot("trial/the_examples_are_answered_as_kubectl_would_show_it", &text);
 }
 
 #[test]

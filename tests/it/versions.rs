@@ -99,47 +99,75 @@ fn refusing(json: &str, gates: &str) -> Vec<&'static str> {
     RELEASES.into_iter().filter(refuses).collect()
 }
 
+/// The releases from this one on.
+fn from(release: &str) -> &'static [&'static str] {
+    &RELEASES[RELEASES.iter().position(|r| *r == release).unwrap()..]
+}
+
+fn before(release: &str) -> &'static [&'static str] {
+    &RELEASES[..RELEASES.len() - from(release).len()]
+}
+
+/// A kind, a change of its spec, feature gates, and the releases that refuse it.
+type Case = (&'static str, Value, &'static str, &'static [&'static str]);
+
+fn refuse_only_what_they_validate(cases: Vec<Case>) {
+    for (kind, spec, gates, expected) in cases {
+        let json = patched(kind, &spec);
+        assert_eq!(refusing(&json, gates), expected, "with {gates:?}: {json}");
+    }
+}
+
 #[test]
-fn each_release_refuses_only_what_it_validates() {
+fn each_release_refuses_only_what_it_validates_in_a_set() {
     let (daemon, stateful) = ("DaemonSet", "StatefulSet");
-    let all = &RELEASES[..];
-    let from = |release: &str| &RELEASES[RELEASES.iter().position(|r| *r == release).unwrap()..];
-    let before = |release: &str| &RELEASES[..RELEASES.len() - from(release).len()];
+    let no_image = || container(json!({"image": null}));
+    let claim = json!([{"metadata": {"name": "data"}, "spec": {}}]);
+    let zero = |value: Value| json!({"updateStrategy": {"type": "RollingUpdate", "rollingUpdate": {"maxUnavailable": value}}});
+    let gate = "MaxUnavailableStatefulSet=true";
+    let recreate =
+        |rolling: Value| json!({"updateStrategy": {"type": "Recreate", "rollingUpdate": rolling}});
+    let recreates = "StatefulSetRecreateStrategy=true";
+    refuse_only_what_they_validate(vec![
+        // The template and the claims of a StatefulSet are validated since 1.34.
+        (daemon, no_image(), "", &RELEASES),
+        (stateful, no_image(), "", from("1.34")),
+        (stateful, json!({"volumeClaimTemplates": claim}), "", from("1.34")),
+        // Its serviceName is optional since 1.33, but it is validated.
+        (stateful, json!({"serviceName": ""}), "", &[]),
+        (stateful, json!({"serviceName": "A_B"}), "", &RELEASES),
+        // Without its gate the field is dropped before it is validated.
+        (stateful, zero(json!(0)), "", from("1.37")),
+        (stateful, zero(json!(0)), gate, &RELEASES),
+        (stateful, zero(json!(1)), gate, &[]),
+        (daemon, zero(json!(0)), "", &RELEASES),
+        (stateful, recreate(json!(null)), "", &RELEASES),
+        (stateful, recreate(json!(null)), recreates, before("1.37")),
+        (stateful, recreate(json!({"partition": 1})), recreates, &RELEASES),
+    ]);
+}
+
+#[test]
+fn each_release_refuses_only_what_it_validates_in_a_pod() {
+    let daemon = "DaemonSet";
     let rule = |action: &str| {
         let codes = json!({"operator": "In", "values": [42]});
         let rules = json!([{"action": action, "exitCodes": codes}]);
         container(json!({"restartPolicy": "Never", "restartPolicyRules": rules}))
     };
-    let no_image = || container(json!({"image": null}));
-    let claim = json!([{"metadata": {"name": "data"}, "spec": {}}]);
     let sleepy = json!({"lifecycle": {"preStop": {"sleep": {"seconds": 0}}}});
     let from_file = json!({"fileKeyRef": {"volumeName": "v", "path": "env", "key": "K"}});
-    let zero = |value: Value| json!({"updateStrategy": {"type": "RollingUpdate", "rollingUpdate": {"maxUnavailable": value}}});
     let bad_image = json!({"name": "v", "image": {"reference": "a", "pullPolicy": "Other"}});
-    let gate = "MaxUnavailableStatefulSet=true";
-    let recreate =
-        |rolling: Value| json!({"updateStrategy": {"type": "Recreate", "rollingUpdate": rolling}});
-    let recreates = "StatefulSetRecreateStrategy=true";
-    let cases: Vec<(&str, Value, &str, &[&str])> = vec![
-        // The template and the claims of a StatefulSet are validated since 1.34.
-        (daemon, no_image(), "", all),
-        (stateful, no_image(), "", from("1.34")),
-        (stateful, json!({"volumeClaimTemplates": claim}), "", from("1.34")),
-        // Its serviceName is optional since 1.33, but it is validated.
-        (stateful, json!({"serviceName": ""}), "", &[]),
-        (stateful, json!({"serviceName": "A_B"}), "", all),
-        // Without its gate the field is dropped before it is validated.
-        (stateful, zero(json!(0)), "", from("1.37")),
-        (stateful, zero(json!(0)), gate, all),
-        (stateful, zero(json!(1)), gate, &[]),
-        (daemon, zero(json!(0)), "", all),
-        (stateful, recreate(json!(null)), "", all),
-        (stateful, recreate(json!(null)), recreates, before("1.37")),
-        (stateful, recreate(json!({"partition": 1})), recreates, all),
+    refuse_only_what_they_validate(vec![
         // Fields behind a gate: dropped if it is off, validated if it is on.
         (daemon, in_template(json!({"hostnameOverride": "A_B"})), "", from("1.35")),
         (daemon, in_template(json!({"hostnameOverride": "A_B"})), "HostnameOverride=false", &[]),
-        (daemon, in_template(json!({"hostnameOverride": "A_B"})), "HostnameOverride=true", all),
+        (
+            daemon,
+            in_template(json!({"hostnameOverride": "A_B"})),
+            "HostnameOverride=true",
+            &RELEASES,
+        ),
         (daemon, in_template(json!({"resources": {"limits": {"cpu": "-1"}}})), "", from("1.34")),
         (daemon, in_template(json!({"volumes": [bad_image]})), "ImageVolume=false", &[]),
         (daemon, in_template(json!({"volumes": [bad_image]})), "", from("1.35")),
@@ -158,12 +186,8 @@ fn each_release_refuses_only_what_it_validates() {
         (daemon, rule("Other"), "", &["1.33", "1.35", "1.36", "1.37"]),
         (daemon, rule("RestartAllContainers"), "", &["1.33", "1.35"]),
         (daemon, container(sleepy.clone()), "", &[]),
-        (daemon, container(sleepy), "PodLifecycleSleepActionAllowZero=false", all),
-    ];
-    for (kind, spec, gates, expected) in cases {
-        let json = patched(kind, &spec);
-        assert_eq!(refusing(&json, gates), expected, "with {gates:?}: {json}");
-    }
+        (daemon, container(sleepy), "PodLifecycleSleepActionAllowZero=false", &RELEASES),
+    ]);
 }
 
 #[test]

@@ -118,34 +118,7 @@ fn same_findings(shared: &Namespace<'_>) {
             found: BTreeMap::new(),
             wrong: Vec::new(),
         };
-        let manifests = manifests();
-        for (old, object) in &manifests {
-            match old {
-                None => compared.create(object).await,
-                Some(old) => compared.update(old, object).await,
-            }
-        }
-        let mut set = manifests::daemon_set("twice");
-        let toleration = json!({ "key": "gpu", "operator": "Exists" });
-        set["spec"]["template"]["spec"]["tolerations"] = json!([toleration, toleration]);
-        compared.create(&set).await;
-        for set in [manifests::daemon_set("large"), manifests::stateful_set("large")] {
-            compared.affordable(&large(set, 100)).await;
-        }
-        let bases = corpus::bases();
-        for case in corpus::cases() {
-            let is_accepted = (200..300).contains(&case.verdict.code);
-            let Some(object) = case.object(&bases).filter(|_| is_accepted) else { continue };
-            match case.old(&bases) {
-                None => compared.create(&object).await,
-                Some(old) => compared.update(&old, &object).await,
-            }
-        }
-        let parents: Vec<_> = manifests.into_iter().map(|(_, object)| object).collect();
-        let dice = Dice(number(SEED).unwrap_or(20_261_123));
-        let crossed = number(CROSSED).unwrap_or(1000).try_into().unwrap();
-        compared.crossed(Crossing { parents: &parents, dice }, crossed).await;
-        assert!(compared.count > 1500, "only {} objects", compared.count);
+        compare_all(&mut compared).await;
         let (wrong, count) = (compared.wrong, compared.count);
         let first: Vec<_> = wrong.iter().take(20).collect();
         assert!(wrong.is_empty(), "{} differences in {count} objects: {first:#?}", wrong.len());
@@ -159,6 +132,38 @@ fn same_findings(shared: &Namespace<'_>) {
         .filter(|id| !found.contains_key(*id))
         .collect();
     assert!(missing.is_empty(), "nothing has these faults: {missing:?}");
+}
+
+/// Compares manifests, sets with faults of their own, recorded requests and crossed sets.
+async fn compare_all(compared: &mut Compared) {
+    let manifests = manifests();
+    for (old, object) in &manifests {
+        match old {
+            None => compared.create(object).await,
+            Some(old) => compared.update(old, object).await,
+        }
+    }
+    let mut set = manifests::daemon_set("twice");
+    let toleration = json!({ "key": "gpu", "operator": "Exists" });
+    set["spec"]["template"]["spec"]["tolerations"] = json!([toleration, toleration]);
+    compared.create(&set).await;
+    for set in [manifests::daemon_set("large"), manifests::stateful_set("large")] {
+        compared.affordable(&large(set, 100)).await;
+    }
+    let bases = corpus::bases();
+    for case in corpus::cases() {
+        let is_accepted = (200..300).contains(&case.verdict.code);
+        let Some(object) = case.object(&bases).filter(|_| is_accepted) else { continue };
+        match case.old(&bases) {
+            None => compared.create(&object).await,
+            Some(old) => compared.update(&old, &object).await,
+        }
+    }
+    let parents: Vec<_> = manifests.into_iter().map(|(_, object)| object).collect();
+    let dice = Dice(number(SEED).unwrap_or(20_261_123));
+    let crossed = number(CROSSED).unwrap_or(1000).try_into().unwrap();
+    compared.crossed(Crossing { parents: &parents, dice }, crossed).await;
+    assert!(compared.count > 1500, "only {} objects", compared.count);
 }
 
 /// Returns a set with this many entries in its lists.

@@ -1,7 +1,7 @@
 //! `setguard plan` against the real controllers.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     env, fs,
     path::Path,
     sync::{Arc, Mutex},
@@ -14,6 +14,7 @@ use kube::{
     api::{Patch, PatchParams, PostParams},
 };
 use serde_json::json;
+use setguard_testing::{ROOT, recorded};
 
 use super::Case;
 use crate::{
@@ -82,9 +83,6 @@ const CONTROLLERS: &[&str] = &[
 /// The number of changes that are made at the same time.
 const AT_ONCE: usize = 40;
 
-/// The environment variable that names a folder for the recorded traces, from which fixtures are
-/// made.
-const RECORD: &str = "SETGUARD_RECORD_TRACES";
 /// The environment variable with a seed that differs from the fixtures' seed.
 const SEED: &str = "SETGUARD_TRACE_SEED";
 
@@ -114,11 +112,8 @@ fn plans_come_true(
             wrong.push(format!("{}:\n  {}", trace.name, differences.join("\n  ")));
         }
     }
-    if let Some(folder) = env::var_os(RECORD) {
-        let lines: String =
-            traces.iter().map(|trace| serde_json::to_string(trace).expect("JSON") + "\n").collect();
-        let path = Path::new(&folder).join(format!("{}.jsonl", shared.name));
-        fs::write(path, lines).expect("a file");
+    if recorded::updates() {
+        write(&format!("{}-1.{}", shared.name, control_plane.minor()), &traces);
     }
     let total = traces.len();
     let report = format!("{} of {total} plans were wrong:\n{}", wrong.len(), wrong.join("\n"));
@@ -126,6 +121,21 @@ fn plans_come_true(
     // Pods that are deleted together are gone one after the other, and the controller may act in
     // between.
     assert!(wrong.len() * 100 <= total, "{report}");
+}
+
+/// Writes the traces into `tests/traces`. From a file that is there, only the changes that it has, since
+/// it may be a selection.
+fn write(name: &str, traces: &[Trace]) {
+    let path = Path::new(ROOT).join(format!("tests/traces/{name}.jsonl"));
+    let names = fs::read_to_string(&path).ok().map(|text| {
+        let traces = text.lines().map(|line| serde_json::from_str::<Trace>(line).expect("a trace"));
+        traces.map(|trace| trace.name).collect::<BTreeSet<_>>()
+    });
+    let lines = traces
+        .iter()
+        .filter(|trace| names.as_ref().is_none_or(|names| names.contains(&trace.name)))
+        .map(|trace| serde_json::to_string(trace).expect("JSON") + "\n");
+    fs::write(path, lines.collect::<String>()).expect("a file");
 }
 
 async fn record(plane: &ControlPlane, gates: &[&str], scenarios: &[Scenario]) -> Vec<Trace> {

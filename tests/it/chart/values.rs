@@ -218,64 +218,55 @@ fn conditions_have_different_names() {
     );
 }
 
+/// Values that cannot work, and what the chart says about them.
+const IMPOSSIBLE: &[(&[&str], &str)] = &[
+    (&["listen.host=::"], "listen.host: must be an IPv4 address"),
+    (&["listen.host=localhost"], "listen.host: "),
+    (&["listen.host=256.0.0.1"], "listen.host: "),
+    (&["listen.host=[1:2]"], "listen.host: "),
+    (&["service.port=8080"], "service.metricsPort: "),
+    (&["image.registry=https://a.example.com"], "image.registry: must be a host"),
+    (&["image.registry=a.example.com/"], "image.registry: "),
+    (&["image.repository=a//b"], "image.repository: "),
+    (&["image.repository=a b"], "image.repository: "),
+    (&["image.tag=1 2"], "image.tag: "),
+    (&["tls.clientCA.configMapName=a", "tls.clientCA.key=../y"], "tls.clientCA.key: "),
+    (&["commonLabels.a=b c"], "commonLabels.a: "),
+    (&["podLabels.a=-b"], "podLabels.a: "),
+    (&["service.labels.a/b/c=d"], "service.labels: \"a/b/c\" must be the key of a label"),
+    (&["resources.requests.memory=1Gi"], "resources.requests.memory: 1Gi is more than the limit"),
+    (&["audit.resources.limits.cpu=0.0499"], "audit.resources.requests.cpu: 50m is more than"),
+    (&["cleanup.resources.limits.memory=16777215"], "cleanup.resources.requests.memory: "),
+    (&["test.resources.limits.memory=64MB"], "test.resources.limits.memory: must be a quantity"),
+    (&["metrics.serviceMonitor.enabled=true", "metrics.podMonitor.enabled=true"], "scraped twice"),
+    (&["existingPolicyConfigMap=x", "policy.rules.no-readiness-probe=deny"], "policy: "),
+    (&["autoscaling.enabled=true", "autoscaling.minReplicas=9"], "autoscaling.minReplicas: "),
+    (
+        &[
+            "updateStrategy.rollingUpdate.maxSurge=0",
+            "updateStrategy.rollingUpdate.maxUnavailable=0",
+        ],
+        "no pod could be replaced",
+    ),
+    (&["audit.enabled=true", "audit.schedule=daily"], "audit.schedule: "),
+    (&["audit.enabled=true", "audit.schedule=60 4 * * *"], "audit.schedule: "),
+    (&["audit.enabled=true", "audit.schedule=0 4 * * 7"], "audit.schedule: "),
+    (&["audit.enabled=true", "audit.timeZone=Europe Berlin"], "audit.timeZone: "),
+    (&["audit.enabled=true", "audit.timeZone=Germany/Berlin"], "audit.timeZone: "),
+    (&["audit.enabled=true", "audit.timeZone=CEST"], "audit.timeZone: "),
+    (&["audit.enabled=true", "audit.timeZone=Local"], "audit.timeZone: "),
+    (&["audit.enabled=true", "audit.metricsFile=/x/y.prom"], "audit.metricsFile: "),
+    (
+        &["audit.enabled=true", "fullnameOverride=aaaaaaaaaabbbbbbbbbbccccccccccddddddddddeeeeeee"],
+        "has 47 characters; with audit.enabled at most 46",
+    ),
+    (&["fullnameOverride=my.release"], "begins with a letter; set fullnameOverride"),
+];
+
 #[test]
 fn values_that_cannot_work_are_refused_with_a_sentence() {
     let Some(helm) = helm::find() else { return };
-    for (flags, message) in [
-        (&["listen.host=::"][..], "listen.host: must be an IPv4 address"),
-        (&["listen.host=localhost"], "listen.host: "),
-        (&["listen.host=256.0.0.1"], "listen.host: "),
-        (&["listen.host=[1:2]"], "listen.host: "),
-        (&["service.port=8080"], "service.metricsPort: "),
-        (&["image.registry=https://a.example.com"], "image.registry: must be a host"),
-        (&["image.registry=a.example.com/"], "image.registry: "),
-        (&["image.repository=a//b"], "image.repository: "),
-        (&["image.repository=a b"], "image.repository: "),
-        (&["image.tag=1 2"], "image.tag: "),
-        (&["tls.clientCA.configMapName=a", "tls.clientCA.key=../y"], "tls.clientCA.key: "),
-        (&["commonLabels.a=b c"], "commonLabels.a: "),
-        (&["podLabels.a=-b"], "podLabels.a: "),
-        (&["service.labels.a/b/c=d"], "service.labels: \"a/b/c\" must be the key of a label"),
-        (
-            &["resources.requests.memory=1Gi"],
-            "resources.requests.memory: 1Gi is more than the limit",
-        ),
-        (&["audit.resources.limits.cpu=0.0499"], "audit.resources.requests.cpu: 50m is more than"),
-        (&["cleanup.resources.limits.memory=16777215"], "cleanup.resources.requests.memory: "),
-        (
-            &["test.resources.limits.memory=64MB"],
-            "test.resources.limits.memory: must be a quantity",
-        ),
-        (
-            &["metrics.serviceMonitor.enabled=true", "metrics.podMonitor.enabled=true"],
-            "scraped twice",
-        ),
-        (&["existingPolicyConfigMap=x", "policy.rules.no-readiness-probe=deny"], "policy: "),
-        (&["autoscaling.enabled=true", "autoscaling.minReplicas=9"], "autoscaling.minReplicas: "),
-        (
-            &[
-                "updateStrategy.rollingUpdate.maxSurge=0",
-                "updateStrategy.rollingUpdate.maxUnavailable=0",
-            ],
-            "no pod could be replaced",
-        ),
-        (&["audit.enabled=true", "audit.schedule=daily"], "audit.schedule: "),
-        (&["audit.enabled=true", "audit.schedule=60 4 * * *"], "audit.schedule: "),
-        (&["audit.enabled=true", "audit.schedule=0 4 * * 7"], "audit.schedule: "),
-        (&["audit.enabled=true", "audit.timeZone=Europe Berlin"], "audit.timeZone: "),
-        (&["audit.enabled=true", "audit.timeZone=Germany/Berlin"], "audit.timeZone: "),
-        (&["audit.enabled=true", "audit.timeZone=CEST"], "audit.timeZone: "),
-        (&["audit.enabled=true", "audit.timeZone=Local"], "audit.timeZone: "),
-        (&["audit.enabled=true", "audit.metricsFile=/x/y.prom"], "audit.metricsFile: "),
-        (
-            &[
-                "audit.enabled=true",
-                "fullnameOverride=aaaaaaaaaabbbbbbbbbbccccccccccddddddddddeeeeeee",
-            ],
-            "has 47 characters; with audit.enabled at most 46",
-        ),
-        (&["fullnameOverride=my.release"], "begins with a letter; set fullnameOverride"),
-    ] {
+    for (flags, message) in IMPOSSIBLE {
         let flags: Vec<&str> = flags.iter().flat_map(|flag| ["--set", flag]).collect();
         let ran = template(&helm, &flags);
         let stderr = String::from_utf8_lossy(&ran.stderr);

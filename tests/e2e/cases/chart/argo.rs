@@ -67,15 +67,7 @@ fn from_install_to_prune(shared: &Namespace<'_>, documented: bool) {
         assert!(!installed.iter().any(|it| it.ends_with(hook)), "{hook}: {installed:?}");
     }
 
-    let stored = site.written();
-    for kind in &stored {
-        assert!(kind["owners"].is_null(), "Argo CD would not delete what has an owner: {kind}");
-        assert!(kind["webhooks"][0]["rules"].is_array(), "{kind}");
-    }
-    for _ in 0..2 {
-        agent.sync();
-    }
-    assert_eq!(site.written(), stored);
+    what_setguard_writes_is_not_drift(&site, &mut agent);
     site.patch_policy();
     agent.sync();
     assert_eq!(site.policy(), "Fail");
@@ -97,6 +89,18 @@ fn from_install_to_prune(shared: &Namespace<'_>, documented: bool) {
     });
     load.assert_none_failed();
     site.wait_until_only(&before);
+}
+
+fn what_setguard_writes_is_not_drift(site: &Site<'_>, agent: &mut Agent<'_>) {
+    let stored = site.written();
+    for kind in &stored {
+        assert!(kind["owners"].is_null(), "Argo CD would not delete what has an owner: {kind}");
+        assert!(kind["webhooks"][0]["rules"].is_array(), "{kind}");
+    }
+    for _ in 0..2 {
+        agent.sync();
+    }
+    assert_eq!(site.written(), stored);
 }
 
 /// The folder that the agent syncs. It is under git, since the agent asks for its revision.

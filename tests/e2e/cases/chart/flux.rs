@@ -56,16 +56,7 @@ pub(super) fn flux(shared: &Namespace<'_>) {
     load.assert_none_failed();
     validates(&site);
 
-    // Fields that setguard has written are not drift, in several rounds.
-    let stored = site.written();
-    for kind in &stored {
-        assert!(kind["owners"].is_array(), "Helm installed it, so the namespace owns it: {kind}");
-        assert!(kind["webhooks"][0]["rules"].is_array(), "{kind}");
-    }
-    for round in 0..3 {
-        reconcile(own, &format!("round-{round}"));
-    }
-    assert_eq!(site.written(), stored);
+    what_setguard_writes_is_not_drift(&site);
     let log = || fs::read_to_string(&controller.log).expect("a log");
     assert!(!log().contains(DRIFT), "{}", log());
 
@@ -101,6 +92,19 @@ pub(super) fn flux(shared: &Namespace<'_>) {
     own.kubectl(&["delete", RELEASE], "").accepted();
     load.assert_none_failed();
     site.wait_until_only(&before);
+}
+
+/// Fields that setguard has written are not drift, in several rounds.
+fn what_setguard_writes_is_not_drift(site: &Site<'_>) {
+    let stored = site.written();
+    for kind in &stored {
+        assert!(kind["owners"].is_array(), "Helm installed it, so the namespace owns it: {kind}");
+        assert!(kind["webhooks"][0]["rules"].is_array(), "{kind}");
+    }
+    for round in 0..3 {
+        reconcile(&site.own, &format!("round-{round}"));
+    }
+    assert_eq!(site.written(), stored);
 }
 
 fn wait_for_undoing(site: &Site<'_>) {

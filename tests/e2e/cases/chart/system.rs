@@ -5,7 +5,11 @@
 use serde_json::json;
 
 use super::release::Release;
-use crate::{harness::process::eventually, manifests::daemon_set, namespace::Namespace};
+use crate::{
+    harness::{control_plane::ControlPlane, process::eventually},
+    manifests::daemon_set,
+    namespace::Namespace,
+};
 
 pub(super) fn prefixes(namespace: &Namespace<'_>) {
     let control_plane = namespace.control_plane;
@@ -58,7 +62,14 @@ pub(super) fn prefixes(namespace: &Namespace<'_>) {
         create(within).accepted();
     }
 
-    // An object in no namespace is in no system namespace, and that is not an error.
+    an_object_in_no_namespace_is_in_no_system_namespace(control_plane);
+
+    let (success, text) = release.output("uninstall", &["--no-hooks"], &serde_json::Value::Null);
+    assert!(success, "{text}");
+}
+
+/// And that is not an error.
+fn an_object_in_no_namespace_is_in_no_system_namespace(control_plane: &ControlPlane) {
     let rules = json!([{ "apiGroups": ["rbac.authorization.k8s.io"], "apiVersions": ["v1"],
                          "operations": ["CREATE"], "resources": ["clusterroles"] }]);
     let add =
@@ -81,7 +92,4 @@ pub(super) fn prefixes(namespace: &Namespace<'_>) {
         if output.success { Err(output) } else { Ok(()) }
     });
     create().refused(&["failed calling webhook \"create.validate.setguard.io\""]);
-
-    let (success, text) = release.output("uninstall", &["--no-hooks"], &serde_json::Value::Null);
-    assert!(success, "{text}");
 }

@@ -1,0 +1,208 @@
+//! The sets of a cluster in which some rollouts cannot succeed.
+
+use jiff::{Span, Timestamp};
+use serde_json::{Value, json};
+
+use super::super::cluster::{Cluster, SHOP, daemon_set_of, stateful_set_of};
+use crate::harness::process::eventually;
+
+/// The node that is down.
+pub(super) const DOWN: &str = "down";
+/// A node whose kubelet removes no pods.
+pub(super) const HELD: &str = "held";
+pub(super) const SECURE: &str = "secure";
+pub(super) const POOR: &str = "poor";
+
+/// How many pods run at first: of nine StatefulSets, of the held one, of two DaemonSets on two nodes, and
+/// of one on all four.
+pub(super) const PODS: usize = 18 + 1 + 4 + 4;
+
+pub(super) fn set_the_stage(cluster: &Cluster<'_>) {
+    for (name, pool) in [("n0", "main"), ("n1", "main"), (DOWN, "edge"), (HELD, HELD)] {
+        cluster.node(name, pool, None);
+    }
+    for (name, labels) in [
+        (SHOP, json!({})),
+        (POOR, json!({})),
+        (SECURE, json!({ "pod-security.kubernetes.io/enforce": "baseline" })),
+    ] {
+        let metadata = json!({ "name": name, "labels": labels });
+        cluster.apply(&json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": metadata }));
+    }
+    for name in
+        ["image", "mended", "crash", "config", "slow", "rolling", "parallel", "canary", "manual"]
+    {
+        cluster.apply(&set(name, "good:1"));
+    }
+    let mut held = stateful_set_of("held", HELD, 1, "good:1");
+    held["spec"]["template"]["metadata"]["finalizers"] = json!(["example.com/hold"]);
+    cluster.apply(&held);
+    for name in ["rolls", "by-hand"] {
+        cluster.apply(&daemons(name, "main", "good:1"));
+    }
+    let mut dead = daemons("dead", "main", "good:1");
+    dead["spec"]["template"]["spec"]["nodeSelector"] = json!(null);
+    cluster.apply(&dead);
+}
+
+/// A StatefulSet of two pods.
+pub(super) fn set(name: &str, image: &str) -> Value {
+    let mut set = stateful_set_of(name, "main", 2, image);
+    match name {
+        "parallel" => set["spec"]["podManagementPolicy"] = json!("Parallel"),
+        "canary" => {
+            set["spec"]["updateStrategy"] =
+                json!({ "type": "RollingUpdate", "rollingUpdate": { "partition": 1 } });
+        }
+        "manual" => set["spec"]["updateStrategy"] = json!({ "type": "OnDelete" }),
+        _ => {}
+    }
+    set
+}
+
+fn daemons(name: &str, pool: &str, image: &str) -> Value {
+    let mut set = daemon_set_of(name, pool, &json!({}));
+    set["metadata"]["namespace"] = json!(SHOP);
+    set["spec"]["template"]["spec"]["containers"][0]["image"] = json!(image);
+    if name == "by-hand" {
+        set["spec"]["updateStrategy"] = json!({ "type": "OnDelete" });
+    }
+    set
+}
+
+/// Changes that cannot be rolled out.
+pub(super) fn break_things(cluster: &Cluster<'_>) {
+    for name in ["image", "mended"] {
+        cluster.apply(&set(name, "bad:2"));
+    }
+    eventually("the bad images not to be pulled", || {
+        let _ = cluster.run_pods(&[], 0);
+        let args = ["get", "pods", "image-1", "mended-1", "-n", SHOP, "-o", "json"];
+        let pods = cluster.kubectl(&args, "");
+        if pods.stdout.matches("Back-off pulling").count() == 2 { Ok(()) } else { Err(pods) }
+    });
+    cluster.apply(&set("mended", "good:3"));
+    for (class, name) in [(None, "claim"), (Some("nope"), "classless")] {
+        let mut it = set(name, "good:1");
+        it["spec"]["volumeClaimTemplates"] = json!([{
+            "metadata": { "name": "data" },
+            "spec": {
+                "accessModes": ["ReadWriteOnce"],
+                "storageClassName": class,
+                "resources": { "requests": { "storage": "1Gi" } },
+            },
+        }]);
+        cluster.apply(&it);
+    }
+    let mut priority = set("priority", "good:1");
+    priority["spec"]["template"]["spec"]["priorityClassName"] = json!("nope");
+    cluster.apply(&priority);
+    policy(cluster);
+    cluster.apply(&set("policy", "good:1"));
+    cluster.apply(&json!({
+        "apiVersion": "v1", "kind": "ResourceQuota",
+        "metadata": { "name": "small", "namespace": POOR }, "spec": { "hard": { "pods": "1" } },
+    }));
+    let mut quota = set("quota", "good:1");
+    quota["metadata"]["namespace"] = json!(POOR);
+    cluster.apply(&quota);
+    let mut host = daemon_set_of("host", "main", &json!({ "hostNetwork": true }));
+    host["metadata"]["namespace"] = json!(SECURE);
+    cluster.apply(&host);
+    cluster.apply(&daemons("nowhere", "nowhere", "good:1"));
+    let mut place = set("place", "good:1");
+    place["spec"]["template"]["spec"]["nodeSelector"] = json!({ "pool": "nowhere" });
+    cluster.apply(&place);
+    break_pods(cluster);
+    node_goes_down(cluster);
+    let mut dead = daemons("dead", "main", "good:2");
+    dead["spec"]["template"]["spec"]["nodeSelector"] = json!(null);
+    cluster.apply(&dead);
+}
+
+/// States of pods that kubelets would write.
+fn break_pods(cluster: &Cluster<'_>) {
+    let waits = |reason: &str, restarts: u8| {
+        json!({
+            "conditions": [{ "type": "Ready", "status": "False" }],
+            "containerStatuses": [{
+                "name": "main", "image": "good:1", "imageID": "", "ready": false,
+                "restartCount": restarts, "state": { "waiting": { "reason": reason } },
+                "lastState": if restarts == 0 { json!({}) } else {
+                    json!({ "terminated": { "exitCode": 1, "reason": "Error" } })
+                },
+            }],
+        })
+    };
+    cluster.patch_status("pod/crash-1", SHOP, &waits("CrashLoopBackOff", 7));
+    cluster.patch_status("pod/config-1", SHOP, &waits("CreateContainerConfigError", 0));
+    let unready = json!({ "conditions": [{ "type": "Ready", "status": "False" }] });
+    cluster.patch_status("pod/slow-1", SHOP, &unready);
+    let delete = ["delete", "pod", "held-0", "-n", SHOP, "--wait=false", "--grace-period=1"];
+    cluster.kubectl(&delete, "").accepted();
+}
+
+/// A policy that refuses the pods of a set.
+pub(super) fn policy(cluster: &Cluster<'_>) {
+    let api = "admissionregistration.k8s.io/v1";
+    let rule = json!({
+        "apiGroups": [""], "apiVersions": ["v1"], "resources": ["pods"], "operations": ["CREATE"],
+    });
+    cluster.apply(&json!({
+        "apiVersion": api, "kind": "ValidatingAdmissionPolicy", "metadata": { "name": "not" },
+        "spec": {
+            "matchConstraints": { "resourceRules": [rule] },
+            "validations": [{
+                "expression": "!object.metadata.name.startsWith('policy-')", "message": "not here",
+            }],
+        },
+    }));
+    cluster.apply(&json!({
+        "apiVersion": api, "kind": "ValidatingAdmissionPolicyBinding", "metadata": { "name": "not" },
+        "spec": { "policyName": "not", "validationActions": ["Deny"] },
+    }));
+    eventually("the policy to refuse pods", || {
+        let pod = json!({
+            "apiVersion": "v1", "kind": "Pod", "metadata": { "name": "policy-x", "namespace": SHOP },
+            "spec": { "containers": [{ "name": "a", "image": "a" }] },
+        });
+        let created = cluster.kubectl(&["create", "--dry-run=server", "-f", "-"], &pod.to_string());
+        if created.success { Err(created) } else { Ok(()) }
+    });
+}
+
+/// A node has been down for ten minutes, with the taints of the node lifecycle controller.
+fn node_goes_down(cluster: &Cluster<'_>) {
+    let then = Timestamp::now().checked_sub(Span::new().minutes(10)).expect("a time").to_string();
+    let down = json!({ "type": "Ready", "status": "Unknown", "lastTransitionTime": then });
+    cluster.patch_status("node/down", "default", &json!({ "conditions": [down] }));
+    let taints = ["NoSchedule", "NoExecute"].map(|effect| {
+        json!({ "key": "node.kubernetes.io/unreachable", "effect": effect, "timeAdded": then })
+    });
+    let taints = json!({ "spec": { "taints": taints } }).to_string();
+    cluster.kubectl(&["patch", "node", DOWN, "--type=merge", "-p", &taints], "").accepted();
+    let unready = json!({ "conditions": [{
+        "type": "Ready", "status": "False", "lastTransitionTime": then,
+    }] });
+    let args = ["get", "pods", "-n", SHOP, "--field-selector", "spec.nodeName=down", "-o", "name"];
+    let names = cluster.kubectl(&args, "").accepted().stdout;
+    assert_eq!(names.lines().count(), 1, "{names}");
+    for pod in names.lines() {
+        cluster.patch_status(pod, SHOP, &unready);
+        let delete = ["delete", pod, "-n", SHOP, "--wait=false", "--grace-period=1"];
+        cluster.kubectl(&delete, "").accepted();
+    }
+}
+
+/// Changes that are rolled out.
+pub(super) fn roll(cluster: &Cluster<'_>) {
+    for name in ["rolling", "parallel", "canary", "manual"] {
+        cluster.apply(&set(name, "good:2"));
+    }
+    let mut empty = set("empty", "good:1");
+    empty["spec"]["replicas"] = json!(0);
+    cluster.apply(&empty);
+    for name in ["rolls", "by-hand"] {
+        cluster.apply(&daemons(name, "main", "good:2"));
+    }
+}

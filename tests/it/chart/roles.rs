@@ -1,0 +1,137 @@
+//! The permissions of the service account.
+
+use std::collections::BTreeSet;
+
+use serde_json::{Value, json};
+
+use super::{each, objects, of, render};
+use crate::helm;
+
+#[test]
+fn roles_name_their_objects_and_have_no_wildcards() {
+    each(|file, objects, _| {
+        for role in of(objects, "ClusterRole").into_iter().chain(of(objects, "Role")) {
+            for rule in role["rules"].as_array().unwrap() {
+                assert!(!rule.to_string().contains('*'), "{file}: {rule}");
+                if is_inventory(role) {
+                    only_reads(rule);
+                    continue;
+                }
+                if is_audit(role) {
+                    continue;
+                }
+                let named = rule["resourceNames"].as_array().is_some_and(|names| !names.is_empty());
+                assert!(named, "{file}: {rule}");
+            }
+        }
+        let [deployment] = of(objects, "Deployment")[..] else { panic!("{file}: one Deployment") };
+        let managed = deployment.to_string().contains("--tls-managed");
+        let arms = deployment.to_string().contains("--arm-webhooks");
+        let sees = !deployment.to_string().contains("--inventory=off");
+        let token = &deployment["spec"]["template"]["spec"]["automountServiceAccountToken"];
+        assert_eq!(*token, managed || sees || arms, "{file}: a token only where it is needed");
+        let is_hook = |role: &Value| role["metadata"]["annotations"]["helm.sh/hook"].is_string();
+        let mut lasting = of(objects, "ClusterRole").into_iter().filter(|role| !is_hook(role));
+        let others = lasting.any(|role| !is_inventory(role) && !is_audit(role));
+        assert_eq!(
+            others,
+            managed || arms,
+            "{file}: an object alone is checked without permissions"
+        );
+        let mut roles = objects.iter().filter(|it| it["kind"].as_str().unwrap().ends_with("Role"));
+        assert_eq!(roles.any(is_inventory), sees, "{file}: what is seen must be readable");
+    });
+}
+
+/// Helm deletes the Secret of managed certificates when the mode changes; no other object may own
+/// it.
+#[test]
+fn each_mode_has_a_secret_of_its_own() {
+    let Some(helm) = helm::find() else { return };
+    let names = |mode: &str| {
+        let objects = objects(&render(&helm, &["--set", &format!("tls.mode={mode}")]));
+        let certificates = of(&objects, "Certificate").into_iter();
+        let requested = certificates.map(|certificate| certificate["spec"]["secretName"].clone());
+        let own = of(&objects, "Secret").into_iter().map(|it| it["metadata"]["name"].clone());
+        own.chain(requested).collect::<Vec<_>>()
+    };
+    let (managed, requested) = (names("managed"), names("certManager"));
+    assert_eq!(managed, ["setguard-tls"]);
+    assert_eq!(requested, ["setguard-ca", "setguard-cert-manager-tls"]);
+}
+
+fn is_inventory(role: &Value) -> bool {
+    role["metadata"]["name"].as_str().unwrap().ends_with("-inventory")
+}
+
+/// `audit.rs` has its rights.
+fn is_audit(role: &Value) -> bool {
+    role["metadata"]["name"].as_str().unwrap().ends_with("-audit")
+}
+
+/// A rule of the inventory reads what rules need, and never Pods, ReplicaSets, Secrets or ConfigMaps.
+fn only_reads(rule: &Value) {
+    if rule["nonResourceURLs"] == json!(["/metrics"]) {
+        assert_eq!(rule["verbs"], json!(["get"]));
+        return;
+    }
+    assert_eq!(rule["verbs"], json!(["list", "watch"]), "{rule}");
+    let known = [
+        "daemonsets",
+        "deployments",
+        "namespaces",
+        "nodes",
+        "poddisruptionbudgets",
+        "priorityclasses",
+        "services",
+        "statefulsets",
+        "storageclasses",
+    ];
+    for resource in rule["resources"].as_array().unwrap() {
+        assert!(known.contains(&resource.as_str().unwrap()), "{rule}");
+    }
+}
+
+/// The resources that the roles of the inventory allow to be read, each with the role's namespace.
+fn readable(objects: &[Value]) -> BTreeSet<String> {
+    let roles = objects.iter().filter(|it| it["kind"].as_str().unwrap().ends_with("Role"));
+    let resources = roles.filter(|role| is_inventory(role)).flat_map(|role| {
+        let place = role["metadata"]["namespace"].as_str().unwrap_or("*");
+        let rules = role["rules"].as_array().unwrap().iter();
+        let resources = rules.flat_map(|rule| rule["resources"].as_array().into_iter().flatten());
+        resources.map(move |it| format!("{place}/{}", it.as_str().unwrap()))
+    });
+    resources.collect()
+}
+
+#[test]
+fn what_the_inventory_may_read_follows_its_mode() {
+    let Some(helm) = helm::find() else { return };
+    let readable = |flags: &str| readable(&objects(&render(&helm, &["--set", flags])));
+    let workloads = readable("inventory.mode=workloads");
+    assert_eq!(workloads.len(), 7, "{workloads:?}");
+    let full = readable("inventory.mode=full");
+    let more: Vec<_> = full.difference(&workloads).collect();
+    assert_eq!(more, ["*/deployments", "*/nodes"]);
+    assert!(readable("inventory.mode=off").is_empty());
+    let some =
+        readable("inventory.mode=full,inventory.namespaces[0]=shop,inventory.namespaces[1]=db");
+    let sets = ["daemonsets", "deployments", "poddisruptionbudgets", "services", "statefulsets"];
+    let expected = ["db", "shop"].into_iter().flat_map(|ns| sets.map(|it| format!("{ns}/{it}")));
+    assert_eq!(some, expected.collect());
+}
+
+#[test]
+fn without_a_need_for_the_api_server_nothing_may_leave_the_pod() {
+    let Some(helm) = helm::find() else { return };
+    let egress = |flags: &str| {
+        let flags = format!("networkPolicy.restrictEgress=true,{flags}");
+        let objects = objects(&render(&helm, &["--set", &flags]));
+        of(&objects, "NetworkPolicy")[0]["spec"]["egress"].as_array().unwrap().len()
+    };
+    let at_once = |flags: &str| egress(&format!("webhook.arm=atOnce,{flags}"));
+    assert_eq!(at_once("tls.mode=certManager,inventory.mode=off"), 0);
+    assert_eq!(at_once("tls.mode=certManager"), 1);
+    assert_eq!(at_once("inventory.mode=off"), 1);
+    assert_eq!(egress("tls.mode=certManager,inventory.mode=off"), 1);
+}

@@ -1,0 +1,120 @@
+//! The output: commands to paste, colours, long lines and closed pipes.
+
+use std::{fs, path::Path};
+
+use super::{Folder, GOOD, MISSPELT, Ran, check, setguard};
+
+#[test]
+fn printed_commands_can_be_pasted() {
+    let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/rules");
+    let printed = |fixture: &str, change: &dyn Fn(String) -> String| {
+        let read = |end: &str| {
+            change(fs::read_to_string(fixtures.join(fixture.to_owned() + end)).unwrap())
+        };
+        let folder = Folder::new([
+            ("new.yaml", read(".yaml").as_str()),
+            ("old.yaml", &read(".old.yaml")),
+            ("policy.yaml", "apiVersion: setguard.io/v1alpha1\nkind: Policy\n"),
+        ]);
+        let arguments = ["check", "new.yaml", "--against", "old.yaml", "--policy", "policy.yaml"];
+        folder.run(&arguments).stdout
+    };
+    let larger = printed("immutable-field/warn.claim-size", &|text| text);
+    assert!(larger.contains("\n  kubectl delete sts --cascade=orphan web\n"), "{larger}");
+    let larger = printed("immutable-field/warn.claim-size-in-namespace", &|text| text);
+    assert!(larger.contains("\n  kubectl delete sts --cascade=orphan -n shop web\n"), "{larger}");
+    assert!(larger.contains("\n  kubectl edit pvc -n shop data-web-0\n"), "{larger}");
+    // web-1 is below the partition: if it is deleted, it comes back with the old template.
+    let stuck = printed("ordered-rollout-stuck/warn.updating", &|text| {
+        text.replacen(
+            "  replicas: 3",
+            "  updateStrategy: {rollingUpdate: {partition: 2}}\n  replicas: 3",
+            1,
+        )
+        .replace(
+            "updateRevision: web-7c9b\n  replicas: 3",
+            "updateRevision: web-6d8f\n  replicas: 2",
+        )
+        .replace("readyReplicas: 2", "readyReplicas: 1")
+    });
+    let advice = "lower the partition to 1 or less and then run command 2 (restarts 1 pod)";
+    assert!(stuck.contains(advice), "{stuck}");
+    assert!(stuck.contains("\n  kubectl delete pod web-1\n"), "{stuck}");
+}
+
+#[test]
+fn colours_are_for_terminals_unless_forced() {
+    let folder = Folder::new([("a.yaml", MISSPELT)]);
+    let plain = folder.run(&["check", "a.yaml"]).stdout;
+    assert!(!plain.contains('\u{1b}'), "not a terminal");
+    let with = |name: &str| {
+        let output = setguard(folder.0.path(), &["check", "a.yaml"]).env(name, "1").output();
+        Ran::from(output.unwrap()).stdout
+    };
+    assert!(with("CLICOLOR_FORCE").contains("\u{1b}["));
+    assert_eq!(with("NO_COLOR"), plain);
+}
+
+#[test]
+fn a_manifest_cannot_send_control_characters_to_the_terminal() {
+    // ESC, CSI in one character, and a reversal of the line.
+    let text = MISSPELT.replace("minReadySecond", "\"min\\e[2J\\x9b2J\\u202e\"");
+    let run = |args: &[&str], text: &str| Folder::new([]).feed(args, text.as_bytes());
+    for format in ["text", "json"] {
+        let ran = run(&["check", "--format", format, "-"], &text);
+        assert_eq!(ran.code, 1);
+        assert!(ran.stdout.contains("\\u009b2J"), "{:?}", ran.stdout);
+        assert!(!ran.stdout.contains(['\u{1b}', '\u{9b}', '\u{202e}']), "{:?}", ran.stdout);
+    }
+    let ran = run(&["check", "no\u{1b}[2Jsuch\u{9b}file\u{202e}"], "");
+    assert!(!ran.stderr.contains(['\u{1b}', '\u{9b}', '\u{202e}']), "{:?}", ran.stderr);
+    assert!(ran.stderr.contains("\\u001b[2Jsuch\\u009bfile\\u202e"), "{:?}", ran.stderr);
+}
+
+#[test]
+fn a_long_line_is_cut_around_the_finding() {
+    let pad = "é".repeat(5_000);
+    let text = GOOD.replace(
+        "{name: agent}",
+        &format!("{{name: agent, annotations: {{a: {pad}}}, x: 1, uid: {pad}}}"),
+    );
+    let ran = check(&text);
+    let longest = ran.stdout.lines().map(|line| line.chars().count()).max().unwrap();
+    assert!(longest < 200, "{}", ran.stdout);
+    let column = 1 + "metadata: {name: agent, annotations: {a: }, ".len() + 5_000;
+    assert!(ran.stdout.contains(&format!("<stdin>:3:{column}\n")), "{}", ran.stdout);
+    assert!(ran.stdout.contains("}, x: 1, uid: é"), "{}", ran.stdout);
+    // A long value does not make a long report either.
+    let ran = check(&GOOD.replace("{name: agent}", &format!("{{name: {}}}", "a".repeat(50_000))));
+    assert_eq!(ran.code, 1);
+    let length = ran.stdout.len();
+    assert!(length < 10_000, "{length} bytes");
+}
+
+#[test]
+fn a_closed_pipe_ends_it_quietly() {
+    let many = [MISSPELT; 2_000].join("---\n");
+    let folder = Folder::new([("a.yaml", many.as_str())]);
+    for args in [
+        &["check", "a.yaml"][..],
+        &["check", "a.yaml", "--format", "json"],
+        &["rules"],
+        &["completions", "bash"],
+    ] {
+        // The pipe is closed before the first byte, so that even a short output fails.
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        let ran = Ran::from(setguard(folder.0.path(), args).stdout(writer).output().unwrap());
+        assert_eq!((ran.code, ran.stderr.as_str()), (2, ""), "{args:?}");
+    }
+    // The other reports are complete.
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    let args = ["check", "a.yaml", "--output", "concise=report", "--output", "text=report.txt"];
+    let ran = Ran::from(setguard(folder.0.path(), &args).stdout(writer).output().unwrap());
+    assert_eq!((ran.code, ran.stderr.as_str()), (2, ""), "{ran:?}");
+    for report in ["report", "report.txt"] {
+        let report = fs::read_to_string(folder.0.path().join(report)).unwrap();
+        assert!(report.contains("2000 objects checked in 1 file: 2000 denied"), "{report}");
+    }
+}

@@ -1,0 +1,155 @@
+//! The recorded verdicts of a real kube-apiserver (`tests/conformance`).
+
+use std::{
+    collections::BTreeMap,
+    env, fmt, fs,
+    path::{Path, PathBuf},
+};
+
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::ROOT;
+
+/// Cases that are recorded as 400 because `containers` was an object, although their patches make
+/// no such object; something else was sent. ds-min-0878 equals ds-min-0070, which is recorded as
+/// 422.
+const MISRECORDED: [&str; 3] = ["ds-min-0878", "ds-rich-1545", "sts-min-2701"];
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Case {
+    pub id: String,
+    pub op: String,
+    pub scope: String,
+    pub base: String,
+    pub patch: json_patch::Patch,
+    pub old_patch: Option<json_patch::Patch>,
+    /// Whether the gates of alpha fields were on. Absent in all files but `alpha.jsonl`.
+    #[serde(default)]
+    pub alpha: bool,
+    pub verdict: Verdict,
+}
+
+#[derive(Deserialize)]
+pub struct Verdict {
+    pub code: u16,
+    #[serde(default)]
+    pub message: String,
+    #[serde(default)]
+    pub causes: Vec<Cause>,
+    /// The fields that were sent and are not in the stored object.
+    #[serde(default)]
+    pub dropped: Vec<String>,
+}
+
+#[derive(Clone, Debug, Deserialize, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Cause {
+    pub field: String,
+    pub reason: String,
+    pub message: String,
+}
+
+impl fmt::Display for Cause {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}: {}", self.reason, self.field, self.message)
+    }
+}
+
+impl Case {
+    /// The object that was sent. `None` if that is not known: a step of the patch leads below a
+    /// value that an earlier step removed, or the case is one of [`MISRECORDED`].
+    pub fn object(&self, bases: &Bases) -> Option<Value> {
+        if MISRECORDED.contains(&self.id.as_str()) {
+            return None;
+        }
+        patched(&bases[&self.base], &self.patch)
+    }
+
+    /// The stored object that an UPDATE replaces. Fields that the server drops from the new object
+    /// because their gate is off were dropped from the old one too.
+    pub fn old(&self, bases: &Bases) -> Option<Value> {
+        assert_eq!(self.op == "UPDATE", self.old_patch.is_some(), "{}", self.id);
+        let patch = self.old_patch.as_ref()?;
+        let mut old = patched(&bases[&self.base], patch).expect("it was stored");
+        for path in &self.verdict.dropped {
+            let pointer = path.replace(['.', '['], "/").replace(']', "");
+            let (parent, name) = pointer.rsplit_once('/').expect("it is below spec");
+            let parent = old.pointer_mut(&format!("/{parent}"));
+            parent.and_then(Value::as_object_mut).map(|parent| parent.remove(name));
+        }
+        Some(old)
+    }
+}
+
+/// The base after the patch. `None` if a step does not apply.
+pub fn patched(base: &Value, patch: &json_patch::Patch) -> Option<Value> {
+    let mut object = base.clone();
+    json_patch::patch(&mut object, patch).ok()?;
+    Some(object)
+}
+
+/// The objects that the patches of the cases apply to, by name.
+pub type Bases = BTreeMap<String, Value>;
+
+pub fn bases() -> Bases {
+    let files = fs::read_dir(folder().join("bases")).unwrap();
+    files
+        .map(|entry| {
+            let path = entry.unwrap().path();
+            let name = path.file_stem().unwrap().to_str().unwrap().to_owned();
+            (name, serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap())
+        })
+        .collect()
+}
+
+/// The cases with values of alpha fields of 1.37.
+pub fn alpha_cases() -> Vec<Case> {
+    let text = fs::read_to_string(folder().join("alpha.jsonl")).unwrap();
+    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+/// The cases with the verdicts of this release: those of 1.36, except where it differs, and of all that
+/// could be sent to it.
+pub fn cases_of(release: &str) -> Vec<Case> {
+    #[derive(Deserialize)]
+    struct Other {
+        id: String,
+        verdict: Verdict,
+    }
+    let mut all = Vec::new();
+    for name in ["cases", "podspec", "workload", "gated"] {
+        let text = fs::read_to_string(folder().join(format!("{name}.jsonl"))).unwrap();
+        all.extend(text.lines().map(|line| serde_json::from_str::<Case>(line).unwrap()));
+    }
+    if release != "1.36" {
+        let file = folder().join(format!("releases/{release}.jsonl"));
+        let text = fs::read_to_string(file).unwrap();
+        let others = text.lines().map(|line| serde_json::from_str::<Other>(line).unwrap());
+        let mut others: BTreeMap<_, _> = others.map(|it| (it.id, it.verdict)).collect();
+        for case in &mut all {
+            if let Some(verdict) = others.remove(&case.id) {
+                case.verdict = verdict;
+            }
+        }
+        assert!(others.is_empty(), "verdicts of unknown cases");
+    }
+    all.retain(|case| case.verdict.code != 0);
+    all
+}
+
+/// The recorded cases, or those in the file `CONFORMANCE_CASES`, which use the same bases.
+pub fn cases() -> Vec<Case> {
+    let own = ["cases.jsonl", "podspec.jsonl", "workload.jsonl"].map(|name| folder().join(name));
+    let files = env::var_os("CONFORMANCE_CASES").map_or_else(|| own.into(), |p| vec![p.into()]);
+    let mut cases = Vec::new();
+    for file in files {
+        let text = fs::read_to_string(file).unwrap();
+        cases.extend(text.lines().map(|line| serde_json::from_str::<Case>(line).unwrap()));
+    }
+    cases
+}
+
+fn folder() -> PathBuf {
+    Path::new(ROOT).join("tests/conformance")
+}

@@ -1,0 +1,8 @@
+//! The programs that the tests drive; all of them end with the tests.
+
+pub mod control_plane;
+pub mod example;
+pub mod kubectl;
+pub mod process;
+pub mod sidecar;
+pub mod webhook;

@@ -1,0 +1,107 @@
+//! kubectl and its output.
+
+use std::{
+    fmt,
+    io::Write as _,
+    path::PathBuf,
+    process::{Command, Stdio},
+};
+
+use serde_json::Value;
+
+/// kubectl with the identity of the cluster's administrator.
+#[derive(Debug)]
+pub struct Kubectl {
+    pub program: PathBuf,
+    pub kubeconfig: PathBuf,
+    /// The home directory, for kubectl's cache.
+    pub home: PathBuf,
+}
+
+impl Kubectl {
+    /// Runs kubectl with this standard input, which it reads for `-f -`.
+    pub fn run(&self, args: &[&str], stdin: &str) -> Output {
+        let mut child = Command::new(&self.program)
+            .args(args)
+            .env("KUBECONFIG", &self.kubeconfig)
+            .env("HOME", &self.home)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("kubectl starts");
+        let mut pipe = child.stdin.take().expect("kubectl's stdin");
+        // kubectl may end before it has read all of it; its stderr then gives the reason.
+        let _ = pipe.write_all(stdin.as_bytes());
+        drop(pipe);
+        let output = child.wait_with_output().expect("kubectl ends");
+        Output {
+            args: args.join(" "),
+            success: output.status.success(),
+            stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
+            stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
+        }
+    }
+}
+
+/// The result of a run of kubectl.
+#[derive(Debug)]
+pub struct Output {
+    args: String,
+    pub success: bool,
+    pub stdout: String,
+    pub stderr: String,
+}
+
+impl fmt::Display for Output {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Output { args, stdout, stderr, .. } = self;
+        write!(f, "kubectl {args}\n--- stdout\n{stdout}--- stderr\n{stderr}")
+    }
+}
+
+impl Output {
+    /// Asserts that it succeeded.
+    #[track_caller]
+    pub fn accepted(self) -> Self {
+        assert!(self.success, "expected success of {self}");
+        self
+    }
+
+    /// Asserts that it succeeded without a warning.
+    #[track_caller]
+    pub fn silently(self) -> Self {
+        let output = self.accepted();
+        assert_eq!(output.stderr, "", "expected no warning from {output}");
+        output
+    }
+
+    /// Asserts that it succeeded with a warning that begins with this rule's id.
+    #[track_caller]
+    pub fn with_warning(self, rule: &str) -> Self {
+        let output = self.accepted();
+        let start = format!("Warning: {rule}");
+        assert!(
+            output.stderr.lines().any(|line| line.starts_with(&start)),
+            "expected a warning by {rule} from {output}"
+        );
+        output
+    }
+
+    /// Asserts that it failed with all of these texts on stderr.
+    #[track_caller]
+    pub fn refused(self, texts: &[&str]) -> Self {
+        assert!(!self.success, "expected failure of {self}");
+        for text in texts {
+            assert!(self.stderr.contains(text), "expected {text:?} from {self}");
+        }
+        self
+    }
+
+    /// The JSON that it printed with `-o json`.
+    #[track_caller]
+    pub fn json(&self) -> Value {
+        assert!(self.success, "expected success of {self}");
+        serde_json::from_str(&self.stdout).unwrap_or_else(|e| panic!("{e} in {self}"))
+    }
+}

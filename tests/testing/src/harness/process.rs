@@ -1,0 +1,161 @@
+//! Programs that run in the background of the tests, and end with them.
+
+use std::{
+    ffi::OsStr,
+    fs::{self, File},
+    net::TcpListener,
+    path::{Path, PathBuf},
+    process::{Child, ChildStdout, Command, ExitStatus, Stdio},
+    thread,
+    time::{Duration, Instant},
+};
+
+/// How long a test waits for anything before it gives up.
+pub const DEADLINE: Duration = Duration::from_secs(90);
+
+/// A program in the background. Dropping this kills it.
+#[derive(Debug)]
+pub struct Process {
+    name: String,
+    child: Child,
+    /// The file with its standard output.
+    pub output: PathBuf,
+    /// The file with its standard error.
+    pub log: PathBuf,
+}
+
+impl Process {
+    /// Starts a program that writes its output to files in `logs`.
+    pub fn start<I, A>(program: &Path, args: I, logs: &Path) -> Self
+    where
+        I: IntoIterator<Item = A>,
+        A: AsRef<OsStr>,
+    {
+        let mut command = leashed(program);
+        Self::spawn(command.args(args), program, logs, None)
+    }
+
+    /// Works like [`Process::start`], but with standard output in a pipe.
+    pub fn start_piped(program: &Path, args: &[&str], logs: &Path) -> (Self, ChildStdout) {
+        let mut command = leashed(program);
+        let mut process = Self::spawn(command.args(args), program, logs, Some(Stdio::piped()));
+        let stdout = process.child.stdout.take().expect("a pipe");
+        (process, stdout)
+    }
+
+    /// Works like [`Process::start`], with these environment variables.
+    pub fn start_with(
+        program: &Path,
+        args: &[&str],
+        variables: &[(&str, &OsStr)],
+        logs: &Path,
+    ) -> Self {
+        let mut command = leashed(program);
+        let command = command.args(args).envs(variables.iter().copied());
+        Self::spawn(command, program, logs, None)
+    }
+
+    fn spawn(command: &mut Command, program: &Path, logs: &Path, stdout: Option<Stdio>) -> Self {
+        let name = program.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let path = |extension| logs.join(format!("{name}.{extension}"));
+        let file = |path: &PathBuf| Stdio::from(File::create(path).expect("a log file"));
+        let log = path("err");
+        let output = path("out");
+        let child = command
+            .stdin(Stdio::null())
+            .stdout(stdout.unwrap_or_else(|| file(&output)))
+            .stderr(file(&log))
+            .spawn()
+            .unwrap_or_else(|e| panic!("{} does not start: {e}", program.display()));
+        Process { name, child, output, log }
+    }
+
+    /// Its process id.
+    pub fn id(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Sends SIGTERM, as a kubelet does first.
+    pub fn terminate(&self) {
+        let status = Command::new("kill").arg(self.id().to_string()).status();
+        assert!(status.is_ok_and(|status| status.success()), "kill {}", self.name);
+    }
+
+    /// Sends SIGKILL, as a kubelet does if the program does not end in time.
+    pub fn kill(&mut self) {
+        let _ = self.child.kill();
+    }
+
+    /// Its exit status, if it has ended.
+    pub fn ended(&mut self) -> Option<ExitStatus> {
+        self.child.try_wait().expect("a child that can be waited for")
+    }
+
+    /// Waits until `ready` returns a value.
+    ///
+    /// # Panics
+    /// With the end of the program's log, if the program ends first or the time runs out.
+    pub fn wait_until<T>(&mut self, what: &str, mut ready: impl FnMut() -> Option<T>) -> T {
+        let log = self.log.clone();
+        let Process { name, child, .. } = self;
+        let tail = || {
+            let text = fs::read_to_string(&log).unwrap_or_default();
+            let lines: Vec<&str> = text.lines().rev().take(15).collect();
+            lines.into_iter().rev().collect::<Vec<_>>().join("\n")
+        };
+        eventually(what, || {
+            if let Ok(Some(status)) = child.try_wait() {
+                panic!("{name} ended with {status} while waiting for {what}:\n{}", tail());
+            }
+            ready().ok_or_else(tail)
+        })
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// A command that dies with us even if we are killed and drop nothing, provided that `setpriv` of
+/// util-linux is installed. The kernel ties the child to the *thread* that starts it.
+fn leashed(program: &Path) -> Command {
+    let has_setpriv = Command::new("setpriv")
+        .args(["--pdeathsig", "KILL", "true"])
+        .stderr(Stdio::null())
+        .status()
+        .is_ok_and(|status| status.success());
+    if has_setpriv {
+        let mut command = Command::new("setpriv");
+        command.args(["--pdeathsig", "KILL"]).arg(program);
+        command
+    } else {
+        Command::new(program)
+    }
+}
+
+/// Calls `ask` repeatedly until it returns `Ok`.
+///
+/// # Panics
+/// With the last error, if the time runs out.
+pub fn eventually<T, E>(what: &str, mut ask: impl FnMut() -> Result<T, E>) -> T
+where
+    E: std::fmt::Display,
+{
+    let start = Instant::now();
+    loop {
+        match ask() {
+            Ok(answer) => return answer,
+            Err(last) if start.elapsed() > DEADLINE => panic!("gave up waiting for {what}: {last}"),
+            Err(_) => thread::sleep(Duration::from_millis(50)),
+        }
+    }
+}
+
+/// Ports of the loopback interface that were free a moment ago.
+pub fn free_ports<const N: usize>() -> [u16; N] {
+    let listeners = [(); N].map(|()| TcpListener::bind("127.0.0.1:0").expect("a free port"));
+    listeners.map(|listener| listener.local_addr().expect("its address").port())
+}

@@ -1,0 +1,100 @@
+//! A third-party mutating webhook: it adds a sidecar to pods, and replaces their affinity.
+
+use std::{
+    io::{BufRead, BufReader, Read, Result, Write},
+    net::{TcpListener, TcpStream},
+    sync::Arc,
+    thread,
+};
+
+use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
+use rustls::{
+    ServerConfig, ServerConnection, StreamOwned,
+    crypto::aws_lc_rs,
+    pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer},
+};
+use serde_json::{Value, json};
+
+/// The webhook's URL and certificate. It serves until the tests end.
+#[derive(Debug)]
+pub struct Sidecar {
+    pub url: String,
+    /// PEM.
+    pub certificate: String,
+}
+
+impl Sidecar {
+    /// Starts the webhook on a port of the loopback interface.
+    pub fn start() -> Self {
+        let pair =
+            rcgen::generate_simple_self_signed(["127.0.0.1".to_owned()]).expect("a certificate");
+        let key = PrivateKeyDer::from(PrivatePkcs8KeyDer::from(pair.signing_key.serialize_der()));
+        let config = ServerConfig::builder_with_provider(aws_lc_rs::default_provider().into())
+            .with_safe_default_protocol_versions()
+            .and_then(|builder| {
+                builder.with_no_client_auth().with_single_cert(vec![pair.cert.der().clone()], key)
+            });
+        let config = Arc::new(config.expect("a TLS configuration"));
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+        let url = format!("https://{}/mutate", listener.local_addr().expect("its address"));
+        thread::spawn(move || {
+            for connection in listener.incoming().flatten() {
+                let config = Arc::clone(&config);
+                // The client handles a broken connection.
+                thread::spawn(move || drop(serve(connection, config)));
+            }
+        });
+        Sidecar { url, certificate: pair.cert.pem() }
+    }
+}
+
+/// Answers the requests of a connection, one after the other.
+fn serve(connection: TcpStream, config: Arc<ServerConfig>) -> Result<()> {
+    let tls = ServerConnection::new(config).map_err(std::io::Error::other)?;
+    let mut stream = BufReader::new(StreamOwned::new(tls, connection));
+    loop {
+        let mut length = 0;
+        let mut line = String::new();
+        while stream.read_line(&mut line)? > 2 {
+            if let Some((name, value)) = line.split_once(':')
+                && name.eq_ignore_ascii_case("content-length")
+            {
+                length = value.trim().parse().map_err(std::io::Error::other)?;
+            }
+            line.clear();
+        }
+        let mut body = vec![0; length];
+        stream.read_exact(&mut body)?;
+        let answer = answer(&serde_json::from_slice(&body)?).to_string();
+        let out = stream.get_mut();
+        write!(
+            out,
+            "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n{answer}",
+            answer.len(),
+        )?;
+        out.flush()?;
+    }
+}
+
+/// Adds a sidecar to a pod that has none yet, and an affinity that replaces any other.
+fn answer(review: &Value) -> Value {
+    let request = &review["request"];
+    let mut response = json!({ "uid": request["uid"], "allowed": true });
+    let containers = request["object"]["spec"]["containers"].as_array();
+    if containers.is_some_and(|list| list.iter().all(|container| container["name"] != "sidecar")) {
+        let terms = json!([{ "matchExpressions": [
+            { "key": "kubernetes.io/os", "operator": "In", "values": ["linux"] },
+        ]}]);
+        let affinity = json!({ "nodeAffinity": {
+            "requiredDuringSchedulingIgnoredDuringExecution": { "nodeSelectorTerms": terms },
+        }});
+        let patch = json!([
+            { "op": "add", "path": "/spec/containers/-",
+              "value": { "name": "sidecar", "image": "registry.example/sidecar:1" } },
+            { "op": "add", "path": "/spec/affinity", "value": affinity },
+        ]);
+        response["patchType"] = json!("JSONPatch");
+        response["patch"] = json!(BASE64.encode(patch.to_string()));
+    }
+    json!({ "apiVersion": review["apiVersion"], "kind": review["kind"], "response": response })
+}

@@ -1,0 +1,30 @@
+//! What several test programs and benchmarks of setguard share.
+
+#![allow(
+    clippy::disallowed_methods,
+    clippy::expect_used,
+    clippy::missing_errors_doc,
+    clippy::panic,
+    clippy::print_stderr,
+    clippy::unwrap_used,
+    missing_docs,
+    reason = "a test fails by panicking, prints for people to read, and has no users"
+)]
+
+pub mod client;
+pub mod corpus;
+pub mod harness;
+pub mod helm;
+pub mod http;
+pub mod link;
+pub mod manifests;
+pub mod numbers;
+pub mod pages;
+pub mod plain;
+pub mod recorded;
+pub mod reviews;
+pub mod service;
+pub mod traces;
+
+/// The folder of the repository.
+pub const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");

@@ -1,0 +1,42 @@
+//! Small manifests that the API server accepts, for the cases to modify.
+
+use serde_json::{Value, json};
+
+/// A DaemonSet without faults.
+pub fn daemon_set(name: &str) -> Value {
+    workload("DaemonSet", name)
+}
+
+/// A StatefulSet without faults.
+pub fn stateful_set(name: &str) -> Value {
+    let mut set = workload("StatefulSet", name);
+    set["spec"]["serviceName"] = json!(name);
+    set["spec"]["replicas"] = json!(2);
+    set
+}
+
+/// A pod without faults.
+pub fn pod(name: &str) -> Value {
+    json!({
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": { "name": name },
+        "spec": pod_spec(),
+    })
+}
+
+fn workload(kind: &str, name: &str) -> Value {
+    json!({
+        "apiVersion": "apps/v1",
+        "kind": kind,
+        "metadata": { "name": name },
+        "spec": {
+            "selector": { "matchLabels": { "app": "e2e" } },
+            "template": { "metadata": { "labels": { "app": "e2e" } }, "spec": pod_spec() },
+        },
+    })
+}
+
+fn pod_spec() -> Value {
+    json!({ "containers": [{ "name": "main", "image": "registry.example/main:1" }] })
+}

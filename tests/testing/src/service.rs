@@ -1,0 +1,81 @@
+//! A stand-in for kube-proxy: one address for a Service, which forwards to the pods that are ready.
+
+use std::{
+    collections::VecDeque,
+    io,
+    net::{Shutdown, SocketAddr, TcpListener, TcpStream},
+    sync::{Arc, Mutex},
+    thread,
+    time::{Duration, Instant},
+};
+
+/// How long a change of the endpoints takes to have an effect, as in a cluster.
+const PROPAGATION: Duration = Duration::from_secs(1);
+
+/// One address on the loopback interface. It serves until the tests end.
+#[derive(Debug)]
+pub struct Service {
+    pub port: u16,
+    endpoints: Arc<Mutex<History>>,
+}
+
+/// The endpoints over time, each list with the time at which it was set; the newest last.
+#[derive(Debug, Default)]
+struct History {
+    seen: VecDeque<(Instant, Vec<SocketAddr>)>,
+    next: usize,
+}
+
+impl Service {
+    pub fn start() -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+        let port = listener.local_addr().expect("its address").port();
+        let endpoints = Arc::new(Mutex::new(History::default()));
+        let shared = Arc::clone(&endpoints);
+        thread::spawn(move || {
+            for client in listener.incoming().flatten() {
+                let endpoint = shared.lock().expect("an unpoisoned lock").choose();
+                // Without an endpoint, the client's connection is closed.
+                if let Some(pod) = endpoint.and_then(|address| TcpStream::connect(address).ok()) {
+                    // The client handles a broken connection.
+                    drop(join(&client, &pod));
+                }
+            }
+        });
+        Service { port, endpoints }
+    }
+
+    /// Sets the addresses that are ready now.
+    pub fn set(&self, ready: Vec<SocketAddr>) {
+        let mut history = self.endpoints.lock().expect("an unpoisoned lock");
+        if history.seen.back().is_none_or(|(_, last)| *last != ready) {
+            history.seen.push_back((Instant::now(), ready));
+        }
+    }
+}
+
+impl History {
+    /// Chooses the ready addresses in turn.
+    fn choose(&mut self) -> Option<SocketAddr> {
+        let known = |(since, _): &(Instant, _)| since.elapsed() >= PROPAGATION;
+        while self.seen.get(1).is_some_and(known) {
+            self.seen.pop_front();
+        }
+        let (_, ready) = self.seen.front().filter(|first| known(first))?;
+        self.next += 1;
+        ready.get(self.next % ready.len().max(1)).copied()
+    }
+}
+
+/// Copies in both directions, on two threads, until both sides have ended.
+fn join(client: &TcpStream, pod: &TcpStream) -> io::Result<()> {
+    for (from, to) in [(client, pod), (pod, client)] {
+        from.set_nodelay(true)?;
+        let (mut from, mut to) = (from.try_clone()?, to.try_clone()?);
+        thread::spawn(move || {
+            let _ = io::copy(&mut from, &mut to);
+            let _ = to.shutdown(Shutdown::Write);
+        });
+    }
+    Ok(())
+}

@@ -1,0 +1,209 @@
+//! Traces: the steps of the real controllers, to compare with the output of `setguard plan`.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    io::Write as _,
+    path::Path,
+    process::{Command, Stdio},
+};
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// The steps of a controller after a change.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Trace {
+    pub name: String,
+    /// The flags of `setguard plan`.
+    pub flags: Vec<String>,
+    /// The object before, as a manifest, with the pods and claims that there were if they matter.
+    pub old: Option<Value>,
+    pub new: Value,
+    pub nodes: Value,
+    /// The pods that were being deleted already when the change was made, and the nodes of such
+    /// daemons. They count as gone in a plan.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub ending: BTreeSet<String>,
+    pub rounds: Vec<Round>,
+    /// The claims that were deleted, in any round.
+    pub claims_deleted: BTreeSet<String>,
+}
+
+/// The steps of a controller until it waited again.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Round {
+    /// The event that it had waited for.
+    pub after: After,
+    pub events: BTreeSet<Event>,
+}
+
+/// The events that a controller waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum After {
+    /// The change itself.
+    Change,
+    /// Deleted pods were gone.
+    Gone,
+    /// Pods became ready, but not available yet.
+    Ready,
+    /// Pods became available.
+    Available,
+}
+
+/// A pod was created or deleted.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Event {
+    pub action: String,
+    /// The name of the pod, or of the node of a daemon.
+    pub pod: String,
+    pub revision: String,
+    /// The claims that were created with it.
+    pub claims: BTreeSet<String>,
+}
+
+impl Trace {
+    /// Returns the waves: the steps that were taken without waiting for anything except the end of
+    /// a pod that is replaced. With `Recreate`, each pod waits for the end of all of them.
+    pub fn waves(&self) -> Vec<Vec<Event>> {
+        let recreates = self.new["spec"]["updateStrategy"]["type"] == "Recreate";
+        let mut waves: Vec<Vec<Event>> = Vec::new();
+        for round in &self.rounds {
+            let mut events: Vec<_> = round.events.iter().cloned().collect();
+            if round.after == After::Gone && waves.is_empty() && !self.ending.is_empty() {
+                waves.push(Vec::new());
+            }
+            let is_first = waves.len() == 1;
+            if let (After::Gone, Some(wave), false) = (round.after, waves.last_mut(), recreates) {
+                let gone: BTreeSet<_> = wave.iter().filter(|it| it.action == "delete").collect();
+                let mut gone: BTreeSet<_> = gone.into_iter().map(|it| it.pod.clone()).collect();
+                if is_first {
+                    gone.extend(self.ending.iter().cloned());
+                }
+                let is_back = |event: &Event| event.action == "create" && gone.contains(&event.pod);
+                let (back, others): (Vec<_>, Vec<_>) = events.into_iter().partition(is_back);
+                wave.extend(back);
+                events = others;
+            }
+            if !events.is_empty() {
+                waves.push(events);
+            }
+        }
+        waves.retain(|wave| !wave.is_empty());
+        waves
+    }
+
+    /// The output of `setguard plan --format json`.
+    pub fn plan(&self, program: &Path, folder: &Path) -> Value {
+        let write = |name: &str, value: &Value| {
+            let path = folder.join(format!("{}-{name}.json", self.name));
+            std::fs::write(&path, value.to_string()).expect("a file");
+            path
+        };
+        let mut command = Command::new(program);
+        command.args(["plan", "-", "--format", "json", "--nodes"]).arg(write("nodes", &self.nodes));
+        if let Some(old) = &self.old {
+            command.arg("--against").arg(write("old", old));
+        }
+        command.args(&self.flags).stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut child = command.spawn().expect("setguard starts");
+        let mut stdin = child.stdin.take().expect("a pipe");
+        stdin.write_all(self.new.to_string().as_bytes()).expect("setguard reads");
+        drop(stdin);
+        let output = child.wait_with_output().expect("setguard ends");
+        serde_json::from_slice(&output.stdout)
+            .unwrap_or_else(|error| panic!("{}: {error}: {output:?}", self.name))
+    }
+
+    /// Returns the differences between a plan and the trace; empty if there are none.
+    pub fn differences(&self, plan: &Value) -> Vec<String> {
+        let object = &plan["objects"][0];
+        let mut planned: BTreeMap<u64, Vec<&Value>> = BTreeMap::new();
+        for step in object["steps"].as_array().into_iter().flatten() {
+            if step["action"] != "keep" {
+                planned.entry(step["wave"].as_u64().unwrap()).or_default().push(step);
+            }
+        }
+        let planned: Vec<_> = planned.into_values().collect();
+        let waves = self.waves();
+        let mut differences = Vec::new();
+        let notes = object["notes"].as_array().into_iter().flatten();
+        if notes.into_iter().any(|note| note.as_str().is_some_and(|it| it.contains("at random"))) {
+            return self.differences_by_chance(&planned, &waves);
+        }
+        if planned.len() != waves.len() {
+            differences.push(format!("{} waves planned, {} seen", planned.len(), waves.len()));
+        }
+        for (i, (steps, events)) in planned.iter().zip(&waves).enumerate() {
+            let mut left = events.clone();
+            let (random, known): (Vec<_>, Vec<_>) =
+                steps.iter().partition(|step| step.get("count").is_some());
+            // Two pods of a node that go together have been recorded as one event.
+            let is_first = |i: &usize| !known[..*i].contains(&known[*i]);
+            for step in (0..known.len()).filter(is_first).map(|i| known[i]) {
+                match left.iter().position(|event| is_as_planned(step, event)) {
+                    Some(at) => drop(left.remove(at)),
+                    None => differences.push(format!("wave {}: not seen: {step}", i + 1)),
+                }
+            }
+            for step in random {
+                let candidates = step["candidates"].as_array().unwrap();
+                for _ in 0..step["count"].as_u64().unwrap() {
+                    let fits = |event: &Event| {
+                        step["action"] == event.action.as_str()
+                            && step["revision"] == event.revision.as_str()
+                            && candidates.iter().any(|node| *node == event.pod.as_str())
+                    };
+                    match left.iter().position(fits) {
+                        Some(at) => drop(left.remove(at)),
+                        None => differences.push(format!("wave {}: not seen: {step}", i + 1)),
+                    }
+                }
+            }
+            differences
+                .extend(left.iter().map(|it| format!("wave {}: not planned: {it:?}", i + 1)));
+        }
+        let deleted: BTreeSet<_> = object["steps"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .flat_map(|step| step["claims"]["deleted"].as_array().into_iter().flatten())
+            .filter_map(|claim| claim.as_str().map(str::to_owned))
+            .collect();
+        if deleted != self.claims_deleted {
+            let seen = &self.claims_deleted;
+            differences.push(format!("claims deleted: planned {deleted:?}, seen {seen:?}"));
+        }
+        differences
+    }
+}
+
+impl Trace {
+    /// Compares a course that depends on chance: the steps of all waves together.
+    fn differences_by_chance(&self, planned: &[Vec<&Value>], seen: &[Vec<Event>]) -> Vec<String> {
+        let count = |action: &str| {
+            let steps = planned.iter().flatten().filter(|step| step["action"] == action);
+            let planned: u64 = steps.map(|step| step["count"].as_u64().unwrap_or(1)).sum();
+            let seen = seen.iter().flatten().filter(|event| event.action == action).count();
+            (planned != seen as u64).then(|| format!("{action}: planned {planned}, seen {seen}"))
+        };
+        ["create", "delete"].into_iter().filter_map(count).collect()
+    }
+}
+
+fn is_as_planned(step: &Value, event: &Event) -> bool {
+    let name = step["pod"].as_str().or_else(|| step["node"].as_str());
+    let claims: BTreeSet<_> = step["claims"]["created"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter_map(|claim| claim.as_str().map(str::to_owned))
+        .collect();
+    step["action"] == event.action.as_str()
+        && name == Some(&event.pod)
+        && step["revision"] == event.revision.as_str()
+        && claims == event.claims
+}
