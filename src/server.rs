@@ -267,7 +267,7 @@ fn print_configurations(args: &ServeArgs, address: SocketAddr, ca: &str) -> anyh
     let host = args.tls_san.first().cloned();
     let ip = specific(address.ip()).map(|ip| ip.to_string());
     let host = host.or(ip).unwrap_or_else(|| "127.0.0.1".to_owned());
-    print(&webhooks::yaml(&host, address.port(), ca)?);
+    print(&webhooks::printed::yaml(&host, address.port(), ca)?);
     Ok(())
 }
 
