@@ -19,7 +19,7 @@ use tokio::time::{Instant, timeout_at};
 
 use super::{
     app::{App, Phase},
-    body::{self, Budget, MAX_BODY},
+    body::{self, BodyMemory, MAX_BODY},
     duration, faults,
     http_error::HttpError,
     record,
@@ -113,8 +113,8 @@ async fn review(
     if content_length(&head.headers).is_some_and(|length| length > MAX_BODY) {
         return Err(HttpError::TooLarge);
     }
-    let connection = head.extensions.get::<Arc<Budget>>().cloned();
-    let connection = connection.unwrap_or_else(|| Arc::new(Budget::of_connection()));
+    let connection = head.extensions.get::<Arc<BodyMemory>>().cloned();
+    let connection = connection.unwrap_or_else(|| Arc::new(BodyMemory::of_connection()));
     let (body, _share) = body::read(body, &connection, &app.bodies, deadline).await?;
     if Instant::now() >= deadline {
         return Err(HttpError::Busy);

@@ -11,7 +11,7 @@ use http_body_util::BodyExt;
 use serde_json::{Value, json};
 use setguard::{
     policy::Policy,
-    server::{app::App, body::Budget, routes::router},
+    server::{app::App, body::BodyMemory, routes::router},
 };
 use tokio::task::JoinHandle;
 use tower::ServiceExt;
@@ -431,7 +431,7 @@ async fn a_usual_review_does_not_wait_for_the_memory_of_others() {
 #[tokio::test(start_paused = true)]
 async fn one_connection_does_not_take_the_memory_of_others() {
     let app = app();
-    let connection = Arc::new(Budget::of_connection());
+    let connection = Arc::new(BodyMemory::of_connection());
     let on_it = |mut request: Request<Body>| {
         request.extensions_mut().insert(connection.clone());
         let app = app.clone();
