@@ -12,7 +12,7 @@ use crate::{
     inject::{self, Injection},
     kubernetes::resource::Resource,
     manifests::{id::ObjectId, namespaces::Namespaces},
-    object::{DecodeError, Object, Subject, schema, storage::Storage, weight::Weight},
+    object::{DecodeError, Object, Subject, schema, size::ObjectSize, storage::Storage},
     yaml::Node,
 };
 
@@ -52,7 +52,7 @@ pub(crate) enum Outcome<'a> {
     /// The API server is asked to store an object.
     Stored(Box<Stored<'a>>),
     /// The object takes more memory than setguard reads.
-    TooHeavy(Box<Weight>),
+    TooLarge(Box<ObjectSize>),
     /// The manifest doesn't decode.
     Undecodable(DecodeError),
 }
@@ -74,7 +74,7 @@ pub(crate) struct Stored<'a> {
 impl From<DecodeError> for Outcome<'_> {
     fn from(error: DecodeError) -> Self {
         match error {
-            DecodeError::TooHeavy(weight) => Outcome::TooHeavy(weight),
+            DecodeError::TooLarge(size) => Outcome::TooLarge(size),
             error => Outcome::Undecodable(error),
         }
     }
@@ -113,7 +113,7 @@ impl Applier<'_> {
             Ok(object) => {
                 self.store(object, &merged, Some(old), namespace, |it| then(&tree, it.into()))
             }
-            Err(error @ DecodeError::TooHeavy(_)) => then(&tree, error.into()),
+            Err(error @ DecodeError::TooLarge(_)) => then(&tree, error.into()),
             // A merged object that can't be read should not occur. The manifest is checked
             // nevertheless.
             Err(_) => self.store(object, json, Some(old), namespace, |it| then(node, it.into())),
@@ -138,7 +138,7 @@ impl Applier<'_> {
             Ok(object) => self.store(object, &json, Some(old), namespace, |stored| {
                 stored.verdict.refusals().next().is_some()
             }),
-            Err(error) => matches!(error, DecodeError::TooHeavy(_)),
+            Err(error) => matches!(error, DecodeError::TooLarge(_)),
         }
     }
 

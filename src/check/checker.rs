@@ -18,7 +18,7 @@ use crate::{
         namespaces::Namespaces,
         volumes,
     },
-    object::{storage::Storage, weight::Weight},
+    object::{size::ObjectSize, storage::Storage},
     policy::Policy,
     proposal::{Applier, Outcome, Proposal, Stored, apply::Verb},
     report::diagnostic::{Diagnostic, ObjectReport, Severity, Strictness},
@@ -112,7 +112,7 @@ impl<'a> Checker<'a> {
         // An unknown field doesn't keep the rest from being checked; a wrong type does.
         self.applier().apply(&proposal, |node, outcome| match outcome {
             Outcome::Stored(stored) => self.stored(*stored, node, checked),
-            Outcome::TooHeavy(weight) => self.too_heavy(&weight, node, checked),
+            Outcome::TooLarge(size) => self.too_large(&size, node, checked),
             Outcome::Undecodable(error) if decodes => {
                 let problem = Problem::at(node.mark, error.to_string());
                 checked.report.diagnostics.push(schema(problem));
@@ -131,10 +131,10 @@ impl<'a> Checker<'a> {
         }
     }
 
-    fn too_heavy(&self, weight: &Weight, node: &Node<'_>, checked: &mut CheckedObject) {
+    fn too_large(&self, size: &ObjectSize, node: &Node<'_>, checked: &mut CheckedObject) {
         let id = &checked.report.id;
         let (namespace, name, old) = (&id.namespace, &id.name, self.previous.get(id));
-        let verdict = engine::evaluate_too_heavy(weight, namespace, name, old, &self.context());
+        let verdict = engine::evaluate_too_large(size, namespace, name, old, &self.context());
         self.report(verdict, node, checked);
     }
 

@@ -258,7 +258,7 @@ impl<'a> Forecaster<'a> {
         };
         self.applier().apply(&proposal, |_, outcome| match outcome {
             Outcome::Stored(stored) => self.stored(given, &stored, forecast),
-            Outcome::TooHeavy(_) => {
+            Outcome::TooLarge(_) => {
                 if proposal.old.is_some() {
                     forecast.change = Change::Update;
                 }

@@ -26,7 +26,7 @@ use super::{
 };
 use crate::{
     admission::{self, Answer, Endpoint},
-    engine::deadline::Deadline,
+    engine::{Context, deadline::Deadline},
 };
 
 /// The longest time that the API server waits for a webhook. Kubernetes: `timeoutSeconds` is 1 to
@@ -122,8 +122,8 @@ async fn review(
     if body.len() <= LARGE_BODY {
         // A small review is evaluated so quickly that there is no need to look at the clock.
         let (policy, view) = (app.policy.load(), app.live.view());
-        let (view, none) = (view.as_deref(), Deadline::NONE);
-        return Ok(admission::answer(endpoint, &body, &policy, view, today(), none)?);
+        let cx = Context { view: view.as_deref(), ..Context::of_review(&policy, today()) };
+        return Ok(admission::answer(endpoint, &body, &cx)?);
     }
     // The rest of the time is for sending the answer.
     let end = started + (deadline - started) * 3 / 4;
@@ -135,7 +135,8 @@ async fn review(
         let _permit = permit;
         let is_over = || Instant::now() >= end;
         let (view, deadline) = (view.as_deref(), Deadline::passed_when(&is_over));
-        admission::answer(endpoint, &body, &policy, view, today(), deadline)
+        let cx = Context { view, deadline, ..Context::of_review(&policy, today()) };
+        admission::answer(endpoint, &body, &cx)
     };
     match tokio::task::spawn_blocking(work).await {
         Ok(answer) => Ok(answer?),
