@@ -20,9 +20,9 @@ use tokio::time::{Instant, timeout_at};
 use super::{
     app::{App, Phase},
     body::{self, BodyMemory, MAX_BODY},
-    duration, faults,
+    duration,
     http_error::HttpError,
-    record,
+    panics, record,
 };
 use crate::{
     admission::{self, Answer, Endpoint},
@@ -56,7 +56,7 @@ fn entry(app: &Arc<App>, endpoint: Endpoint) -> MethodRouter<Arc<App>> {
     let handler = move |State(app): State<Arc<App>>, request| async move {
         handle(&app, endpoint, request).await
     };
-    post(handler).layer(faults::layer(app.clone(), endpoint)).fallback(|request: Request<Body>| {
+    post(handler).layer(panics::layer(app.clone(), endpoint)).fallback(|request: Request<Body>| {
         refuse(request, StatusCode::METHOD_NOT_ALLOWED, NOT_ALLOWED)
     })
 }
@@ -141,7 +141,7 @@ async fn review(
     match tokio::task::spawn_blocking(work).await {
         Ok(answer) => Ok(answer?),
         Err(error) => match error.try_into_panic() {
-            // Resuming the panic in this task lets `faults` answer it.
+            // Resuming the panic in this task lets `panics` answer it.
             Ok(panic) => std::panic::resume_unwind(panic),
             Err(_) => Err(HttpError::Busy),
         },
