@@ -26,7 +26,7 @@ use crate::{
     inject::Injection,
     object::{
         Subject, namespace_or_default,
-        weight::{self, Weight},
+        size::{self, ObjectSize},
     },
     rules::{
         api_validation::{self, meta::API_VALIDATION},
@@ -88,10 +88,10 @@ pub fn evaluate_before_validation(subject: &Subject<'_>, cx: &Context<'_>) -> Ve
     verdict
 }
 
-/// Evaluates an object that is too heavy to be read, so that only its name is known. `old` is the
+/// Evaluates an object that is too large to be read, so that only its name is known. `old` is the
 /// object that it replaces, if there is one, as JSON.
-pub fn evaluate_too_heavy(
-    weight: &Weight,
+pub fn evaluate_too_large(
+    size: &ObjectSize,
     namespace: &str,
     name: &str,
     old: Option<&str>,
@@ -99,17 +99,17 @@ pub fn evaluate_too_heavy(
 ) -> Verdict {
     let mut verdict = Verdict::default();
     let mut findings = Findings::of(&TOO_LARGE);
-    bounds::too_heavy(weight, &mut findings);
+    bounds::too_large(size, &mut findings);
     let object = Identity {
         namespace: namespace_or_default(Some(namespace)),
         name,
         ignore: None,
         file: None,
     };
-    let was_too_heavy =
-        |_: &Finding| old.is_some_and(|old| matches!(weight::too_heavy(old), Ok(Some(_))));
+    let was_too_large =
+        |_: &Finding| old.is_some_and(|old| matches!(size::too_large(old), Ok(Some(_))));
     for finding in findings.into_vec() {
-        verdict.add(finding, &object, was_too_heavy, cx);
+        verdict.add(finding, &object, was_too_large, cx);
     }
     verdict
 }

@@ -12,7 +12,7 @@ use crate::{
     inject::{self, Injection},
     kubernetes::resource::Resource,
     manifests::{id::ObjectId, namespaces::Namespaces},
-    object::{DecodeError, Object, Subject, schema, storage::Storage, weight::Weight},
+    object::{DecodeError, Object, Subject, schema, size::ObjectSize, storage::Storage},
     yaml::Node,
 };
 
@@ -52,7 +52,7 @@ pub(crate) enum Applied<'a> {
     /// The API server is asked to store an object.
     Stored(Box<Stored<'a>>),
     /// The object takes more memory than setguard reads.
-    TooHeavy(Box<Weight>),
+    TooLarge(Box<ObjectSize>),
     /// The manifest doesn't decode.
     Undecodable(DecodeError),
 }
@@ -83,7 +83,7 @@ struct Write<'a> {
 impl From<DecodeError> for Applied<'_> {
     fn from(error: DecodeError) -> Self {
         match error {
-            DecodeError::TooHeavy(weight) => Applied::TooHeavy(weight),
+            DecodeError::TooLarge(size) => Applied::TooLarge(size),
             error => Applied::Undecodable(error),
         }
     }
@@ -125,7 +125,7 @@ impl Applier<'_> {
                 let write = Write { json: &merged, old: Some(old), namespace };
                 self.store(object, &write, |it| then(&tree, it.into()))
             }
-            Err(error @ DecodeError::TooHeavy(_)) => then(&tree, error.into()),
+            Err(error @ DecodeError::TooLarge(_)) => then(&tree, error.into()),
             // A merged object that can't be read should not occur. The manifest is checked
             // nevertheless.
             Err(_) => {
@@ -154,7 +154,7 @@ impl Applier<'_> {
                 let write = Write { json: &json, old: Some(old), namespace };
                 self.store(object, &write, |it| it.verdict.refusals().next().is_some())
             }
-            Err(error) => matches!(error, DecodeError::TooHeavy(_)),
+            Err(error) => matches!(error, DecodeError::TooLarge(_)),
         }
     }
 

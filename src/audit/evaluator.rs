@@ -96,9 +96,9 @@ impl<'a> Evaluator<'a> {
                 let verdict = engine::evaluate(&subject, &cx);
                 (verdict, Some(item), subject.lacks_storage())
             }
-            Err(DecodeError::TooHeavy(weight)) => {
+            Err(DecodeError::TooLarge(size)) => {
                 let (namespace, name) = (&name.namespace, &name.name);
-                (engine::evaluate_too_heavy(&weight, namespace, name, None, &cx), None, false)
+                (engine::evaluate_too_large(&size, namespace, name, None, &cx), None, false)
             }
             Err(error) => {
                 let ObjectName { namespace, name, .. } = &name;

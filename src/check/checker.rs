@@ -18,7 +18,7 @@ use crate::{
         namespaces::Namespaces,
         volumes,
     },
-    object::{storage::Storage, weight::Weight},
+    object::{size::ObjectSize, storage::Storage},
     policy::Policy,
     proposal::{Applied, Applier, Proposal, Stored, apply::Verb},
     report::diagnostic::{Diagnostic, ObjectReport, Severity, Strictness},
@@ -113,7 +113,7 @@ impl<'a> Checker<'a> {
         // An unknown field doesn't keep the rest from being checked; a wrong type does.
         self.applier(file).apply(&proposal, |node, outcome| match outcome {
             Applied::Stored(stored) => self.stored(*stored, node, checked),
-            Applied::TooHeavy(weight) => self.too_heavy(&weight, node, file, checked),
+            Applied::TooLarge(size) => self.too_large(&size, node, file, checked),
             Applied::Undecodable(error) if decodes => {
                 let problem = Problem::at(node.mark, error.to_string());
                 checked.report.diagnostics.push(schema(problem));
@@ -132,11 +132,17 @@ impl<'a> Checker<'a> {
         }
     }
 
-    fn too_heavy(&self, weight: &Weight, node: &Node<'_>, file: &str, checked: &mut CheckedObject) {
+    fn too_large(
+        &self,
+        size: &ObjectSize,
+        node: &Node<'_>,
+        file: &str,
+        checked: &mut CheckedObject,
+    ) {
         let cx = Context { file: Some(file), ..self.context() };
         let id = &checked.report.id;
         let (namespace, name, old) = (&id.namespace, &id.name, self.previous.get(id));
-        let verdict = engine::evaluate_too_heavy(weight, namespace, name, old, &cx);
+        let verdict = engine::evaluate_too_large(size, namespace, name, old, &cx);
         self.report(verdict, node, checked);
     }
 

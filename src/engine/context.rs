@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{
     finding::{Finding, Findings, Meta, Mode},
-    inject::pod::Pod,
+    inject::pod::PartialPod,
     inventory::{item::Item, view::View},
     object::{Metadata, Object, marks::IGNORE_ANNOTATION},
     policy::{Policy, limit::Limit},
@@ -47,6 +47,12 @@ pub struct Context<'a> {
 }
 
 impl<'a> Context<'a> {
+    /// Creates the context of a review without a deadline and without a view of the cluster.
+    pub const fn of_review(policy: &'a Policy, today: Date) -> Self {
+        let (origin, deadline) = (Origin::Admission, Deadline::NONE);
+        Context { policy, origin, today, deadline, view: None, file: None }
+    }
+
     /// Creates the context of a command, which has no deadline and no view of a cluster.
     pub(crate) fn of_command(policy: &'a Policy, origin: Origin, now: Timestamp) -> Self {
         let today = TimeZone::UTC.to_datetime(now).date();
@@ -92,8 +98,8 @@ impl<'a> From<&'a Object<'_>> for Identity<'a> {
     }
 }
 
-impl<'a> From<&'a Pod<'_>> for Identity<'a> {
-    fn from(pod: &'a Pod<'_>) -> Self {
+impl<'a> From<&'a PartialPod<'_>> for Identity<'a> {
+    fn from(pod: &'a PartialPod<'_>) -> Self {
         Identity::from(&pod.metadata)
     }
 }

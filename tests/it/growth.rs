@@ -13,10 +13,10 @@ use serde_json::{Value, json};
 use setguard::{
     engine::{self, Context, Origin, deadline::Deadline},
     finding::Findings,
-    inject::{self, pod::Pod},
+    inject::{self, pod::PartialPod},
     inventory::{item::Item, view::View},
     kubernetes::{cluster::Cluster, kind::Kind, resource::Resource},
-    object::{Object, Str, Subject, User, weight},
+    object::{Object, Str, Subject, User, size},
     policy::Policy,
     rules::{
         api_validation::{self, meta::API_VALIDATION},
@@ -163,7 +163,7 @@ fn at_best(work: &dyn Fn()) -> u64 {
 struct Review<'a> {
     create: Subject<'a>,
     update: Subject<'a>,
-    pod: Pod<'a>,
+    pod: PartialPod<'a>,
     /// The object among others.
     item: Item,
     /// A cluster that has one like it.
@@ -318,7 +318,7 @@ impl Texts {
             item: Item::of(&create.object),
             create,
             update: Subject::update(parse(), &self.old),
-            pod: Pod::parse(&self.pod).unwrap(),
+            pod: PartialPod::parse(&self.pod).unwrap(),
             view: view_of_json(&self.around),
         };
         // The old object is read once, and not by the rule that happens to ask first.
@@ -397,7 +397,7 @@ fn slow_cases(object: &Value) -> Vec<String> {
             // Both are shorter if the object would be too large to evaluate.
             let evaluated = |shorter: usize| {
                 let long = with(LONG / shorter);
-                let is_judged = weight::too_heavy(&long.object).unwrap().is_none();
+                let is_judged = size::too_large(&long.object).unwrap().is_none();
                 is_judged.then_some((shorter, long))
             };
             let (shorter, long) = [1, 2, 4, 8, 16, 32].into_iter().find_map(evaluated).unwrap();

@@ -4,7 +4,7 @@ use jiff::civil::date;
 use serde_json::{Value, json};
 use setguard::{
     admission::{self, Endpoint},
-    engine::deadline::Deadline,
+    engine::Context,
     policy::Policy,
 };
 
@@ -179,14 +179,8 @@ fn the_webhook_refuses_an_update_beyond_a_limit() {
             },
         });
         let (review, today) = (review.to_string(), date(2026, 1, 1));
-        let answer = admission::answer(
-            Endpoint::Validate,
-            review.as_bytes(),
-            &policy,
-            None,
-            today,
-            Deadline::NONE,
-        );
+        let cx = Context::of_review(&policy, today);
+        let answer = admission::answer(Endpoint::Validate, review.as_bytes(), &cx);
         String::from_utf8(answer.unwrap().body).unwrap()
     };
     let old = daemon_set("a:1", "100%", 9);

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use setguard::{
     admission::{self, Endpoint},
     catalogue,
-    engine::deadline::Deadline,
+    engine::Context,
     policy::Policy,
 };
 
@@ -43,14 +43,8 @@ fn validate(json: &str, old: Option<&str>) -> Value {
     // The API server sends an empty name for one that it has yet to generate.
     let review = review.to_string().replace("\"name\":null", "\"name\":\"\"");
     let policy = Policy::default();
-    let answer = admission::answer(
-        Endpoint::Validate,
-        review.as_bytes(),
-        &policy,
-        None,
-        date(2026, 1, 1),
-        Deadline::NONE,
-    );
+    let cx = Context::of_review(&policy, date(2026, 1, 1));
+    let answer = admission::answer(Endpoint::Validate, review.as_bytes(), &cx);
     serde_json::from_slice(&answer.unwrap().body).unwrap()
 }
 

@@ -127,8 +127,8 @@ pub fn evaluate_in(
             };
             engine::evaluate(&subject.with_storage(storage), &cx)
         }
-        (Err(DecodeError::TooHeavy(weight)), old) => {
-            engine::evaluate_too_heavy(&weight, "default", "", old, &cx)
+        (Err(DecodeError::TooLarge(size)), old) => {
+            engine::evaluate_too_large(&size, "default", "", old, &cx)
         }
         (Err(_), _) => return Vec::new(),
     };

@@ -8,10 +8,10 @@ use serde_json::Value;
 use crate::{
     admission::response,
     engine::{self, Context, Identity, verdict::Verdict},
-    inject::{self, Injection, pod::Pod},
+    inject::{self, Injection, pod::PartialPod},
     kubernetes::resource::Resource,
     manifests::{id::ObjectId, namespaces::Namespaces, objects},
-    object::{self, DecodeError, User, weight::Weight},
+    object::{self, DecodeError, User, size::ObjectSize},
     yaml::{self, Problem},
 };
 
@@ -98,9 +98,9 @@ impl<'a> Preview<'a> {
         let json = object.node.to_json();
         let settings = &self.context.policy.injection;
         if (object.api_version(), object.kind()) == ("v1", "Pod") {
-            let pod = match Pod::parse(&json) {
-                Err(DecodeError::TooHeavy(weight)) => {
-                    return Some(self.refuse(&weight, object));
+            let pod = match PartialPod::parse(&json) {
+                Err(DecodeError::TooLarge(size)) => {
+                    return Some(self.refuse(&size, object));
                 }
                 pod => pod.ok()?,
             };
@@ -109,7 +109,7 @@ impl<'a> Preview<'a> {
         }
         let resource = Resource::of(object.api_version(), object.kind())?;
         let object = match object::Object::parse(resource, &json) {
-            Err(DecodeError::TooHeavy(weight)) => return Some(self.refuse(&weight, object)),
+            Err(DecodeError::TooLarge(size)) => return Some(self.refuse(&size, object)),
             object => object.ok()?,
         };
         let asks = self.namespaces.contains(object.metadata.namespace());
@@ -118,10 +118,10 @@ impl<'a> Preview<'a> {
     }
 
     /// Reports an object that is too large, which stays unchanged.
-    fn refuse(&self, weight: &Weight, object: &objects::ManifestObject<'_>) -> Change {
+    fn refuse(&self, size: &ObjectSize, object: &objects::ManifestObject<'_>) -> Change {
         let id = ObjectId::of(&object.node);
         let (namespace, name) = (&id.namespace, &id.name);
-        let verdict = engine::evaluate_too_heavy(weight, namespace, name, None, &self.context);
+        let verdict = engine::evaluate_too_large(size, namespace, name, None, &self.context);
         Change { injection: Injection::default(), verdict, name: id.name }
     }
 

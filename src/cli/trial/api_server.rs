@@ -14,7 +14,7 @@ use super::{
 use crate::{
     admission::Endpoint,
     engine::{self, Context, Origin},
-    inject::pod::Pod,
+    inject::pod::PartialPod,
     kubernetes::resource::{Resource, WorkloadKind},
     manifests::namespaces::Namespaces,
     object::{DecodeError, Object, Subject},
@@ -98,7 +98,7 @@ impl ApiServer {
         }
         match given.what {
             What::Pod => {
-                if let Err(error @ DecodeError::Json { .. }) = Pod::parse(&given.json) {
+                if let Err(error @ DecodeError::Json { .. }) = PartialPod::parse(&given.json) {
                     let causes = vec![error.to_string()];
                     result.denial = Some(Denial { by: By::Decoder, causes });
                     return Ok(result);

@@ -141,7 +141,7 @@ impl Forecaster<'_> {
         };
         self.applier().apply(&proposal, |_, applied| match applied {
             Applied::Stored(stored) => self.stored(given, &stored, problems),
-            Applied::TooHeavy(_) => {
+            Applied::TooLarge(_) => {
                 let change = match proposal.old {
                     Some(_) => ChangeKind::Update,
                     None => ChangeKind::Create,

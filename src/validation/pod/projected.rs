@@ -173,7 +173,7 @@ fn trust_bundle(
             }
             signer_name(signer, &at, found);
             let selector = bundle.label_selector.as_ref();
-            label_selector(selector, false, &path.child("labelSelector"), found);
+            label_selector(selector, &path.child("labelSelector"), found);
         }
         (None, None) => found.required(path, "either name or signerName must be specified"),
     }
