@@ -28,8 +28,8 @@ control plane, and nodes that are tainted for other pods. The nodes are grouped 
 tolerated. Taints that come and go with the state of a node, such as `node.kubernetes.io/unreachable`,
 are left out: no template should tolerate them (`node-down` reports the node).
 
-It is a note, because it may be intended, unless no node at all gets a pod: then it is a warning. Nodes that do
-not match the node selector or the affinity of the template are not reported, because its author excluded them
+It is a note, because it may be intended, unless no node at all gets a pod: then it is a warning. Nodes that
+do not match the node selector or the affinity of the template are not reported: its author excluded them
 (`no-node-matches` reports it if that excludes all nodes). Nodes that still have a pod are reported by
 `misscheduled`.
 

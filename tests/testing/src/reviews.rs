@@ -29,13 +29,11 @@ pub fn daemon_set_update(variables: usize) -> Vec<u8> {
 }
 
 /// The CREATE of a DaemonSet.
-#[allow(dead_code, reason = "not every benchmark uses it")]
 pub fn daemon_set_create() -> Vec<u8> {
     compact(include_str!("../../fixtures/wire/validate/daemonset-create/request.json"))
 }
 
 /// The UPDATE of a StatefulSet's partition.
-#[allow(dead_code, reason = "not every benchmark uses it")]
 pub fn stateful_set_update() -> Vec<u8> {
     compact(include_str!("../../fixtures/wire/validate/statefulset-update-partition/request.json"))
 }
@@ -48,7 +46,6 @@ fn compact(text: &str) -> Vec<u8> {
 
 /// The UPDATE of the image of a DaemonSet with a pod on each of 100 nodes, of which 30 are replaced at
 /// a time. Rules about the consequences of a change find something.
-#[allow(dead_code, reason = "not every benchmark uses it")]
 pub fn daemon_set_of_100_pods() -> Vec<u8> {
     let mut review: Value =
         serde_json::from_slice(&daemon_set_update(SMALL)).expect("a recorded review");
