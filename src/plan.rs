@@ -32,7 +32,10 @@ use clap::{Args, ValueEnum, error::ErrorKind};
 use jiff::Timestamp;
 
 use self::{
-    forecast::{ChangeKind, Forecast, Forecaster, Plan},
+    forecast::{
+        ChangeKind, Forecast,
+        forecaster::{Forecaster, Plan},
+    },
     headline::UNREAD,
     input::{Input, Paths},
 };

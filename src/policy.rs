@@ -112,6 +112,16 @@ impl Policy {
         self
     }
 
+    /// Applies the exceptions that name files to the files of a run, each given by its name and its path.
+    /// `root` is the folder from which the patterns are meant.
+    pub(crate) fn assign_files<'a>(
+        &mut self,
+        root: &std::path::Path,
+        files: impl Iterator<Item = (String, &'a std::path::Path)>,
+    ) {
+        exception::assign_files(&mut self.exceptions, root, files);
+    }
+
     /// Sets the mode of a rule.
     pub fn set_mode(&mut self, rule: &'static Meta, mode: Mode) {
         self.modes.insert(rule, mode);

@@ -21,26 +21,7 @@ mod waves;
 
 use std::rc::Rc;
 
-pub use self::health::{Health, NeverReady};
-
-/// The template that a pod was made from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Revision {
-    /// An earlier template.
-    Old,
-    /// The template of the new object.
-    New,
-}
-
-impl Revision {
-    /// Returns the name in JSON.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Revision::Old => "old",
-            Revision::New => "new",
-        }
-    }
-}
+pub use self::health::{Health, NeverReady, Revision};
 
 /// An action on a pod.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

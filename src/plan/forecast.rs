@@ -2,16 +2,14 @@
 
 mod daemon_set;
 mod deleted;
-mod forecaster;
+mod estimate;
+pub(super) mod forecaster;
 mod known;
 mod stateful_set;
 
 use std::collections::BTreeSet;
 
-pub(super) use self::{
-    forecaster::{Forecaster, Plan},
-    known::Estimate,
-};
+use self::estimate::Estimate;
 use super::{
     difference::Difference,
     refusal::{ExceededLimit, PlanFinding},

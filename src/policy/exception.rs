@@ -4,7 +4,7 @@ use std::{collections::BTreeSet, path::Path};
 
 use jiff::civil::Date;
 
-use super::{Policy, pattern::any};
+use super::pattern::any;
 use crate::{finding::Meta, manifests::exclude::FilePatterns};
 
 /// A validated exception.
@@ -14,7 +14,7 @@ pub struct Exception {
     pub(super) names: Vec<String>,
     /// Patterns of files; none for all of them.
     pub(super) files: Vec<String>,
-    /// The names of the files of a run that the patterns match; see [`Policy::assign_files`].
+    /// The names of the files of a run that the patterns match; see [`assign_files`].
     pub(super) matched: BTreeSet<String>,
     pub(super) rules: Vec<&'static Meta>,
     /// The reason for the exception.
@@ -54,25 +54,22 @@ impl Exception {
     }
 }
 
-impl Policy {
-    /// Applies the exceptions that name files to the files of a run, each given by its name and its path.
-    /// `root` is the folder from which the patterns are meant.
-    pub(crate) fn assign_files<'a>(
-        &mut self,
-        root: &Path,
-        files: impl Iterator<Item = (String, &'a Path)>,
-    ) {
-        if !self.exceptions.iter().any(Exception::names_files) {
-            return;
-        }
-        let patterns: Vec<_> =
-            self.exceptions.iter().map(|it| FilePatterns::new(&it.files, root)).collect();
-        for (name, path) in files {
-            let Ok(whole) = path.canonicalize() else { continue };
-            for (exception, patterns) in self.exceptions.iter_mut().zip(&patterns) {
-                if exception.names_files() && patterns.matches(&whole) {
-                    exception.matched.insert(name.clone());
-                }
+/// Applies the exceptions that name files to the files of a run, each given by its name and its path.
+/// `root` is the folder from which the patterns are meant.
+pub(super) fn assign_files<'a>(
+    exceptions: &mut [Exception],
+    root: &Path,
+    files: impl Iterator<Item = (String, &'a Path)>,
+) {
+    if !exceptions.iter().any(Exception::names_files) {
+        return;
+    }
+    let patterns: Vec<_> = exceptions.iter().map(|it| FilePatterns::new(&it.files, root)).collect();
+    for (name, path) in files {
+        let Ok(whole) = path.canonicalize() else { continue };
+        for (exception, patterns) in exceptions.iter_mut().zip(&patterns) {
+            if exception.names_files() && patterns.matches(&whole) {
+                exception.matched.insert(name.clone());
             }
         }
     }

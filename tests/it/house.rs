@@ -102,6 +102,9 @@ impl<'ast> Visit<'ast> for Paths {
         self.add_tree(&[], &item.tree);
     }
 
+    /// `pub(in crate::plan)` imports nothing.
+    fn visit_vis_restricted(&mut self, _: &'ast syn::VisRestricted) {}
+
     fn visit_path(&mut self, path: &'ast syn::Path) {
         let segments: Vec<_> = path.segments.iter().map(|s| s.ident.to_string()).collect();
         if segments.len() > 1 {

@@ -6,8 +6,9 @@ use std::rc::Rc;
 
 use self::nodes::DaemonNode;
 use super::{
-    Estimate, Forecaster, Kept, OfKind, Rollout,
-    forecaster::{Simulated, Transition},
+    Kept, OfKind, Rollout,
+    estimate::Estimate,
+    forecaster::{Forecaster, Simulated, Transition},
     known::adopted,
 };
 use crate::{

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{ChangeKind, Forecast, Forecaster, OfKind, Rollout};
+use super::{ChangeKind, Forecast, OfKind, Rollout, forecaster::Forecaster};
 use crate::{
     manifests::id::ObjectId,
     object::{Object, StatefulSetSpec, Workload},

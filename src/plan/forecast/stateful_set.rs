@@ -5,8 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use k8s_openapi::api::apps::v1::StatefulSetStatus;
 
 use super::{
-    Estimate, Forecaster, Kept, OfKind, Rollout,
-    forecaster::{Simulated, Transition},
+    Kept, OfKind, Rollout,
+    estimate::Estimate,
+    forecaster::{Forecaster, Simulated, Transition},
     known::adopted,
 };
 use crate::{

@@ -64,7 +64,7 @@ fn check(query: &Query<'_>, found: &mut InventoryFindings) {
         format!(" in namespace {}", its.namespace())
     };
     let message = format!(
-        "{noun} {} of the node {verb} also ports_of_own by {its}{elsewhere}, and both can select the \
+        "{noun} {} of the node {verb} also claimed by {its}{elsewhere}, and both can select the \
          same node: one of the two pods stays Pending there",
         numbers.join(", "),
     );

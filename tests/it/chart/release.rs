@@ -1,4 +1,4 @@
-//! What Chart.yaml and the templates say about themselves.
+//! The release that Chart.yaml and the templates name.
 
 use std::{collections::BTreeSet, fs, path::Path, process::Command};
 
