@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{list, replaced};
+use super::counts::{list, replaced};
 use crate::{
     plan::{
         forecast::{Forecast, NodeOutlook, Rollout},

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::list;
+use super::counts::list;
 use crate::{
     plan::{
         forecast::{Forecast, Rollout},
