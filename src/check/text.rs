@@ -70,8 +70,7 @@ impl Texts<'_> {
         unreadable.iter().for_each(|message| ledger.failure(message));
         let mut items = Vec::new();
         inventory::add(&self.cluster, &mut items, &mut |message| ledger.failure(&message));
-        let text = self.new.text().to_owned();
-        let new = Source::named(self.new.name().to_owned(), text.clone());
+        let new = Source::named(self.new.name().to_owned(), self.new.text().to_owned());
         check_all(vec![Ok(new)], items, &checker, &mut ledger)?;
         let (report, findings, failures) = ledger.into_json()?;
         Ok(CheckedTexts { report, fixes: fixes(&self.new, &findings, &checker), failures })

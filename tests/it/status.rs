@@ -110,7 +110,7 @@ fn add_node_and_pods(objects: &mut Vec<Value>, i: usize) {
 
 fn add_volume_and_revisions(objects: &mut Vec<Value>, i: usize) {
     let volume = format!("pv-{i}");
-    let phase = if i % 2 == 0 { "Bound" } else { "Pending" };
+    let phase = if i.is_multiple_of(2) { "Bound" } else { "Pending" };
     objects.push(json!({"apiVersion": "v1", "kind": "PersistentVolumeClaim",
         "metadata": {"name": format!("data-db-{i}"), "namespace": "shop",
             "creationTimestamp": SINCE},

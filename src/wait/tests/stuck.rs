@@ -133,7 +133,7 @@ fn a_pod_of_an_old_revision_holds_up_the_fix() {
     let world = last(|pod| waiting(pod, "ImagePullBackOff", NOT_FOUND, 0));
     assert_eq!(gives_up(&world, FACT, "db-2"), None);
     // Below the partition the pod would come back unchanged.
-    let mut below = bad.clone();
+    let mut below = bad;
     below[0].1["spec"]["updateStrategy"]["rollingUpdate"]["partition"] = json!(2);
     assert_eq!(gives_up(&below, FACT, "db-1"), None);
 }
