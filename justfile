@@ -31,6 +31,10 @@ doc:
 page:
     .ci/page
 
+# Package the extension for VS Code, and test it and the language server (needs Node)
+editors:
+    .ci/editors test
+
 # Licences, duplicate and unwanted crates, sources (needs cargo-deny)
 deny:
     cargo deny --offline --workspace check bans licenses sources

@@ -1,7 +1,6 @@
 //! The server that is attacked.
 
 use std::{
-    fs,
     io::{BufRead as _, BufReader, Read as _},
     net::SocketAddr,
     path::Path,
@@ -14,7 +13,7 @@ use rustls::ClientConfig;
 use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::plain;
+use crate::{certificate, plain};
 
 /// Where to reach a server, and how.
 #[derive(Clone)]
@@ -37,11 +36,7 @@ impl Server {
     /// Starts a server, whose log is read or not.
     pub(crate) fn start(program: &Path, reads_log: bool) -> Self {
         let folder = tempfile::tempdir().expect("a folder");
-        let [certificate, key] = ["tls.crt", "tls.key"].map(|name| folder.path().join(name));
-        let pair =
-            rcgen::generate_simple_self_signed(["127.0.0.1".to_owned()]).expect("a certificate");
-        fs::write(&certificate, pair.cert.pem()).expect("a file");
-        fs::write(&key, pair.signing_key.serialize_pem()).expect("a file");
+        let [certificate, key] = certificate::write(folder.path());
         let mut child = Command::new(program)
             .args(["serve", "--log-format=json", "--listen=127.0.0.1:0"])
             .args(["--admin-listen=127.0.0.1:0", "--tls-cert"])

@@ -14,7 +14,7 @@ use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
 use serde_json::{Deserializer, Value, json};
 
 use crate::{
-    Arguments,
+    Arguments, certificate,
     external::{self, External},
     harness::{
         control_plane::{ADMIN_TOKEN, ASSETS, ControlPlane},
@@ -23,7 +23,7 @@ use crate::{
     },
     numbers::Latencies,
     plain::{self, Connection},
-    throughput::{bare_args, certificate, setguard},
+    throughput::{bare_args, setguard},
 };
 
 /// The number of requests for each kind of write in a round.
@@ -198,7 +198,7 @@ fn restricted(mut configuration: Value, namespace: &str) -> Value {
 
 /// The bare server, and its registration.
 fn empty(folder: &Path) -> (Process, Value) {
-    let [certificate, key] = certificate(folder);
+    let [certificate, key] = certificate::write(folder);
     let [port] = free_ports();
     let (program, args) = bare_args(port, &certificate, &key);
     let pem = std::fs::read(&certificate).expect("a certificate");

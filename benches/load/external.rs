@@ -27,14 +27,13 @@ use rustls::ClientConfig;
 use serde_json::{Value, json};
 
 use crate::{
-    PINNED, SERVER_CORE,
+    PINNED, SERVER_CORE, certificate,
     harness::{
         control_plane::{ADMIN_TOKEN, ControlPlane},
         process::{Process, free_ports},
     },
     plain::{self, Connection},
     reviews,
-    throughput::certificate,
 };
 
 const VARIABLES: [(&str, &str); 2] = [("Gatekeeper", "GATEKEEPER"), ("Kyverno", "KYVERNO")];
@@ -81,7 +80,7 @@ impl External {
         std::fs::create_dir(&logs).expect("a folder");
         let kubeconfig = control_plane.kubeconfig(name, ADMIN_TOKEN);
         let kubectl = &control_plane.kubectl;
-        let [certificate, key] = certificate(&logs);
+        let [certificate, key] = certificate::write(&logs);
         let [port] = free_ports();
         let port = OsString::from(port.to_string());
         let variables = [

@@ -23,10 +23,10 @@ use setguard::{
 };
 
 use crate::{
-    Arguments, check as manifests, plain,
+    Arguments, certificate, check as manifests, plain,
     plot::{Line, svg},
     reviews,
-    throughput::{Side, certificate, setguard_args},
+    throughput::{Side, setguard_args},
 };
 
 /// The number of measurements of each point.
@@ -162,7 +162,7 @@ fn seconds(clock: ClockId) -> f64 {
 /// Measures a fixed number of requests over more and more connections.
 fn of_connections(arguments: &Arguments) -> Line {
     let folder = tempfile::tempdir().expect("a folder");
-    let [certificate, key] = certificate(folder.path());
+    let [certificate, key] = certificate::write(folder.path());
     let tls = plain::trust(&certificate);
     let body = reviews::daemon_set_update(reviews::SMALL);
     let request = plain::post("/validate?timeout=10s", "", &body);

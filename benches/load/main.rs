@@ -32,7 +32,7 @@ use std::{
 };
 
 use clap::{Parser, ValueEnum};
-use setguard_testing::{harness, numbers, plain, reviews};
+use setguard_testing::{certificate, harness, numbers, plain, reviews};
 
 /// The core for the measured server, and the core for the client that measures it.
 const SERVER_CORE: &str = "0";

@@ -16,7 +16,7 @@ use rustls::ClientConfig;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Arguments, PINNED, SERVER_CORE,
+    Arguments, PINNED, SERVER_CORE, certificate,
     external::{self, External},
     harness::{
         control_plane::{ASSETS, ControlPlane},
@@ -53,15 +53,6 @@ pub(crate) struct Round {
     pub(crate) processor: f64,
 }
 
-/// Writes a certificate for the loopback interface, and its key.
-pub(crate) fn certificate(folder: &Path) -> [PathBuf; 2] {
-    let paths = ["server.crt", "server.key"].map(|name| folder.join(name));
-    let pair = rcgen::generate_simple_self_signed(["127.0.0.1".to_owned()]).expect("a certificate");
-    fs::write(&paths[0], pair.cert.pem()).expect("a file");
-    fs::write(&paths[1], pair.signing_key.serialize_pem()).expect("a file");
-    paths
-}
-
 /// The medians of a server's rounds.
 #[derive(Debug, Deserialize, Serialize)]
 pub(crate) struct Figures {
@@ -78,7 +69,7 @@ pub(crate) struct Figures {
 /// environment names.
 pub(crate) fn measure(arguments: &Arguments) -> Vec<Figures> {
     let folder = tempfile::tempdir().expect("a folder");
-    let [certificate, key] = certificate(folder.path());
+    let [certificate, key] = certificate::write(folder.path());
     let tls = plain::trust(&certificate);
     let body = arguments.review.body();
     let request = plain::post("/validate?timeout=10s", "", &body);

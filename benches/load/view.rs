@@ -9,18 +9,18 @@ use std::{
 };
 
 use crate::{
-    Arguments,
+    Arguments, certificate,
     cluster::Cluster,
     harness::process::free_ports,
     plain::{self, trust},
     reviews,
-    throughput::{Side, certificate, setguard_args},
+    throughput::{Side, setguard_args},
 };
 
 /// Measures and prints the results.
 pub(crate) fn measure(arguments: &Arguments) {
     let folder = tempfile::tempdir().expect("a folder");
-    let [certificate, key] = certificate(folder.path());
+    let [certificate, key] = certificate::write(folder.path());
     let (objects, bytes) = Cluster::new("36", true).size();
     println!("\nview: {objects} objects, {} MiB as JSON", bytes >> 20);
 

@@ -248,7 +248,7 @@ fn every_format_has_a_place_for_an_object() {
         ["--output", "sarif=a.sarif", "--output", "junit=a.xml", "--output", "gitlab=a.json"];
     assert_eq!(cluster.run(&args).code, 1);
     let read = |name: &str| fs::read_to_string(cluster.folder.0.path().join(name)).unwrap();
-    let log = crate::reports::sarif(&read("a.sarif"));
+    let log = json_schema::sarif(&read("a.sarif"));
     let first = &log["runs"][0]["results"][0];
     let place = &first["locations"][0];
     let uri = &place["physicalLocation"]["artifactLocation"]["uri"];

@@ -240,24 +240,3 @@ fn each_broken_variant_has_a_finding_at_its_field() {
     }
     assert!(seen >= 10, "only {seen} fixtures");
 }
-
-#[test]
-fn files_stay_small() {
-    let mut files = vec![root().join("src")];
-    while let Some(path) = files.pop() {
-        if path.is_dir() {
-            files.extend(fs::read_dir(&path).unwrap().map(|entry| entry.unwrap().path()));
-        } else if path.extension().is_some_and(|extension| extension == "rs") {
-            let lines = fs::read_to_string(&path).unwrap().lines().count();
-            let is_trap = path.parent().is_some_and(|parent| parent.ends_with("src/rules/traps"));
-            let limit = if path.ends_with("src/main.rs") {
-                40
-            } else if is_trap {
-                150
-            } else {
-                400
-            };
-            assert!(lines <= limit, "{}: {lines} lines, at most {limit}", path.display());
-        }
-    }
-}

@@ -3,6 +3,9 @@
 //! The map in `src/lib.rs` lists the rooms from top to bottom. These tests compare it with the
 //! code.
 
+mod modules;
+mod size;
+
 use std::{
     collections::{BTreeMap, BTreeSet},
     fs,
@@ -10,173 +13,20 @@ use std::{
     sync::LazyLock,
 };
 
-use proc_macro2::{TokenStream, TokenTree};
-use syn::{Item, ItemMod, ItemUse, UseTree, visit::Visit};
+use syn::Item;
 
-/// A source file, and the other files that it imports.
-struct Module {
-    /// For example `crate`, `engine`, `verdict`.
-    path: Vec<String>,
-    imports: BTreeSet<String>,
-}
+use self::modules::{Module, files};
 
-/// Collects the paths in a file that start in this crate.
-struct Paths {
-    here: Vec<String>,
-    children: BTreeSet<String>,
-    found: Vec<Vec<String>>,
-}
-
-impl Paths {
-    fn add(&mut self, path: &[String]) {
-        let mut segments = path.iter();
-        let Some(first) = segments.next() else { return };
-        let mut absolute = match first.as_str() {
-            "crate" => vec!["crate".to_owned()],
-            "self" => self.here.clone(),
-            "super" => self.here[..self.here.len() - 1].to_vec(),
-            child if self.children.contains(child) => {
-                self.here.iter().cloned().chain([child.to_owned()]).collect()
-            }
-            _ => return,
-        };
-        for segment in segments {
-            match segment.as_str() {
-                "super" => {
-                    absolute.pop();
-                }
-                "self" => {}
-                name => absolute.push(name.to_owned()),
-            }
-        }
-        self.found.push(absolute);
-    }
-
-    fn add_tree(&mut self, before: &[String], tree: &UseTree) {
-        let with = |name: String| before.iter().cloned().chain([name]).collect::<Vec<_>>();
-        match tree {
-            UseTree::Path(path) => self.add_tree(&with(path.ident.to_string()), &path.tree),
-            UseTree::Name(name) => self.add(&with(name.ident.to_string())),
-            UseTree::Rename(name) => self.add(&with(name.ident.to_string())),
-            UseTree::Glob(_) => self.add(before),
-            UseTree::Group(group) => {
-                group.items.iter().for_each(|tree| self.add_tree(before, tree));
-            }
-        }
-    }
-
-    /// Macros are not parsed: a path in them is a row of words with colons between them.
-    fn add_tokens(&mut self, tokens: TokenStream) {
-        let mut path: Vec<String> = Vec::new();
-        let mut colons = 0;
-        for token in tokens {
-            if let TokenTree::Punct(punct) = &token
-                && punct.as_char() == ':'
-            {
-                colons += 1;
-                continue;
-            }
-            if colons != 2 {
-                self.add(&std::mem::take(&mut path));
-            }
-            colons = 0;
-            match token {
-                TokenTree::Ident(ident) => path.push(ident.to_string()),
-                TokenTree::Group(group) => self.add_tokens(group.stream()),
-                TokenTree::Punct(_) | TokenTree::Literal(_) => {}
-            }
-        }
-        self.add(&path);
-    }
-}
-
-impl<'ast> Visit<'ast> for Paths {
-    fn visit_item_mod(&mut self, module: &'ast ItemMod) {
-        // Tests may import anything.
-        if module.ident != "tests" && module.ident != "testing" {
-            syn::visit::visit_item_mod(self, module);
-        }
-    }
-
-    fn visit_item_use(&mut self, item: &'ast ItemUse) {
-        self.add_tree(&[], &item.tree);
-    }
-
-    /// `pub(in crate::plan)` imports nothing.
-    fn visit_vis_restricted(&mut self, _: &'ast syn::VisRestricted) {}
-
-    fn visit_path(&mut self, path: &'ast syn::Path) {
-        let segments: Vec<_> = path.segments.iter().map(|s| s.ident.to_string()).collect();
-        if segments.len() > 1 {
-            self.add(&segments);
-        }
-        syn::visit::visit_path(self, path);
-    }
-
-    fn visit_macro(&mut self, node: &'ast syn::Macro) {
-        self.add_tokens(node.tokens.clone());
-    }
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).to_owned()
 }
 
 fn source() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("src")
+    root().join("src")
 }
 
-fn files(folder: &Path) -> Vec<PathBuf> {
-    let mut files = Vec::new();
-    for entry in fs::read_dir(folder).unwrap() {
-        let path = entry.unwrap().path();
-        if path.is_dir() {
-            files.extend(self::files(&path));
-        } else if path.extension().is_some_and(|extension| extension == "rs") {
-            files.push(path);
-        }
-    }
-    files.sort();
-    files
-}
-
-/// All modules that are files, by names such as `engine::verdict`.
-static MODULES: LazyLock<BTreeMap<String, Module>> = LazyLock::new(read_modules);
-
-fn read_modules() -> BTreeMap<String, Module> {
-    let source = source();
-    let mut parsed = BTreeMap::new();
-    for file in files(&source) {
-        let relative = file.strip_prefix(&source).unwrap().with_extension("");
-        let parts = relative.iter().map(|part| part.to_str().unwrap().to_owned());
-        let mut path: Vec<String> = [String::from("crate")].into_iter().chain(parts).collect();
-        if path.len() == 2 && matches!(path[1].as_str(), "lib" | "main") {
-            continue;
-        }
-        // The files of a `#[cfg(test)] mod tests;`.
-        if path.iter().any(|name| name == "tests") {
-            continue;
-        }
-        let syntax = syn::parse_file(&fs::read_to_string(&file).unwrap()).unwrap();
-        let is_file = |item: &Item| match item {
-            Item::Mod(module) if module.content.is_none() => Some(module.ident.to_string()),
-            _ => None,
-        };
-        let children = syntax.items.iter().filter_map(is_file).collect();
-        let mut paths = Paths { here: path.clone(), children, found: Vec::new() };
-        paths.visit_file(&syntax);
-        parsed.insert(path.split_off(1).join("::"), paths);
-    }
-    let names: BTreeSet<String> = parsed.keys().cloned().collect();
-    let target = |path: &Vec<String>| {
-        let whole = (1..=path.len()).rev().map(|length| path[1..length.max(1)].join("::"));
-        whole.into_iter().find(|name| names.contains(name))
-    };
-    parsed
-        .iter()
-        .map(|(name, paths)| {
-            let imports: BTreeSet<_> = paths.found.iter().filter_map(target).collect();
-            let imports = imports.into_iter().filter(|import| import != name).collect();
-            (name.clone(), Module { path: paths.here.clone(), imports })
-        })
-        .collect()
-}
+/// All modules of the source.
+static MODULES: LazyLock<BTreeMap<String, Module>> = LazyLock::new(|| modules::read(&source()));
 
 /// The map in the first comment of `src/lib.rs`: a line for each floor, the highest first.
 fn floors() -> Vec<Vec<String>> {
@@ -217,11 +67,11 @@ fn a_room_imports_only_rooms_below_it() {
     assert!(rooms.len() <= 26, "{} rooms: {rooms:?}", rooms.len());
 }
 
-#[test]
-fn no_files_import_each_other_in_a_cycle() {
+/// The files of a program that are in a cycle, or import one that is.
+fn cycles(modules: &BTreeMap<String, Module>) -> BTreeMap<&str, BTreeSet<&str>> {
     // A file that imports none of the remaining files is in no cycle. Remove such files until
     // nothing changes.
-    let mut left: BTreeMap<&str, BTreeSet<&str>> = MODULES
+    let mut left: BTreeMap<&str, BTreeSet<&str>> = modules
         .iter()
         .map(|(name, module)| (name.as_str(), module.imports.iter().map(String::as_str).collect()))
         .collect();
@@ -229,7 +79,7 @@ fn no_files_import_each_other_in_a_cycle() {
         let done: Vec<&str> =
             left.iter().filter(|(_, imports)| imports.is_empty()).map(|(name, _)| *name).collect();
         if done.is_empty() {
-            break;
+            return left;
         }
         for name in done {
             left.remove(name);
@@ -238,7 +88,26 @@ fn no_files_import_each_other_in_a_cycle() {
             });
         }
     }
+}
+
+#[test]
+fn no_files_import_each_other_in_a_cycle() {
+    let left = cycles(&MODULES);
     assert!(left.is_empty(), "these are in a cycle, or import one: {left:#?}");
+    // The programs that several files make up.
+    for (program, least) in [
+        ("tests/it", 100),
+        ("tests/e2e", 40),
+        ("tests/testing/src", 15),
+        ("benches/abuse", 5),
+        ("benches/load", 10),
+        ("benches/soak", 5),
+    ] {
+        let modules = modules::read(&root().join(program));
+        assert!(modules.len() >= least, "{program}: {} files", modules.len());
+        let left = cycles(&modules);
+        assert!(left.is_empty(), "{program}: in a cycle, or import one: {left:#?}");
+    }
 }
 
 #[test]
@@ -275,34 +144,22 @@ fn no_comment_has_a_block_of_rust() {
     }
 }
 
-/// Checks that imports are found at all: without any, the tests above would always pass.
+/// A snapshot that no test compares any more is left over.
 #[test]
-fn imports_are_found_in_code_in_types_and_in_macros() {
-    let code = "
-        mod child;
-        use crate::{a::X, b::{self, c as d}};
-        use super::sibling::*;
-        fn f(x: &crate::e::T) { let _ = child::g(); println!(\"{}\", crate::h::i(self::j::K)); }
-        mod tests { use crate::not_seen; }
-    ";
-    let here = ["crate", "room", "file"].map(str::to_owned).to_vec();
-    let children = BTreeSet::from(["child".to_owned()]);
-    let mut paths = Paths { here, children, found: Vec::new() };
-    paths.visit_file(&syn::parse_file(code).unwrap());
-    let found: Vec<_> = paths.found.iter().map(|path| path.join("::")).collect();
-    assert_eq!(
-        found,
-        [
-            "crate::a::X",
-            "crate::b",
-            "crate::b::c",
-            "crate::room::sibling",
-            "crate::e::T",
-            "crate::room::file::child::g",
-            "crate::h::i",
-            "crate::room::file::j::K",
-        ]
-    );
+fn each_snapshot_is_compared() {
+    let folder = root().join("tests/it/snapshots");
+    let texts: String =
+        files(&root().join("tests/it")).iter().map(|it| fs::read_to_string(it).unwrap()).collect();
+    let mut seen = 0;
+    for topic in fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
+        for file in fs::read_dir(&topic).unwrap().map(|entry| entry.unwrap().path()) {
+            let name = |path: &Path| path.file_stem().unwrap().to_str().unwrap().to_owned();
+            let name = format!("\"{}/{}\"", name(&topic), name(&file));
+            assert!(texts.contains(&name), "no test compares {}", file.display());
+            seen += 1;
+        }
+    }
+    assert!(seen > 20, "only {seen} snapshots");
 }
 
 /// Whether an enum of this source has a variant.
@@ -318,7 +175,7 @@ fn declares(file: &Path, owner: &str, variant: &str) -> bool {
 /// The paths and the variants that CONTRIBUTING.md mentions in back quotes.
 #[test]
 fn contributing_names_only_existing_files_and_variants() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let root = root();
     let text = fs::read_to_string(root.join("CONTRIBUTING.md")).unwrap();
     let files = files(&source());
     let (mut paths, mut variants) = (0, 0);

@@ -45,3 +45,34 @@ fn close(schema: &mut Value) {
         _ => {}
     }
 }
+
+/// Parses SARIF, and checks it against the schema and against what GitHub asks for beyond it.
+pub(crate) fn sarif(text: &str) -> Value {
+    let log: Value = serde_json::from_str(text).unwrap();
+    let schema = serde_json::from_str(include_str!("../schemas/sarif-schema-2.1.0.json")).unwrap();
+    assert_valid(&log, schema, "the log");
+    let run = &log["runs"][0];
+    for rule in run["tool"]["driver"]["rules"].as_array().unwrap() {
+        for pointer in
+            ["/shortDescription/text", "/fullDescription/text", "/help/text", "/help/markdown"]
+        {
+            let text = rule.pointer(pointer).and_then(Value::as_str).unwrap();
+            assert!(!text.is_empty(), "{rule}");
+            assert!(pointer.starts_with("/help") || text.chars().count() <= 1024, "{rule}");
+        }
+        assert!(rule["helpUri"].as_str().unwrap().starts_with("https://"), "{rule}");
+        assert_eq!(rule["properties"].get("security-severity"), None);
+    }
+    for result in run["results"].as_array().unwrap() {
+        let place = &result["locations"][0]["physicalLocation"];
+        let uri = place["artifactLocation"]["uri"].as_str().unwrap();
+        assert!(!uri.is_empty() && !uri.starts_with("./") && !uri.contains(' '), "{uri}");
+        for key in ["startLine", "startColumn", "endLine", "endColumn"] {
+            assert!(place["region"][key].as_u64() >= Some(1), "{place}");
+        }
+        let index = usize::try_from(result["ruleIndex"].as_u64().unwrap()).unwrap();
+        assert_eq!(run["tool"]["driver"]["rules"][index]["id"], result["ruleId"]);
+        assert!(!result["message"]["text"].as_str().unwrap().is_empty());
+    }
+    log
+}

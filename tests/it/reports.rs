@@ -7,8 +7,10 @@ use std::{collections::BTreeSet, fs, process::Command};
 use serde_json::{Value, json};
 use setguard_testing::recorded::snapshot;
 
-pub(crate) use self::sarif::sarif;
-use crate::cli::{Folder, GOOD, MISSPELT, Ran, policy, setguard};
+use crate::{
+    cli::{Folder, GOOD, MISSPELT, Ran, policy, setguard},
+    json_schema::sarif,
+};
 
 /// Warned about in line 14, and not denied.
 const WARNED: &str = "\

@@ -12,7 +12,7 @@ use std::{
 
 use serde_json::{Value, json};
 
-use super::World;
+use super::world::World;
 
 /// The groups that every API server has.
 const BUILT_IN: [&str; 6] = [

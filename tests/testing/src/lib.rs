@@ -11,6 +11,7 @@
     reason = "a test fails by panicking, prints for people to read, and has no users"
 )]
 
+pub mod certificate;
 pub mod client;
 pub mod corpus;
 pub mod harness;

@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, net::TcpStream};
 
 use serde_json::{Value, json};
 
-use super::{super::World, Connection, KRUISE, Question, answer};
+use super::{super::world::World, Connection, KRUISE, Question, answer};
 
 impl Connection {
     pub(super) fn list(&self, stream: &mut TcpStream, question: &Question) -> std::io::Result<()> {

@@ -9,7 +9,7 @@ use std::{
 use serde_json::{Value, json};
 
 use super::{
-    super::{Streams, World},
+    super::world::{Streams, World},
     Connection, Question, answer, status,
 };
 
