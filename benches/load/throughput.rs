@@ -108,37 +108,48 @@ pub(crate) fn measure(arguments: &Arguments) -> Vec<Figures> {
             sides.push((Side::new(name, process, address), tls, request));
         }
     }
-    for (side, tls, request) in &mut sides {
-        side.wait(tls, request);
-        side.round(arguments.connections, tls, request, Duration::from_secs(1));
-        side.rounds.clear();
-    }
-    for _ in 0..arguments.rounds {
-        for (side, tls, request) in &mut sides {
-            let length = Duration::from_secs(arguments.seconds);
-            side.round(arguments.connections, tls, request, length);
-        }
-    }
+    take_turns(&mut sides, arguments);
     sides.iter().for_each(|(side, ..)| side.print());
     let mut figures: Vec<Figures> = sides.iter().map(|(side, ..)| side.figures()).collect();
     if let [(ours, ..), others @ ..] = &*sides {
         others.iter().for_each(|(other, ..)| ours.compare(other));
     }
+    figures[0].memory = memory_after_many(&mut sides[0], arguments);
+    figures
+}
 
-    let (setguard, tls, request) = &mut sides[0];
+/// A server, what trusts its certificate, and the request that it gets.
+type Loaded = (Side, Arc<ClientConfig>, Vec<u8>);
+
+/// Sends the requests to one server after the other, in rounds.
+fn take_turns(sides: &mut [Loaded], arguments: &Arguments) {
+    for (side, tls, request) in &mut *sides {
+        side.wait(tls, request);
+        side.round(arguments.connections, tls, request, Duration::from_secs(1));
+        side.rounds.clear();
+    }
+    for _ in 0..arguments.rounds {
+        for (side, tls, request) in &mut *sides {
+            let length = Duration::from_secs(arguments.seconds);
+            side.round(arguments.connections, tls, request, length);
+        }
+    }
+}
+
+/// Returns the memory of a server after many requests, in MiB.
+fn memory_after_many((side, tls, request): &mut Loaded, arguments: &Arguments) -> f64 {
     let start = Instant::now();
-    while setguard.answered < MANY && start.elapsed() < Duration::from_secs(120) {
+    while side.answered < MANY && start.elapsed() < Duration::from_secs(120) {
         let length = Duration::from_secs(arguments.seconds);
-        setguard.round(arguments.connections, tls, request, length);
+        side.round(arguments.connections, tls, request, length);
     }
     println!(
         "setguard after {} requests: {:.1} MiB resident, {:.1} MiB at most",
-        setguard.answered,
-        setguard.memory("VmRSS"),
-        setguard.memory("VmHWM")
+        side.answered,
+        side.memory("VmRSS"),
+        side.memory("VmHWM")
     );
-    figures[0].memory = setguard.memory("VmRSS");
-    figures
+    side.memory("VmRSS")
 }
 
 pub(crate) fn setguard_args(port: u16, certificate: &Path, key: &Path) -> (PathBuf, Vec<OsString>) {

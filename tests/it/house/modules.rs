@@ -73,7 +73,7 @@ impl Paths {
                 continue;
             }
             if colons != 2 {
-                self.add(&std::mem::take(&mut path));
+                self.add_row(&std::mem::take(&mut path));
             }
             colons = 0;
             match token {
@@ -82,7 +82,14 @@ impl Paths {
                 TokenTree::Punct(_) | TokenTree::Literal(_) => {}
             }
         }
-        self.add(&path);
+        self.add_row(&path);
+    }
+
+    /// Adds a path that stands in a macro. A word alone there is a variable, even if a module has its name.
+    fn add_row(&mut self, row: &[String]) {
+        if row.len() > 1 {
+            self.add(row);
+        }
     }
 }
 
