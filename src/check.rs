@@ -301,8 +301,9 @@ fn look(
     if let Some(name) = stdin_path.filter(|_| is_stdin) {
         source.rename(name);
     }
-    let text = source.text().to_owned();
-    (Ok(source), Some(text))
+    let text = source.text();
+    let text = InputContext::may_learn_from(text).then(|| text.to_owned());
+    (Ok(source), text)
 }
 
 /// Records the findings in a source.
