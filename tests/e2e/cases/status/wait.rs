@@ -6,7 +6,7 @@ use std::{
     process::{Child, Command, Stdio},
 };
 
-use jiff::{Span, Timestamp};
+use jiff::{SignedDuration, Span, Timestamp};
 use serde_json::{Value, json};
 
 use super::{
@@ -27,10 +27,11 @@ const DOWN: &str = "down";
 const HELD: &str = "held";
 const SECURE: &str = "secure";
 const POOR: &str = "poor";
+const LIMITED: &str = "limited";
 
 /// Rollouts that cannot succeed: the set, its namespace, its patience, and the words about it. The first
 /// ones are facts, for which the usual patience does.
-const STUCK: [(&str, &str, &str, &str); 14] = [
+const STUCK: [(&str, &str, &str, &str); 21] = [
     ("statefulset/image", SHOP, "5m", "image-1 is not ready: ImagePullBackOff"),
     ("statefulset/mended", SHOP, "5m", "mended-1 is not ready: ImagePullBackOff"),
     ("statefulset/claim", SHOP, "5m", "no class is the default"),
@@ -42,6 +43,18 @@ const STUCK: [(&str, &str, &str, &str); 14] = [
     ("daemonset/host", SECURE, "5m", "violates PodSecurity"),
     ("daemonset/nowhere", SHOP, "5m", "lack the label pool=nowhere"),
     ("daemonset/dead", SHOP, "5m", "does not end: its node down is not ready"),
+    ("daemonset/unpulled", SHOP, "5m", "is not ready: ImagePullBackOff"),
+    ("statefulset/wide", SHOP, "5m", "is not ready: ImagePullBackOff"),
+    ("statefulset/misnamed", SHOP, "5m", "InvalidImageName"),
+    (
+        "statefulset/lost",
+        SHOP,
+        "5m",
+        "claim data-lost-0 is Lost: its volume does not exist any more",
+    ),
+    ("statefulset/runtime", SHOP, "5m", "RuntimeClass \"nope\" not found"),
+    ("statefulset/limited", LIMITED, "5m", "maximum cpu usage per Container is 1"),
+    ("statefulset/taken", SHOP, "2s", "taken-1 cannot be created: another pod has this name"),
     ("statefulset/config", SHOP, "2s", "CreateContainerConfigError"),
     ("statefulset/place", SHOP, "2s", "0/4 nodes are available"),
     ("statefulset/held", SHOP, "2s", "held-0 is being deleted (finalizers: example.com/hold)"),
@@ -57,6 +70,14 @@ const HEALTHY: [(&str, &str); 7] = [
     ("daemonset/rolls", "rolled-out"),
     ("daemonset/by-hand", "on-delete"),
 ];
+
+/// The most time between the event that first shows why a rollout cannot succeed, and the end of the wait.
+const SOON: SignedDuration = SignedDuration::from_secs(15);
+
+/// The time of an event.
+fn time(event: &Value) -> Timestamp {
+    event["time"].as_str().and_then(|it| it.parse().ok()).expect("a time")
+}
 
 /// A wait under way, with its lines in a file.
 struct Wait {
@@ -89,6 +110,14 @@ impl Wait {
 
     fn has_ended(&mut self) -> bool {
         self.child.try_wait().expect("a child").is_some()
+    }
+
+    /// The time of the first event that says this.
+    fn first(&self, text: &str) -> Timestamp {
+        let said = self.said();
+        let mut events = said.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+        let event = events.find(|it| it["message"].as_str().unwrap_or_default().contains(text));
+        time(&event.unwrap_or_else(|| panic!("{}: no {text}\n{said}", self.what)))
     }
 
     /// The last event of this type, of a wait that has ended with this code.
@@ -131,6 +160,8 @@ pub(super) fn told_and_passed(shared: &Namespace<'_>) {
         let event = wait.ended(1, "stuck");
         let message = event["message"].as_str().unwrap_or_default();
         assert!(message.contains(why), "{what}: {event:#}");
+        let (first, end) = (wait.first(why), time(&event));
+        assert!(end.duration_since(first) <= SOON, "{what}: seen at {first}, told at {end}");
     }
     for (wait, (what, outcome)) in healthy.iter_mut().zip(&HEALTHY) {
         assert_eq!(wait.ended(0, "done")["outcome"], *outcome, "{what}");
@@ -140,9 +171,9 @@ pub(super) fn told_and_passed(shared: &Namespace<'_>) {
     repairs(&cluster);
 }
 
-/// How many pods run at first: of nine StatefulSets, of the held one, of two DaemonSets on two nodes, and
-/// of one on all four.
-const PODS: usize = 18 + 1 + 4 + 4;
+/// How many pods run at first: of eleven StatefulSets, of the held one and of the one with a volume, of three
+/// DaemonSets on two nodes, and of one on all four.
+const PODS: usize = 22 + 1 + 1 + 6 + 4;
 
 fn set_the_stage(cluster: &Cluster<'_>) {
     for (name, pool) in [("n0", "main"), ("n1", "main"), (DOWN, "edge"), (HELD, HELD)] {
@@ -151,20 +182,23 @@ fn set_the_stage(cluster: &Cluster<'_>) {
     for (name, labels) in [
         (SHOP, json!({})),
         (POOR, json!({})),
+        (LIMITED, json!({})),
         (SECURE, json!({ "pod-security.kubernetes.io/enforce": "baseline" })),
     ] {
         let metadata = json!({ "name": name, "labels": labels });
         cluster.apply(&json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": metadata }));
     }
-    for name in
-        ["image", "mended", "crash", "config", "slow", "rolling", "parallel", "canary", "manual"]
-    {
+    for name in [
+        "image", "mended", "crash", "config", "slow", "misnamed", "wide", "rolling", "parallel",
+        "canary", "manual",
+    ] {
         cluster.apply(&set(name, "good:1"));
     }
+    with_volume(cluster);
     let mut held = stateful_set_of("held", HELD, 1, "good:1");
     held["spec"]["template"]["metadata"]["finalizers"] = json!(["example.com/hold"]);
     cluster.apply(&held);
-    for name in ["rolls", "by-hand"] {
+    for name in ["rolls", "by-hand", "unpulled"] {
         cluster.apply(&daemons(name, "main", "good:1"));
     }
     let mut dead = daemons("dead", "main", "good:1");
@@ -176,7 +210,7 @@ fn set_the_stage(cluster: &Cluster<'_>) {
 fn set(name: &str, image: &str) -> Value {
     let mut set = stateful_set_of(name, "main", 2, image);
     match name {
-        "parallel" => set["spec"]["podManagementPolicy"] = json!("Parallel"),
+        "parallel" | "wide" => set["spec"]["podManagementPolicy"] = json!("Parallel"),
         "canary" => {
             set["spec"]["updateStrategy"] =
                 json!({ "type": "RollingUpdate", "rollingUpdate": { "partition": 1 } });
@@ -209,6 +243,9 @@ fn break_things(cluster: &Cluster<'_>) {
         if pods.stdout.matches("Back-off pulling").count() == 2 { Ok(()) } else { Err(pods) }
     });
     cluster.apply(&set("mended", "good:3"));
+    cluster.apply(&set("wide", "bad:2"));
+    cluster.apply(&daemons("unpulled", "main", "bad:2"));
+    break_more(cluster);
     for (class, name) in [(None, "claim"), (Some("nope"), "classless")] {
         let mut it = set(name, "good:1");
         it["spec"]["volumeClaimTemplates"] = json!([{
@@ -262,6 +299,73 @@ fn break_things(cluster: &Cluster<'_>) {
     let mut dead = daemons("dead", "main", "good:2");
     dead["spec"]["template"]["spec"]["nodeSelector"] = json!(null);
     cluster.apply(&dead);
+}
+
+/// The volume class of a set.
+const DISK: &str = "disk";
+
+/// A set with one claim, which is bound to a volume.
+fn with_volume(cluster: &Cluster<'_>) {
+    cluster.apply(&json!({
+        "apiVersion": "storage.k8s.io/v1", "kind": "StorageClass", "metadata": { "name": DISK },
+        "provisioner": "kubernetes.io/no-provisioner",
+    }));
+    cluster.apply(&json!({
+        "apiVersion": "v1", "kind": "PersistentVolume", "metadata": { "name": "disk-0" },
+        "spec": {
+            "capacity": { "storage": "1Gi" }, "accessModes": ["ReadWriteOnce"],
+            "storageClassName": DISK, "hostPath": { "path": "/var/lib/disk-0" },
+        },
+    }));
+    let mut set = stateful_set_of("lost", "main", 1, "good:1");
+    set["spec"]["volumeClaimTemplates"] = json!([{
+        "metadata": { "name": "data" },
+        "spec": {
+            "accessModes": ["ReadWriteOnce"], "storageClassName": DISK,
+            "resources": { "requests": { "storage": "1Gi" } },
+        },
+    }]);
+    set["spec"]["template"]["spec"]["containers"][0]["volumeMounts"] =
+        json!([{ "name": "data", "mountPath": "/data" }]);
+    cluster.apply(&set);
+}
+
+/// Changes that cannot be rolled out for reasons that are seen less often.
+fn break_more(cluster: &Cluster<'_>) {
+    // Without its finalizer, a volume that is bound can be deleted.
+    let unpin =
+        ["patch", "pv", "disk-0", "--type=merge", "-p", r#"{"metadata":{"finalizers":null}}"#];
+    cluster.kubectl(&unpin, "").accepted();
+    cluster.kubectl(&["delete", "pv", "disk-0", "--wait=false"], "").accepted();
+    cluster.kubectl(&["delete", "pod", "lost-0", "-n", SHOP, "--wait=false"], "").accepted();
+    let mut runtime = set("runtime", "good:1");
+    runtime["spec"]["template"]["spec"]["runtimeClassName"] = json!("nope");
+    cluster.apply(&runtime);
+    cluster.apply(&json!({
+        "apiVersion": "v1", "kind": "LimitRange",
+        "metadata": { "name": "small", "namespace": LIMITED },
+        "spec": { "limits": [{ "type": "Container", "max": { "cpu": "1" } }] },
+    }));
+    let mut limited = set("limited", "good:1");
+    limited["metadata"]["namespace"] = json!(LIMITED);
+    limited["spec"]["template"]["spec"]["containers"][0]["resources"] =
+        json!({ "requests": { "cpu": "2" }, "limits": { "cpu": "2" } });
+    cluster.apply(&limited);
+    cluster.apply(&json!({
+        "apiVersion": "v1", "kind": "Pod", "metadata": { "name": "taken-1", "namespace": SHOP },
+        "spec": {
+            "nodeSelector": { "pool": "main" }, "containers": [{ "name": "a", "image": "good:1" }],
+        },
+    }));
+    cluster.apply(&set("taken", "good:1"));
+    let invalid = json!({
+        "conditions": [{ "type": "Ready", "status": "False" }],
+        "containerStatuses": [{
+            "name": "main", "image": "", "imageID": "", "ready": false, "restartCount": 0,
+            "state": { "waiting": { "reason": "InvalidImageName" } },
+        }],
+    });
+    cluster.patch_status("pod/misnamed-1", SHOP, &invalid);
 }
 
 /// A policy that refuses the pods of a set.
