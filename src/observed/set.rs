@@ -378,4 +378,6 @@ fn is_healthy_stateful_set<T>(spec: &StatefulSetSpec<T>, status: &StatefulSetSta
         && status.ready_replicas.unwrap_or_default() == wanted
         && status.available_replicas.unwrap_or_default() == wanted
         && status.current_revision == status.update_revision
+        // A pod that is being deleted counts as ready as long as it is, and not as updated.
+        && status.updated_replicas.unwrap_or_default() == wanted
 }

@@ -16,6 +16,7 @@ mod daemons;
 mod fewer_ready;
 mod halt;
 mod misscheduled;
+mod nearest;
 mod node_down;
 mod node_not_wanted;
 mod node_without_pod;

@@ -35,8 +35,8 @@ use crate::{
 const TICK: Duration = Duration::from_secs(1);
 /// The time within which successive changes are examined together.
 const TOGETHER: Duration = Duration::from_millis(300);
-/// The shortest time between two requests to a controller to try again.
-const BETWEEN_POKES: SignedDuration = SignedDuration::from_mins(5);
+/// The time that a repair has to take effect. It is made once.
+const EFFECT: SignedDuration = SignedDuration::from_mins(5);
 /// The longest reason in an annotation, in bytes.
 const LONGEST_REASON: usize = 500;
 
@@ -236,7 +236,7 @@ impl<'a> Vigil<'a> {
         };
         let before = self.repaired.iter().rfind(|(of, it, _)| of == target && it == what);
         if let Some((.., when)) = before {
-            return Ok(now.duration_since(*when) < BETWEEN_POKES);
+            return Ok(now.duration_since(*when) < EFFECT);
         }
         let (text, is_done) = match repair::repair(self.reader, target, what, uid, now).await {
             Ok(said) => (said, true),

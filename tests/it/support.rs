@@ -264,6 +264,27 @@ pub fn evaluate_status(observed: &Observed, now: Timestamp) -> Vec<Found> {
     verdicts.values().flat_map(|it| &it.verdict.violations).map(flat).collect()
 }
 
+/// Returns the message of each finding about a status, with its parts as one text.
+pub fn status_parts(text: &str) -> Vec<(String, String)> {
+    let now = text.lines().find_map(|line| line.strip_prefix("# Seen at "));
+    let Some(now) = now.map(|now| now.parse().unwrap()) else { return Vec::new() };
+    let policy = Policy::default();
+    let (observed, cx) = (observe(&to_json(text)), context(&policy));
+    let (cluster, patience) = (&policy.cluster, Audit::PATIENCE);
+    let audit = Audit { observed: &observed, cluster, now, patience, context: None };
+    let verdicts = engine::status::evaluate_status(&audit, &cx);
+    let findings = verdicts.values().flat_map(|it| &it.verdict.violations).map(|it| &it.finding);
+    let parts = findings.map(|finding| {
+        let facts = finding.facts.as_ref().expect("a finding about a status has parts");
+        let since = facts.since.and_then(|it| Timestamp::from_second(it).ok());
+        let since = since.map(|it| it.strftime("%Y-%m-%d %H:%M UTC").to_string());
+        let texts = [Some(facts.title.clone()), facts.cause.clone(), facts.effect.clone(), since];
+        let texts: Vec<_> = texts.into_iter().flatten().collect();
+        (finding.message.clone(), texts.join("; "))
+    });
+    parts.collect()
+}
+
 /// The objects of a running cluster.
 pub fn observe(objects: &[String]) -> Observed {
     let mut observed = Observed::default();

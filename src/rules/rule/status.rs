@@ -161,14 +161,13 @@ impl StatusFindings {
             self.left_out += 1;
             return;
         }
-        // A rule that takes no message apart has a title all the same: the part before the details.
-        let clause = message.split(": ").next().and_then(|it| it.split("; ").next());
-        let facts = facts.or_else(|| clause.map(Facts::title));
+        // The text format prints only the parts, so without parts the whole message is the title.
+        let facts = facts.unwrap_or_else(|| Facts::title(&message));
         let mut found = Findings::of(self.rule);
         found.report(path, Reason::Invalid, message, help);
         let finding = found.into_vec().pop();
         self.list.extend(finding.map(|mut finding| {
-            finding.facts = facts.map(Box::new);
+            finding.facts = Some(Box::new(facts));
             StatusFinding { about, finding, is_note, instead_of }
         }));
     }

@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 
 use super::read::names;
 use crate::{
-    finding::{Effect, Help, Meta, Mode, paths::CLAIM_TEMPLATES},
+    finding::{Effect, Facts, Help, Meta, Mode, paths::CLAIM_TEMPLATES},
     kubernetes::{kind::Kind, quantity::Quantity},
     observed::{PersistentVolumeClaim, State},
     rollout::stateful_set::Settings,
@@ -71,13 +71,10 @@ fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
             let list: Vec<_> = differ.iter().filter(|it| it.ordering == which).collect();
             let Some(OtherSize { request: first, .. }) = list.first() else { continue };
             let all = names(list.iter().map(|it| it.name));
-            let message =
-                format!("{all} requests {word} than the template: {first} against {}", size.0);
-            let message = if list.len() == 1 {
-                message
-            } else {
-                message.replacen(" requests ", " request ", 1)
-            };
+            let requests = if list.len() == 1 { "requests" } else { "request" };
+            let title = format!("{all} {requests} {word} than the template");
+            let sizes = format!("{first} against {}", size.0);
+            let message = format!("{title}: {sizes}");
             let help = match which {
                 Ordering::Less => resize(query, &list, &size.0),
                 _ if list.iter().any(|it| it.claim.is_being_resized()) => unfinished(query, &list),
@@ -91,7 +88,8 @@ fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
                 }
             };
             let path = CLAIM_TEMPLATES.index(index);
-            found.add(Report::new(&path, message, help));
+            let facts = Facts::title(title).cause(sizes);
+            found.add(Report::new(&path, message, help).facts(facts));
         }
     }
 }

@@ -48,6 +48,9 @@ pkg/controller/statefulset/stateful_pod_control.go; `createPods`, pkg/controller
     scope: Scope::Status { kinds: &[Kind::DaemonSet, Kind::StatefulSet], check: StatusCheck::Set(check) },
 };
 
+/// The longest name with room for the hash of the template in a label, in characters.
+const LONGEST_NAME: usize = 52;
+
 fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
     let Some(refusal) = FailedCreate::of(query) else { return };
     let FailedCreate { message, since: first, last, others } = &refusal;
@@ -64,22 +67,24 @@ fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
             at(*first),
             at(*last)
         );
-        let facts = Facts::title(who(query, ["was", "were"]) + " refused").cause(message);
+        let title = format!("{} refused until {}", who(query, ["was", "were"]), at(*last));
+        let facts = Facts::title(title).cause(message);
         let facts = facts.effect(format!("the cause is gone by now: {gone}")).since(*first);
         let report = Report::new(&POD_SPEC, text, wait(query, *last)).facts(facts);
         found.add(report.instead_of(instead_of));
         return;
     }
     let text = format!("{} refused {}: {message}{more}", who(query, ["is", "are"]), since(*first));
-    let (text, help) = match query.audit.is_long_ago(*last) {
-        true => {
-            (format!("{text}; the last attempt was {}", at(*last)), try_now(query, *last, help))
-        }
-        false => (text, help),
+    let attempt =
+        query.audit.is_long_ago(*last).then(|| format!("the last attempt was {}", at(*last)));
+    let (text, help) = match &attempt {
+        Some(attempt) => (format!("{text}; {attempt}"), try_now(query, *last, help)),
+        None => (text, help),
     };
     let cause = cause_of_cluster(query, message).unwrap_or_else(|| format!("{message}{more}"));
     let facts = Facts::title(who(query, ["is", "are"]) + " refused").cause(cause);
-    let report = Report::new(&POD_SPEC, text, help).facts(facts.since(*first));
+    let facts = facts.effect(attempt).since(*first);
+    let report = Report::new(&POD_SPEC, text, help).facts(facts);
     found.add(report.instead_of(instead_of));
 }
 
@@ -187,6 +192,14 @@ fn who(query: &StatusQuery<'_>, [is, are]: [&str; 2]) -> String {
 
 /// Returns the advice, and the rule of another family that reports the same cause.
 fn advice(query: &StatusQuery<'_>, message: &str) -> (Help, Option<&'static str>) {
+    match of_template(query, message) {
+        Some((help, rule)) => (help, Some(rule)),
+        None => (of_surroundings(query, message), None),
+    }
+}
+
+/// Returns the advice on a refusal for which another rule reports the same cause in the object.
+fn of_template(query: &StatusQuery<'_>, message: &str) -> Option<(Help, &'static str)> {
     let kubectl = query.kubectl();
     let after = |before: &str| quoted_after(message, before);
     if message.contains("violates PodSecurity") {
@@ -198,39 +211,62 @@ fn advice(query: &StatusQuery<'_>, message: &str) -> (Help, Option<&'static str>
              them to every pod there; "
         );
         let help = Help::say(help).run(show).and(" shows the level of this one");
-        return (help, Some("pods-refused-by-pod-security"));
+        return Some((help, "pods-refused-by-pod-security"));
     }
     if let Some(name) = after("serviceaccount \"") {
         let run = kubectl.does(Effect::Changes, "create serviceaccount", &[name]);
         let help = Help::say("create it with its roles, or without any: ").run(run);
-        return (help, Some("service-account-missing"));
+        return Some((help, "service-account-missing"));
     }
     if let Some(name) = after("no PriorityClass with name ") {
         let classes = query.audit.kubectl_anywhere().looks("get priorityclasses", &[]);
         let help = Help::say(format!("name one that exists instead of {name}: "));
         let help = help.run(classes).and(" lists them");
-        return (help, Some("priority-class-missing"));
+        return Some((help, "priority-class-missing"));
     }
+    if message.contains("must be no more than 63") && query.set.name().len() > LONGEST_NAME {
+        let help = format!(
+            "create the set under a name of at most {LONGEST_NAME} characters: the controller appends the \
+             hash of the template to it for a label"
+        );
+        return Some((Help::say(help), "name-too-long"));
+    }
+    if message.starts_with("PersistentVolumeClaim \"") && message.contains(" is invalid: metadata.")
+    {
+        let words = [query.set.name(), "--cascade=orphan"];
+        let delete = kubectl.does(Effect::Changes, "delete statefulset", &words);
+        let help = Help::say("claim templates are immutable: run ")
+            .run(delete)
+            .and(", which keeps the pods, and apply the manifest with valid metadata");
+        return Some((help, "claim-metadata-invalid"));
+    }
+    None
+}
+
+/// Returns the advice on a refusal whose cause is around the set.
+fn of_surroundings(query: &StatusQuery<'_>, message: &str) -> Help {
+    let kubectl = query.kubectl();
+    let after = |before: &str| quoted_after(message, before);
     if let Some(name) = after("pvc ").filter(|_| message.ends_with(" is being deleted")) {
         let look = kubectl.looks("get pvc", &[name, "-o", "yaml"]);
         let help = Help::say("find out which client should remove the finalizers of this claim; ");
-        return (help.run(look).and(" shows them, and what uses the claim"), None);
+        return help.run(look).and(" shows them, and what uses the claim");
     }
     if let Some(name) = quota::exceeded(message) {
-        return (more_room(query, name, message), None);
+        return more_room(query, name, message);
     }
     if let Some(cause) = cause_of_cluster(query, message) {
-        return (Help::say(format!("the set needs no change: {cause}")), None);
+        return Help::say(format!("the set needs no change: {cause}"));
     }
     if let Some(name) = after("admission webhook \"").or_else(|| after("failed calling webhook \""))
     {
         let kinds = "validatingwebhookconfigurations,mutatingwebhookconfigurations";
         let run = query.audit.kubectl_anywhere().looks(&format!("get {kinds}"), &[]);
         let help = Help::say(format!("ask the owner of the webhook {name}; "));
-        return (help.run(run).and(" lists them all"), None);
+        return help.run(run).and(" lists them all");
     }
     let run = kubectl.looks("describe", &[&query.target()]);
-    (Help::say("change what is refused; ").run(run).and(" shows the latest attempts"), None)
+    Help::say("change what is refused; ").run(run).and(" shows the latest attempts")
 }
 
 /// Returns the fault of the webhook that refuses the pods because it cannot be called.

@@ -8,7 +8,7 @@ use super::{
     toleration,
 };
 use crate::{
-    finding::{Help, Meta, Mode, paths::TOLERATIONS},
+    finding::{Facts, Help, Meta, Mode, paths::TOLERATIONS},
     kubernetes::{kind::Kind, taints},
     rollout::node::{Placement, WhyNot},
     rules::rule::{
@@ -63,12 +63,13 @@ fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
     });
     let desired = daemons.set.status.desired_number_scheduled;
     let who = if desired == 0 { "no node gets a pod" } else { "some nodes get no pod" };
-    let message = format!(
-        "{who}, because of taints that the template does not tolerate: {}",
-        list.collect::<Vec<_>>().join("; ")
-    );
+    let list = list.collect::<Vec<_>>().join("; ");
+    let message = format!("{who}, because of taints that the template does not tolerate: {list}");
+    let facts = Facts::title(who)
+        .cause(format!("the template does not tolerate all taints: {list}"))
+        .nodes(groups.values().flatten().copied());
     let tolerate = toleration::add(query, daemons.set, first);
     let help = Help::say("if these nodes are to have a pod, run ").run(tolerate);
-    let report = Report::new(&TOLERATIONS, message, help);
+    let report = Report::new(&TOLERATIONS, message, help).facts(facts);
     found.add(if desired == 0 { report } else { report.note() });
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::read::one_line;
 use crate::{
-    finding::{Effect, Help, paths::SPEC},
+    finding::{Effect, Facts, Help, paths::SPEC},
     kubernetes::kind::Kind,
     observed::{PodDisruptionBudget, State, StatefulSet},
     rules::{
@@ -48,9 +48,12 @@ fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
     let message = format!(
         "its PodDisruptionBudget {name} allows no eviction, so a drain of their nodes never ends: {why}"
     );
+    let facts = Facts::title(format!("PodDisruptionBudget {name} allows no eviction"))
+        .cause(why)
+        .effect("a drain of their nodes never ends".to_owned());
     // The rule that compares objects does not know the pods of other controllers.
     let path = SPEC.child("replicas");
-    found.add(Report::new(&path, message, help).instead_of(Some(RULE.meta.id)));
+    found.add(Report::new(&path, message, help).facts(facts).instead_of(Some(RULE.meta.id)));
 }
 
 /// Returns whether a budget allows no eviction, and will not allow one. A spec that requires all pods of the

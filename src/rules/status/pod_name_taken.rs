@@ -67,22 +67,25 @@ fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
         "{name} cannot be created: another pod has this name {}, which {whose}{ends}",
         since(other.created)
     );
-    let effect = replicas
-        .settings
-        .is_ordered
-        .then_some("with podManagementPolicy OrderedReady no pod after it is created either");
-    if let Some(effect) = effect {
+    let mut effects = Vec::new();
+    if replicas.settings.is_ordered {
+        effects.push(
+            "with podManagementPolicy OrderedReady no pod after it is created either".to_owned(),
+        );
+    }
+    if let Some(rest) = taken.get(1..).filter(|rest| !rest.is_empty()) {
+        let list = names(rest.iter().map(|(name, _)| name.as_str()));
+        effects.push(format!("the same holds for {list}"));
+    }
+    let effect = (!effects.is_empty()).then(|| effects.join("; "));
+    if let Some(effect) = &effect {
         message.push_str(&format!("; {effect}"));
     }
     let facts = Facts::title(format!("{name} cannot be created"))
         .cause(format!("another pod has this name, which {whose}{ends}"))
-        .effect(effect.map(str::to_owned))
+        .effect(effect)
         .since(other.created)
         .pods(taken.iter().map(|(name, _)| name.as_str()));
-    if let Some(rest) = taken.get(1..).filter(|rest| !rest.is_empty()) {
-        let list = names(rest.iter().map(|(name, _)| name.as_str()));
-        message.push_str(&format!("; the same holds for {list}"));
-    }
     found.add(
         Report::new(&STATUS.child("replicas"), message, advice(query, name, other)).facts(facts),
     );

@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 
 pub(super) use super::text::one_line;
-use super::{pod_events, scheduler};
+use super::{nearest, pod_events, scheduler};
 use crate::{
     finding::{Command, Effect, Help},
     kubernetes::{kind::Kind, resource::WorkloadKind},
@@ -172,7 +172,10 @@ impl<'a> StatusQuery<'a> {
                 return format!("its claim {claim} does not exist");
             }
             if let Some(apart) = scheduler::apart(&one_line(&trouble.message), pinned) {
-                return apart;
+                return match nearest::nearest(self) {
+                    Some(nearest) => format!("{apart}; {nearest}"),
+                    None => apart,
+                };
             }
         }
         pod_events::with_events(self, pod, trouble)

@@ -6,7 +6,7 @@ use super::{
     replicas::Replicas,
 };
 use crate::{
-    finding::{Effect, Help, Meta, Mode, paths::UPDATE_STRATEGY},
+    finding::{Effect, Facts, Help, Meta, Mode, paths::UPDATE_STRATEGY},
     kubernetes::kind::Kind,
     observed::{Pod, State},
     rollout::{daemon_set::Settings as DaemonSettings, stateful_set::Strategy},
@@ -79,12 +79,13 @@ fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
         Some(partition) => format!("below the partition, {partition}, it is not updated"),
         None => "with updateStrategy OnDelete nothing replaces it".to_owned(),
     };
-    let message = format!(
-        "{} ({}) of an older template, though there has been another {}: {why}",
+    let title = format!(
+        "{} ({}) of an older template",
         count(list.len(), "pod"),
-        names(list.iter().copied()),
-        since(made),
+        names(list.iter().copied())
     );
+    let message = format!("{title}, though there has been another {}: {why}", since(made));
+    let facts = Facts::title(title).cause(why).since(made).pods(list.iter().copied());
     let help = match partition {
         Some(_) => {
             let patch = serde_json::json!({"spec": {"updateStrategy": {"rollingUpdate": {
@@ -98,5 +99,5 @@ fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
             Help::say("delete them one after the other, or all with ").run(delete).and(more)
         }
     };
-    found.add(Report::new(&UPDATE_STRATEGY, message, help));
+    found.add(Report::new(&UPDATE_STRATEGY, message, help).facts(facts));
 }

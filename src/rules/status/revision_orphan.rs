@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::read::{count, names, words};
 use crate::{
-    finding::{Effect, Help, Meta, Mode, Path},
+    finding::{Effect, Facts, Help, Meta, Mode, Path},
     kubernetes::kind::Kind,
     observed::Revision,
     rules::rule::{
@@ -50,11 +50,13 @@ fn check(audit: &Audit<'_>, found: &mut StatusFindings) {
         revisions.sort_by_key(|it| &it.name);
         let Some(first) = revisions.first() else { continue };
         let list: Vec<&str> = revisions.iter().map(|it| &*it.name).collect();
-        let message = format!(
-            "{} of a former set {set} without an owner: {}",
-            count(list.len(), "ControllerRevision"),
-            names(list.iter().copied())
+        let title = format!(
+            "{} of a former set {set} without an owner",
+            count(list.len(), "ControllerRevision")
         );
+        let all = names(list.iter().copied());
+        let message = format!("{title}: {all}");
+        let facts = Facts::title(title).cause(format!("no set owns {all}"));
         let (those, more) = words(&list);
         let kubectl = audit.kubectl(namespace);
         let delete = kubectl.does(Effect::Changes, "delete controllerrevision", those);
@@ -69,6 +71,6 @@ fn check(audit: &Audit<'_>, found: &mut StatusFindings) {
         };
         let metadata = Path::new("metadata");
         let path = metadata.child("ownerReferences");
-        found.add(Report::new(&path, message, help).about(about));
+        found.add(Report::new(&path, message, help).about(about).facts(facts));
     }
 }

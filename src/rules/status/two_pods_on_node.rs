@@ -6,7 +6,7 @@ use super::{
     refusal::refused_deletion,
 };
 use crate::{
-    finding::{Effect, Help, Meta, Mode, paths::STATUS},
+    finding::{Effect, Facts, Help, Meta, Mode, paths::STATUS},
     kubernetes::kind::Kind,
     observed::Pod,
     rollout::daemon_set::Settings,
@@ -60,13 +60,16 @@ fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
         return;
     }
     let why = refused_deletion(query).map(|why| format!("; their deletion is refused: {why}"));
-    let message = format!(
-        "{} with more than one of its pods ({}): {} should not be there{}",
+    let title = format!(
+        "{} with more than one of its pods ({})",
         count(nodes.len(), "node"),
-        names(nodes.iter().copied()),
-        names(excess.iter().copied()),
-        why.as_deref().unwrap_or_default()
+        names(nodes.iter().copied())
     );
+    let list = names(excess.iter().copied());
+    let cause = format!("{list} should not be there{}", why.as_deref().unwrap_or_default());
+    let message = format!("{title}: {cause}");
+    let facts =
+        Facts::title(title).cause(cause).pods(excess.iter().copied()).nodes(nodes.iter().copied());
     let (first, more) = words(&excess);
     let delete = query.kubectl().does(Effect::Restarts(first.len()), "delete pod", first);
     let help = match why {
@@ -78,7 +81,8 @@ fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
             .and(more)
             .and("; if they come back, see why the controller does not delete them"),
     };
-    found.add(Report::new(&STATUS.child("currentNumberScheduled"), message, help));
+    let path = STATUS.child("currentNumberScheduled");
+    found.add(Report::new(&path, message, help).facts(facts));
 }
 
 /// Returns the pods on a node that the controller should have deleted. The pods must be sorted by age, the
