@@ -134,7 +134,7 @@ pub fn answer(
     today: Date,
     deadline: Deadline<'_>,
 ) -> Result<Answer, AnswerError> {
-    let cx = Context { policy, origin: Origin::Admission, today, deadline, view };
+    let cx = Context { policy, origin: Origin::Admission, today, deadline, view, requester: None };
     let weakened = (policy.is_fallback && endpoint == Endpoint::Validate).then_some(WEAKENED);
     let weakened = weakened.map(str::to_owned);
     if endpoint == Endpoint::Validate
@@ -144,6 +144,7 @@ pub fn answer(
         let mut reply = Reply::new(&request);
         reply.response.warn(weakened);
         reply.name(subject.object.name());
+        let cx = Context { requester: Some(&request.user_info), ..cx };
         reply.verdict(&engine::evaluate(&subject, &cx));
         return reply.finish().map_err(AnswerError::Fault);
     }
@@ -155,6 +156,7 @@ pub fn answer(
         return reply.finish().map_err(AnswerError::Fault);
     }
     reply.response.warn(weakened);
+    let cx = Context { requester: Some(&request.user_info), ..cx };
     let answered = match endpoint {
         Endpoint::Validate => validate(&request, &cx, &mut reply),
         Endpoint::Mutate => mutate(&request, &cx, &mut reply),

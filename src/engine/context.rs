@@ -8,11 +8,14 @@ use super::{
     verdict::{Downgrade, Verdict, Violation},
 };
 use crate::{
-    finding::{Finding, Findings, Meta, Mode},
+    finding::{Finding, Meta, Mode},
     inject::pod::Pod,
     inventory::{item::Item, view::View},
-    object::{Metadata, Object, marks::IGNORE_ANNOTATION},
-    policy::{Policy, limit::Limit},
+    object::{
+        Metadata, Object, User,
+        marks::{EXCEED_ANNOTATION, IGNORE_ANNOTATION},
+    },
+    policy::Policy,
     rules::api_validation::meta::POD_TEMPLATE_VALIDATION,
 };
 
@@ -42,13 +45,15 @@ pub struct Context<'a> {
     pub deadline: Deadline<'a>,
     /// The cluster that the object is meant for, as the webhook sees it.
     pub view: Option<&'a View>,
+    /// The user who makes the change, if one is known.
+    pub requester: Option<&'a User<'a>>,
 }
 
 impl<'a> Context<'a> {
     /// Creates the context of a command, which has no deadline and no view of a cluster.
     pub(crate) fn of_command(policy: &'a Policy, origin: Origin, now: Timestamp) -> Self {
         let today = TimeZone::UTC.to_datetime(now).date();
-        Context { policy, origin, today, deadline: Deadline::NONE, view: None }
+        Context { policy, origin, today, deadline: Deadline::NONE, view: None, requester: None }
     }
 
     pub(super) fn mode(&self, rule: &Meta) -> Mode {
@@ -62,13 +67,13 @@ impl<'a> Context<'a> {
     }
 }
 
-/// The parts of an object that exceptions depend on: its namespace, its name and its own ignore
-/// annotation.
+/// The parts of an object that exceptions depend on: its namespace, its name and its own annotations.
 #[derive(Clone, Copy, Debug)]
 pub struct Identity<'a> {
     pub(super) namespace: &'a str,
     pub(super) name: &'a str,
     pub(super) ignore: Option<&'a str>,
+    pub(super) exceed: Option<&'a str>,
 }
 
 impl<'a> From<&'a Metadata<'_>> for Identity<'a> {
@@ -77,6 +82,7 @@ impl<'a> From<&'a Metadata<'_>> for Identity<'a> {
             namespace: metadata.namespace(),
             name: metadata.name(),
             ignore: metadata.annotation(IGNORE_ANNOTATION),
+            exceed: metadata.annotation(EXCEED_ANNOTATION),
         }
     }
 }
@@ -95,7 +101,12 @@ impl<'a> From<&'a Pod<'_>> for Identity<'a> {
 
 impl<'a> From<&'a Item> for Identity<'a> {
     fn from(item: &'a Item) -> Self {
-        Identity { namespace: item.namespace(), name: item.name(), ignore: item.ignore() }
+        Identity {
+            namespace: item.namespace(),
+            name: item.name(),
+            ignore: item.ignore(),
+            exceed: item.exceed(),
+        }
     }
 }
 
@@ -138,25 +149,6 @@ impl Verdict {
         if mode != Mode::Off {
             self.violations.push(Violation { finding, mode, downgrade });
         }
-    }
-}
-
-impl Verdict {
-    /// Adds the consequences that are beyond a limit.
-    pub(super) fn add_beyond(
-        &mut self,
-        limit: &Limit,
-        findings: Findings,
-        object: &Identity<'_>,
-        cx: &Context<'_>,
-    ) {
-        let mut own = Verdict::default();
-        for finding in findings.into_vec() {
-            own.add(finding, object, |_| false, cx);
-        }
-        own.at_most(limit.mode);
-        self.violations.extend(own.violations);
-        self.remarks.extend(own.remarks);
     }
 }
 

@@ -3,62 +3,12 @@
 mod nodes;
 mod waves;
 
-use std::collections::BTreeSet;
-
 use super::{
     forecast::{ChangeKind, Forecast, OfKind, Rollout},
     line::{Line, Symbols, Tone},
     remedy,
 };
-use crate::rollout::{Action, Course, Target};
-
-/// The most names that are listed.
-const MOST_NAMES: usize = 8;
-
-/// The numbers of pods that are created and deleted.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Tally {
-    pub(super) created: usize,
-    pub(super) deleted: usize,
-}
-
-impl Tally {
-    pub(super) fn of(course: &Course) -> Self {
-        let mut tally = Tally::default();
-        for step in &course.steps {
-            match step.action {
-                Action::Create => tally.created += count(&step.target),
-                Action::Delete => tally.deleted += count(&step.target),
-            }
-        }
-        tally
-    }
-}
-
-/// Returns the number of pods that a target stands for.
-pub(super) const fn count(target: &Target) -> usize {
-    match target {
-        Target::Ordinal(_) | Target::Node(_) => 1,
-        Target::SomeNodes { count, .. } => *count,
-    }
-}
-
-/// Returns the number of pods that are deleted and created again.
-pub(super) fn replaced(course: &Course) -> usize {
-    let mut ends: [BTreeSet<&Target>; 2] = Default::default();
-    let mut random = [0, 0];
-    for step in &course.steps {
-        let side = usize::from(step.action == Action::Create);
-        match &step.target {
-            Target::SomeNodes { count, .. } => random[side] += count,
-            target => {
-                ends[side].insert(target);
-            }
-        }
-    }
-    let [gone, back] = &ends;
-    gone.intersection(back).count() + random[0].min(random[1])
-}
+use crate::rollout::Action;
 
 /// Returns the first line: what the object is and how it is rolled out.
 pub(super) fn title(forecast: &Forecast) -> String {
@@ -127,14 +77,6 @@ fn told(forecast: &Forecast, symbols: Symbols) -> Vec<Line> {
         });
     }
     lines
-}
-
-fn list(names: &[String], symbols: Symbols) -> String {
-    if names.len() <= MOST_NAMES {
-        return names.join(" ");
-    }
-    let (Some(first), Some(last)) = (names.first(), names.last()) else { return String::new() };
-    format!("{first} {} {last} ({} of them)", symbols.more, names.len())
 }
 
 /// Returns the parts of the summary; none if nothing happens.

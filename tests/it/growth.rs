@@ -214,6 +214,7 @@ fn parts() -> Vec<Part> {
                     today: date(2026, 1, 1),
                     deadline: Deadline::NONE,
                     view: None,
+                    requester: None,
                 };
                 subject(review, &|subject| drop(engine::evaluate(subject, &cx)));
             }),

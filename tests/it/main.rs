@@ -34,6 +34,7 @@ mod crowd;
 #[cfg(feature = "server")]
 mod daemon;
 mod discovery;
+mod exceed;
 mod export;
 mod files;
 mod fix;

@@ -104,6 +104,7 @@ fn context(policy: &Policy) -> Context<'_> {
         today: date(2026, 1, 1),
         deadline: Deadline::NONE,
         view: None,
+        requester: None,
     }
 }
 

@@ -2,11 +2,13 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use super::Forecaster;
 use crate::{
     object::{DaemonSetSpec, Workload},
     observed::{Member, Pod},
-    plan::forecast::{NodeOutlook, forecaster::Transition},
+    plan::{
+        forecast::NodeOutlook,
+        forecaster::{Forecaster, Transition},
+    },
     rollout::{
         Health, NeverReady, Revision,
         daemon_set::NodePods,

@@ -1,6 +1,23 @@
-//! The health of the pods in a simulation.
+//! The template and the health of the pods in a simulation.
 
-use super::Revision;
+/// The template that a pod was made from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Revision {
+    /// An earlier template.
+    Old,
+    /// The template of the new object.
+    New,
+}
+
+impl Revision {
+    /// Returns the name in JSON.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Revision::Old => "old",
+            Revision::New => "new",
+        }
+    }
+}
 
 /// The health of a pod.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
