@@ -54,7 +54,8 @@ pub fn answer(endpoint: Endpoint, body: &[u8], cx: &Context<'_>) -> Result<Answe
         let mut reply = Reply::new(&request);
         reply.response.warn(weakened);
         reply.name(subject.object.name());
-        reply.verdict(&engine::evaluate(&subject, cx));
+        let cx = Context { requester: Some(&request.user_info), ..*cx };
+        reply.verdict(&engine::evaluate(&subject, &cx));
         return reply.finish().map_err(AnswerError::Fault);
     }
     let request = Request::parse(body)?;
@@ -65,14 +66,15 @@ pub fn answer(endpoint: Endpoint, body: &[u8], cx: &Context<'_>) -> Result<Answe
         return reply.finish().map_err(AnswerError::Fault);
     }
     reply.response.warn(weakened);
+    let cx = Context { requester: Some(&request.user_info), ..*cx };
     let answered = match endpoint {
-        Endpoint::Validate => validate(&request, cx, &mut reply),
-        Endpoint::Mutate => mutate(&request, cx, &mut reply),
-        Endpoint::MutateControlPlane => mutate_control_plane(&request, cx, &mut reply),
+        Endpoint::Validate => validate(&request, &cx, &mut reply),
+        Endpoint::Mutate => mutate(&request, &cx, &mut reply),
+        Endpoint::MutateControlPlane => mutate_control_plane(&request, &cx, &mut reply),
     };
     match answered {
         Err(Rejection::Object(DecodeError::TooLarge(size))) => {
-            reply.too_large(&size, endpoint, cx);
+            reply.too_large(&size, endpoint, &cx);
         }
         answered => answered?,
     }

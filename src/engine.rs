@@ -6,6 +6,8 @@
 mod context;
 mod cross_object;
 pub mod deadline;
+mod limits;
+mod permit;
 mod scale;
 pub mod status;
 pub mod verdict;
@@ -32,10 +34,7 @@ use crate::{
         api_validation::{self, meta::API_VALIDATION},
         bounds::{self, TOO_LARGE},
         rule::Phase,
-        traps::{
-            TRAPS,
-            limits::{self, LIMIT_EXCEEDED},
-        },
+        traps::TRAPS,
     },
 };
 
@@ -57,7 +56,7 @@ pub fn evaluate(subject: &Subject<'_>, cx: &Context<'_>) -> Verdict {
     };
     let mut too_late = run_traps(subject, cx, can_see, &mut findings);
     add_all(findings, subject, cx, &mut verdict);
-    add_limits(subject, cx, &mut verdict);
+    limits::add(subject, cx, &mut verdict);
     if let Some(view) = cx.view.filter(|view| view.covers(subject.object.metadata.namespace())) {
         too_late += cross_object::in_cluster(subject, view, cx, &mut verdict);
     }
@@ -105,6 +104,7 @@ pub fn evaluate_too_large(
         name,
         ignore: None,
         file: None,
+        exceed: None,
     };
     let was_too_large =
         |_: &Finding| old.is_some_and(|old| matches!(size::too_large(old), Ok(Some(_))));
@@ -125,20 +125,6 @@ pub fn evaluate_injection<'a>(
         verdict.add(finding.clone(), &object, |_| false, cx);
     }
     verdict
-}
-
-/// Adds the consequences of an update that the limits of the policy forbid.
-fn add_limits(subject: &Subject<'_>, cx: &Context<'_>, verdict: &mut Verdict) {
-    let metadata = &subject.object.metadata;
-    let limits = cx.policy.limits.iter();
-    let leaving = OnceCell::new();
-    for limit in limits.filter(|it| it.covers(metadata.namespace(), metadata.name())) {
-        let mut findings = Findings::of(&LIMIT_EXCEEDED);
-        let cluster = cx.policy.cluster.for_resource(subject.object.resource);
-        let leaving = *leaving.get_or_init(|| cross_object::leaving(subject, cx));
-        limits::exceeded(subject, &cluster, &limit.limits, leaving, &mut findings);
-        verdict.add_beyond(limit, findings, &Identity::from(&subject.object), cx);
-    }
 }
 
 /// Runs the traps. Returns the number of traps that did not run, because time ran out.

@@ -5,6 +5,7 @@
 mod difference;
 mod dump;
 mod forecast;
+mod forecaster;
 mod headline;
 mod html;
 mod input;
@@ -13,10 +14,12 @@ mod line;
 #[cfg(feature = "server")]
 mod live;
 mod markdown;
+mod names;
 mod picture;
 mod refusal;
 mod remedy;
 mod svg;
+mod tally;
 mod text;
 mod timeline;
 mod undo;
@@ -32,10 +35,8 @@ use clap::{Args, ValueEnum, error::ErrorKind};
 use jiff::Timestamp;
 
 use self::{
-    forecast::{
-        ChangeKind, Forecast,
-        forecaster::{Forecaster, Plan},
-    },
+    forecast::{ChangeKind, Forecast},
+    forecaster::{Forecaster, Plan},
     headline::UNREAD,
     input::{Input, Paths},
 };

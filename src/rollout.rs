@@ -12,8 +12,8 @@
 
 mod clock;
 pub mod daemon_set;
-mod health;
 pub mod node;
+mod pod;
 pub mod stateful_set;
 #[cfg(test)]
 mod testing;
@@ -21,7 +21,7 @@ mod waves;
 
 use std::rc::Rc;
 
-pub use self::health::{Health, NeverReady, Revision};
+pub use self::pod::{Health, NeverReady, Revision};
 
 /// An action on a pod.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -90,6 +90,8 @@ pub struct Course {
     pub stop: Option<Stop>,
     /// The claims that are created for pods of a StatefulSet that cannot use them, by ordinal.
     pub unused_claims: Vec<(i64, Vec<String>)>,
+    /// The claims that are deleted with pods of a StatefulSet that were being deleted already, by ordinal.
+    pub going: Vec<(i64, Vec<String>)>,
     /// Whether the waves depend on a random choice: only some of the nodes from which the
     /// controller chooses get a new pod. This course is then one of several.
     pub depends_on_chance: bool,

@@ -8,11 +8,14 @@ use super::{
     verdict::{Downgrade, Verdict, Violation},
 };
 use crate::{
-    finding::{Finding, Findings, Meta, Mode},
+    finding::{Finding, Meta, Mode},
     inject::pod::PartialPod,
     inventory::{item::Item, view::View},
-    object::{Metadata, Object, marks::IGNORE_ANNOTATION},
-    policy::{Policy, limit::Limit},
+    object::{
+        Metadata, Object, User,
+        marks::{EXCEED_ANNOTATION, IGNORE_ANNOTATION},
+    },
+    policy::Policy,
     rules::api_validation::meta::POD_TEMPLATE_VALIDATION,
 };
 
@@ -44,19 +47,29 @@ pub struct Context<'a> {
     pub view: Option<&'a View>,
     /// The name of the file of the object, for exceptions that name files.
     pub file: Option<&'a str>,
+    /// The user who makes the change, if one is known.
+    pub requester: Option<&'a User<'a>>,
 }
 
 impl<'a> Context<'a> {
     /// Creates the context of a review without a deadline and without a view of the cluster.
     pub const fn of_review(policy: &'a Policy, today: Date) -> Self {
         let (origin, deadline) = (Origin::Admission, Deadline::NONE);
-        Context { policy, origin, today, deadline, view: None, file: None }
+        Context { policy, origin, today, deadline, view: None, file: None, requester: None }
     }
 
     /// Creates the context of a command, which has no deadline and no view of a cluster.
     pub(crate) fn of_command(policy: &'a Policy, origin: Origin, now: Timestamp) -> Self {
         let today = TimeZone::UTC.to_datetime(now).date();
-        Context { policy, origin, today, deadline: Deadline::NONE, view: None, file: None }
+        Context {
+            policy,
+            origin,
+            today,
+            deadline: Deadline::NONE,
+            view: None,
+            file: None,
+            requester: None,
+        }
     }
 
     pub(super) fn mode(&self, rule: &Meta) -> Mode {
@@ -70,8 +83,8 @@ impl<'a> Context<'a> {
     }
 }
 
-/// The parts of an object that exceptions depend on: its namespace, its name, its own ignore
-/// annotation and its file.
+/// The parts of an object that exceptions depend on: its namespace, its name, its own annotations and
+/// its file.
 #[derive(Clone, Copy, Debug)]
 pub struct Identity<'a> {
     pub(super) namespace: &'a str,
@@ -79,6 +92,7 @@ pub struct Identity<'a> {
     pub(super) ignore: Option<&'a str>,
     /// The file of an object that is evaluated with others.
     pub(super) file: Option<&'a str>,
+    pub(super) exceed: Option<&'a str>,
 }
 
 impl<'a> From<&'a Metadata<'_>> for Identity<'a> {
@@ -88,6 +102,7 @@ impl<'a> From<&'a Metadata<'_>> for Identity<'a> {
             name: metadata.name(),
             ignore: metadata.annotation(IGNORE_ANNOTATION),
             file: None,
+            exceed: metadata.annotation(EXCEED_ANNOTATION),
         }
     }
 }
@@ -111,6 +126,7 @@ impl<'a> From<&'a Item> for Identity<'a> {
             name: item.name(),
             ignore: item.ignore(),
             file: item.file(),
+            exceed: item.exceed(),
         }
     }
 }
@@ -154,25 +170,6 @@ impl Verdict {
         if mode != Mode::Off {
             self.violations.push(Violation { finding, mode, downgrade });
         }
-    }
-}
-
-impl Verdict {
-    /// Adds the consequences that are beyond a limit.
-    pub(super) fn add_beyond(
-        &mut self,
-        limit: &Limit,
-        findings: Findings,
-        object: &Identity<'_>,
-        cx: &Context<'_>,
-    ) {
-        let mut own = Verdict::default();
-        for finding in findings.into_vec() {
-            own.add(finding, object, |_| false, cx);
-        }
-        own.at_most(limit.mode);
-        self.violations.extend(own.violations);
-        self.remarks.extend(own.remarks);
     }
 }
 

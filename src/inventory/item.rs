@@ -101,6 +101,8 @@ pub(crate) struct ScaledClaims {
     pub(crate) claim: Box<str>,
     /// The first ordinal.
     pub(crate) start: i64,
+    /// The value of the annotation that permits to exceed limits.
+    pub(crate) exceed: Option<Box<str>>,
 }
 
 /// The ports of the node that the pods of a controller claim, and the nodes.
@@ -176,6 +178,14 @@ impl Item {
     /// Returns the name.
     pub fn name(&self) -> &str {
         &self.name
+    }
+
+    /// Returns the value of the annotation `setguard.io/exceed`. In a cluster it is known only for a
+    /// StatefulSet that deletes claims when it is scaled down.
+    pub fn exceed(&self) -> Option<&str> {
+        let controller = self.controller()?;
+        let details = controller.details.as_ref().and_then(|it| it.exceed.as_deref());
+        details.or_else(|| controller.scaled_claims.as_ref()?.exceed.as_deref())
     }
 
     /// Returns the value of the annotation `setguard.io/ignore`.
@@ -338,9 +348,10 @@ impl Controller {
         let ports = self.ports.as_ref().map_or(0, |ports| {
             size_of::<Ports>() + ports.host_ports.len() * size_of::<HostPort>() + 256
         });
-        let claims = self.scaled_claims.as_ref();
-        let claims =
-            claims.map_or(0, |it| size_of::<ScaledClaims>() + it.claim.len() + 2 * ALLOCATION);
+        let claims = self.scaled_claims.as_ref().map_or(0, |it| {
+            let exceed = it.exceed.as_ref().map_or(0, |text| text.len() + ALLOCATION);
+            size_of::<ScaledClaims>() + it.claim.len() + 2 * ALLOCATION + exceed
+        });
         self.labels.bytes() + self.selector.as_ref().map_or(0, Selector::bytes) + ports + claims
     }
 }

@@ -1,15 +1,7 @@
 //! The consequences of a change for one object.
 
-mod daemon_set;
-mod deleted;
-mod estimate;
-pub(super) mod forecaster;
-mod known;
-mod stateful_set;
-
 use std::collections::BTreeSet;
 
-use self::estimate::Estimate;
 use super::{
     difference::Difference,
     refusal::{ExceededLimit, PlanFinding},
@@ -44,7 +36,7 @@ impl ChangeKind {
         }
     }
 
-    fn of(differences: &[Difference]) -> Self {
+    pub(super) fn of(differences: &[Difference]) -> Self {
         match differences {
             [] => ChangeKind::None,
             all if all.iter().all(|it| it.path == "spec.replicas") => ChangeKind::Scale,
@@ -71,7 +63,7 @@ pub(super) struct Forecast {
     pub(super) rollout: Option<Rollout>,
 }
 
-/// What happens to the pods of an object.
+/// The fate of the pods of an object.
 #[derive(Debug)]
 pub(super) struct Rollout {
     pub(super) course: Course,
@@ -88,6 +80,14 @@ pub(super) struct Rollout {
     /// The PodDisruptionBudgets that would allow fewer evictions than the rollout takes down.
     pub(super) over_budgets: Vec<OverBudget>,
     pub(super) of_kind: OfKind,
+}
+
+/// The duration of a rollout, by what the pods of the set took before.
+#[derive(Debug)]
+pub(super) struct Estimate {
+    pub(super) seconds: i64,
+    /// The estimate and its basis in words.
+    pub(super) text: String,
 }
 
 /// Pods that are left alone.

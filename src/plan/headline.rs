@@ -4,8 +4,9 @@ use std::fmt::Write as _;
 
 use super::{
     forecast::{ChangeKind, Forecast, Rollout},
-    picture::{self, Tally, count},
+    picture,
     refusal::ExceededLimit,
+    tally::{Tally, count},
 };
 use crate::rollout::Action;
 

@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::{
     forecast::{Forecast, Kept, Rollout},
-    picture::{Tally, count, replaced},
+    tally::{Tally, count, replaced},
 };
 use crate::rollout::{Action, Step, Target};
 

@@ -1,10 +1,8 @@
 //! A forecast in lines of text.
 
-mod counts;
 mod nodes;
 mod waves;
 
-pub(super) use self::counts::{Tally, count, replaced};
 use super::{
     forecast::{ChangeKind, Forecast, OfKind, Rollout},
     line::{Line, Symbols, Tone},

@@ -45,6 +45,11 @@ pub(super) fn exceeded(verdict: &Verdict) -> impl Iterator<Item = ExceededLimit>
     })
 }
 
+/// Returns the remarks about limits, such as why an annotation doesn't permit to exceed one.
+pub(super) fn remarks(verdict: &Verdict) -> impl Iterator<Item = String> {
+    verdict.remarks.iter().filter(|it| it.starts_with(LIMIT_EXCEEDED.id)).cloned()
+}
+
 /// Returns the ways to make a change that the API server refuses because the field is immutable.
 pub(super) fn remedies(verdict: &Verdict) -> Vec<String> {
     let changes = verdict.violations.iter().map(|violation| &violation.finding);

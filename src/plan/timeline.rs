@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::{
     forecast::{Forecast, Kept, Rollout},
-    picture::count,
+    tally::count,
 };
 use crate::rollout::{Action, Revision, Target};
 

@@ -13,7 +13,12 @@ use serde_json::value::RawValue;
 
 use super::undo::Undo;
 use crate::{
+    inventory::{
+        item::Item,
+        view::{Freshness, View},
+    },
     kubernetes::{
+        kind::Kind,
         resource::WorkloadKind,
         selector::{self, matches_labels},
         semantic,
@@ -68,10 +73,10 @@ pub(super) struct World {
     classes: BTreeMap<Box<str>, bool>,
     /// The PodDisruptionBudgets. Those that were read last replace others of the same name.
     budgets: BTreeMap<Name, PodDisruptionBudget>,
-    /// The pods that are being deleted, with their uids, by namespace and name.
-    ending: BTreeMap<Name, Box<str>>,
-    /// The nodes of pods of DaemonSets that are being deleted, by their owner.
-    ending_daemons: BTreeMap<Owner, BTreeSet<Box<str>>>,
+    /// The pods that are being deleted, by their owner.
+    ending: BTreeMap<Owner, Vec<Member>>,
+    /// The pods that are being deleted and that no set owns.
+    ending_orphans: Vec<Member>,
     /// The claims that a pod owns, by the namespace and the name of the pod, with its uid. They are
     /// deleted with the pod.
     owned: BTreeMap<Name, Vec<(Box<str>, String)>>,
@@ -80,6 +85,8 @@ pub(super) struct World {
     orphaned_revisions: BTreeMap<Box<str>, Vec<(Labels, RevisionTemplate)>>,
     /// The nodes; `None` if none were given.
     pub(super) nodes: Option<Vec<NodeInfo>>,
+    /// The nodes as rules see them.
+    pub(super) view: View,
     /// The time at which the cluster is examined.
     pub(super) now: Timestamp,
 }
@@ -114,7 +121,7 @@ impl World {
                 let (name, class) = StorageClass::read(json)?;
                 self.classes.insert(name, class.retains_volumes);
             }
-            ("v1", "Node") => self.nodes.get_or_insert_default().push(Node::read(json)?.place),
+            ("v1", "Node") => self.add_node(json)?,
             ("policy/v1", "PodDisruptionBudget") => {
                 let budget = PodDisruptionBudget::read(json)?;
                 self.budgets.insert((budget.namespace.clone(), budget.name.clone()), budget);
@@ -131,17 +138,24 @@ impl World {
         self.claims.get_or_insert_default();
     }
 
+    fn add_node(&mut self, json: &str) -> Result<(), serde_json::Error> {
+        self.nodes.get_or_insert_default().push(Node::read(json)?.place);
+        if let Some(item) = Item::read(Kind::Node, json) {
+            self.view.set_freshness(Kind::Node, Freshness::Fresh);
+            self.view.inventory.put(item);
+        }
+        Ok(())
+    }
+
     fn add_pod(&mut self, mut member: Member) {
         let pods = self.pods.get_or_insert_default();
         let name = (member.namespace.clone(), member.pod.name.clone());
-        // A pod that is being deleted is gone soon.
+        // No set adopts a pod that is being deleted, and its name is free soon.
         if member.pod.deleted.is_some() {
-            let owner = member.owner.filter(|it| it.kind == WorkloadKind::DaemonSet);
-            let node = member.pod.node.filter(|_| !member.pod.has_ended);
-            if let Some((owner, node)) = owner.zip(node) {
-                self.ending_daemons.entry(owner).or_default().insert(node);
+            match member.owner.take() {
+                Some(owner) => self.ending.entry(owner).or_default().push(member),
+                None => self.ending_orphans.push(member),
             }
-            self.ending.insert(name, member.uid);
         } else if let Some(owner) = member.owner.take() {
             pods.entry(owner).or_default().push(member);
         } else if member.orphan.is_some() {
@@ -271,10 +285,24 @@ impl World {
         }
     }
 
+    /// Returns the pods of a set that are being deleted.
+    pub(super) fn ending(&self, set: &SetQuery<'_>) -> &[Member] {
+        self.ending.get(&set.owner()).map_or(&[], Vec::as_slice)
+    }
+
+    /// Returns the claims that are deleted with pods that no set owns, but that have the names of pods of
+    /// this one.
+    pub(super) fn doomed_claims(&self, namespace: &str, set: &str) -> Vec<(i64, Vec<String>)> {
+        let here = self.ending_orphans.iter().filter(|it| *it.namespace == *namespace);
+        let named = here.filter_map(|it| Some((it.pod.ordinal(set)?, self.claims_owned_by(it))));
+        let claims = named.filter(|(_, claims)| !claims.is_empty());
+        claims.map(|(ordinal, claims)| (ordinal, claims.into_iter().collect())).collect()
+    }
+
     /// Returns the nodes on which a pod of a DaemonSet is being deleted.
     pub(super) fn ending_daemons(&self, set: &SetQuery<'_>) -> BTreeSet<&str> {
-        let nodes = self.ending_daemons.get(&set.owner()).into_iter().flatten();
-        nodes.map(|node| &**node).collect()
+        let running = self.ending(set).iter().filter(|it| !it.pod.has_ended);
+        running.filter_map(|it| it.pod.node.as_deref()).collect()
     }
 
     /// Returns the health of a pod now.
@@ -282,25 +310,14 @@ impl World {
         pod.health(self.now).after(min_ready_seconds)
     }
 
-    /// Returns the claims that go with pods of a set that are being deleted already, by ordinal:
-    /// those pods own them, as `whenScaled: Delete` makes them when it condemns a pod. The garbage
-    /// collector deletes them whatever the set is changed to meanwhile.
+    /// Returns the claims that a pod owns. They are deleted with it.
     ///
     /// Kubernetes: `updateClaimOwnerRefForSetAndPod`,
     /// pkg/controller/statefulset/stateful_set_utils.go.
-    pub(super) fn claims_that_go(&self, namespace: &str, set: &str) -> BTreeMap<i64, Vec<String>> {
-        let mut all = BTreeMap::new();
-        for (pod, uid) in self.ending.iter().filter(|((own, _), _)| &**own == namespace) {
-            let ordinal = pod.1.strip_prefix(set).and_then(|rest| rest.strip_prefix('-'));
-            let Some(ordinal) = ordinal.and_then(|it| it.parse().ok()) else { continue };
-            let owned = self.owned.get(pod).into_iter().flatten();
-            let own = owned.filter(|(owner, _)| owner == uid).map(|(_, claim)| claim.clone());
-            let own: Vec<_> = own.collect();
-            if !own.is_empty() {
-                all.insert(ordinal, own);
-            }
-        }
-        all
+    pub(super) fn claims_owned_by(&self, pod: &Member) -> BTreeSet<String> {
+        let name = (pod.namespace.clone(), pod.pod.name.clone());
+        let owned = self.owned.get(&name).into_iter().flatten();
+        owned.filter(|(owner, _)| *owner == pod.uid).map(|(_, claim)| claim.clone()).collect()
     }
 
     /// Returns whether a claim exists; `None` if nothing is known about claims.

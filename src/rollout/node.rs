@@ -52,7 +52,7 @@ impl Placing {
     }
 
     /// Returns whether a node meets the required node affinity.
-    fn meets_affinity(&self, node: &Node) -> bool {
+    fn meets_affinity(&self, node: &NodeInfo) -> bool {
         let affinity = self.affinity.as_ref().and_then(|it| it.node_affinity.as_ref());
         let required =
             affinity.and_then(|it| it.required_during_scheduling_ignored_during_execution.as_ref());
@@ -109,7 +109,7 @@ pub enum WhyNot {
 ///
 /// Kubernetes: `Filter`, pkg/scheduler/framework/plugins/nodeaffinity/node_affinity.go and
 /// plugins/tainttoleration/taint_toleration.go.
-pub fn reasons(pod: &Placing, node: &Node) -> Vec<WhyNot> {
+pub fn reasons(pod: &Placing, node: &NodeInfo) -> Vec<WhyNot> {
     let labels = pod.node_selector.iter().flatten();
     let missing = labels.filter(|(key, value)| node.labels.get(*key) != Some(value));
     let missing = missing.map(|(key, value)| WhyNot::NodeSelector(key.clone(), value.clone()));

@@ -2,10 +2,12 @@
 //!
 //! Kubernetes: pkg/controller/statefulset/stateful_set_control.go.
 
+mod claims;
 mod replicas;
 mod settings;
 #[cfg(test)]
 mod tests;
+mod update;
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -33,8 +35,15 @@ pub struct Replica {
 pub struct State {
     /// The pods, by their ordinals.
     pub pods: BTreeMap<i64, Replica>,
+    /// The pods that are being deleted already. They count until they are gone.
+    pub terminating: BTreeMap<i64, Revision>,
     /// The claims that exist.
     pub claims: BTreeSet<String>,
+    /// The claims that pods own, by the ordinals of these pods: the claims are deleted with them.
+    pub owned: BTreeMap<i64, BTreeSet<String>>,
+    /// The claims that are deleted with pods that the set does not have, by ordinal. These pods are being
+    /// deleted, and have the names of pods of the set.
+    pub doomed: Vec<(i64, Vec<String>)>,
     /// Whether the last rollout already completed with the new template, or there was none.
     /// Otherwise pods below the partition are made from the old template.
     pub is_current: bool,
@@ -57,6 +66,8 @@ struct Simulation<'a> {
     never_ready: &'a NeverReady,
     pods: BTreeMap<i64, Replica>,
     claims: BTreeSet<String>,
+    /// The claims that pods own, by the ordinals of these pods.
+    owned: BTreeMap<i64, BTreeSet<String>>,
     is_current: bool,
     clock: Clock<i64>,
     /// The ordinals in the range of the set whose pods are missing, terminating or not available.
@@ -65,8 +76,9 @@ struct Simulation<'a> {
     outdated: BTreeSet<i64>,
     /// The ordinals of the pods outside the range of the set, unless they are terminating.
     condemned: BTreeSet<i64>,
-    /// The pods that were deleted and are not gone yet.
-    terminating: BTreeSet<i64>,
+    /// The pods that are not gone yet, with the step that deleted them; none for those that were being
+    /// deleted already.
+    terminating: BTreeMap<i64, Option<usize>>,
     /// The pods that lack the volume of a claim template.
     misfits: BTreeSet<i64>,
     /// The ordinals whose names other pods have.
@@ -140,12 +152,13 @@ impl<'a> Simulation<'a> {
             settings,
             never_ready,
             claims: state.claims,
+            owned: state.owned,
             is_current: state.is_current,
             clock: Clock::new(settings.min_ready_seconds),
             unavailable: BTreeSet::new(),
             outdated: BTreeSet::new(),
             condemned: state.pods.keys().copied().filter(|it| !wanted(it)).collect(),
-            terminating: BTreeSet::new(),
+            terminating: state.terminating.keys().map(|ordinal| (*ordinal, None)).collect(),
             misfits: state.misfits.into_iter().filter(wanted).collect(),
             taken: state.taken.into_iter().filter(wanted).collect(),
             lasting: state.pods.keys().copied().filter(wanted).collect(),
@@ -155,9 +168,16 @@ impl<'a> Simulation<'a> {
             course: Course::default(),
             pods: BTreeMap::new(),
         };
+        for claim in state.doomed.iter().flat_map(|(_, claims)| claims) {
+            simulation.claims.remove(claim);
+        }
+        simulation.course.going = state.doomed;
         settings.ordinals.clone().for_each(|ordinal| simulation.set_unavailable(ordinal, true));
         for (ordinal, pod) in state.pods {
             simulation.add(ordinal, pod);
+        }
+        for (ordinal, revision) in state.terminating {
+            simulation.pods.insert(ordinal, Replica { revision, health: Health::Starting });
         }
         simulation.expected = simulation.serving.len().min(simulation.wanted_count());
         simulation.course.at_most_unavailable = simulation.down;
@@ -167,107 +187,18 @@ impl<'a> Simulation<'a> {
     /// Removes the terminating pods that pass the filter.
     fn end_pods(&mut self, which: impl Fn(&Range<i64>, i64) -> bool) -> bool {
         let ordinals = &self.settings.ordinals;
-        let gone: Vec<_> =
-            self.terminating.iter().copied().filter(|it| which(ordinals, *it)).collect();
-        for ordinal in &gone {
+        let gone = self.terminating.iter().map(|(ordinal, step)| (*ordinal, *step));
+        let gone: Vec<_> = gone.filter(|(ordinal, _)| which(ordinals, *ordinal)).collect();
+        for (ordinal, step) in &gone {
             self.terminating.remove(ordinal);
             self.pods.remove(ordinal);
+            self.lose_claims(*ordinal, *step);
         }
         !gone.is_empty()
     }
 
-    /// Deletes all old pods. Returns whether any of them still exist.
-    ///
-    /// The claims of pods outside the range stay, whatever the retention policy says: the
-    /// controller makes a pod the owner of its claims later in its round than here.
-    ///
-    /// Kubernetes: `recreateDeleteAndWait`.
-    fn delete_old(&mut self) -> bool {
-        let old = self.pods.iter().filter(|(_, pod)| pod.revision == Revision::Old);
-        let old: Vec<_> = old.map(|(ordinal, _)| *ordinal).collect();
-        for ordinal in &old {
-            if !self.terminating.contains(ordinal) {
-                self.condemned.remove(ordinal);
-                self.delete(*ordinal);
-            }
-        }
-        !old.is_empty()
-    }
-
-    /// Marks the rollout as complete once all pods have the new revision. From then on, missing
-    /// pods are made from it, whatever the partition.
-    ///
-    /// Kubernetes: `completeRollingUpdate`, since 1.37 `completeUpdate`,
-    /// pkg/controller/statefulset/stateful_set_utils.go.
-    fn complete(&mut self) {
-        let is_rolling = self.settings.strategy != Strategy::OnDelete;
-        let is_complete = self.unavailable.is_empty() && self.outdated.is_empty();
-        if is_rolling && is_complete && self.pods.len() == self.wanted_count() {
-            self.is_current = true;
-        }
-    }
-
     fn wanted_count(&self) -> usize {
         usize::try_from(self.settings.ordinals.end - self.settings.ordinals.start).unwrap_or(0)
-    }
-
-    /// Deletes the pods outside the range. Returns whether this is all that can be done now.
-    ///
-    /// Kubernetes: `processCondemned`.
-    fn scale_down(&mut self) -> bool {
-        if !self.settings.is_ordered {
-            for ordinal in self.condemned.clone() {
-                self.delete(ordinal);
-            }
-            return false;
-        }
-        if !self.terminating.is_empty() {
-            return true;
-        }
-        let Some(last) = self.condemned.last().copied() else { return false };
-        let is_available = |ordinal: &i64| {
-            self.pods.get(ordinal).is_some_and(|pod| self.settings.suffices(pod.health))
-        };
-        let is_healthy = |ordinal: &i64| {
-            self.pods.get(ordinal).is_some_and(|pod| self.settings.is_healthy(pod.health))
-        };
-        let first_unhealthy = self.condemned.iter().find(|it| !is_healthy(it));
-        if is_available(&last) || first_unhealthy == Some(&last) {
-            self.delete(last);
-        }
-        true
-    }
-
-    /// Replaces the last old pod, if all pods after it are available.
-    fn replace_next(&mut self) {
-        let Some(next) = self.outdated.range(self.settings.replaced()).next_back().copied() else {
-            return;
-        };
-        if self.unavailable.last().is_none_or(|last| *last <= next) {
-            self.delete(next);
-        }
-    }
-
-    /// Replaces the last old pods, as long as no more than this number of pods is unavailable.
-    ///
-    /// Kubernetes: `updateStatefulSetAfterInvariantEstablished`.
-    fn replace(&mut self, max_unavailable: i64) {
-        let unavailable = i64::try_from(self.unavailable.len()).unwrap_or(i64::MAX);
-        let budget = usize::try_from(max_unavailable - unavailable).unwrap_or(0);
-        let old = self.outdated.range(self.settings.replaced()).rev().copied();
-        let chosen: Vec<_> = if self.settings.unavailable_first {
-            // The few that are unavailable are looked up among the old ones: the other way around takes
-            // a look at all pods in each wave.
-            let broken = self.unavailable.range(self.settings.replaced()).rev().copied();
-            let broken = broken.filter(|ordinal| self.outdated.contains(ordinal));
-            let good = old.filter(|ordinal| !self.unavailable.contains(ordinal));
-            broken.chain(good.take(budget)).collect()
-        } else {
-            old.take(budget).collect()
-        };
-        for ordinal in chosen {
-            self.delete(ordinal);
-        }
     }
 
     /// Creates a pod. Kubernetes: `newVersionedStatefulSetPod`,
@@ -286,16 +217,16 @@ impl<'a> Simulation<'a> {
 
     fn delete(&mut self, ordinal: i64) {
         let Some(pod) = self.pods.get(&ordinal).copied() else { return };
-        let mut claims = Vec::new();
-        if self.condemned.remove(&ordinal) && self.settings.deletes_claims {
-            claims = self.settings.claims_of(ordinal).filter(|it| self.claims.remove(it)).collect();
+        if self.terminating.contains_key(&ordinal) {
+            return;
         }
         self.clock.remove(ordinal, pod.health);
+        self.condemned.remove(&ordinal);
         self.outdated.remove(&ordinal);
         self.misfits.remove(&ordinal);
-        self.terminating.insert(ordinal);
+        self.terminating.insert(ordinal, Some(self.course.steps.len()));
         self.set_unavailable(ordinal, true);
-        self.step(Action::Delete, ordinal, pod.revision, claims);
+        self.step(Action::Delete, ordinal, pod.revision, Vec::new());
     }
 
     fn add(&mut self, ordinal: i64, pod: Replica) {

@@ -33,6 +33,7 @@ mod crowd;
 #[cfg(feature = "server")]
 mod daemon;
 mod discovery;
+mod exceed;
 mod export;
 mod file_exceptions;
 mod files;

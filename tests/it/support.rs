@@ -106,6 +106,7 @@ fn context(policy: &Policy) -> Context<'_> {
         deadline: Deadline::NONE,
         view: None,
         file: None,
+        requester: None,
     }
 }
 

@@ -37,6 +37,14 @@ pub(super) struct Metadata {
     pub(super) namespace: Option<String>,
     pub(super) deletion_timestamp: Option<String>,
     owner_references: Option<Vec<Owner>>,
+    annotations: Option<Annotations>,
+}
+
+/// The annotations that rules need.
+#[derive(Default, Deserialize)]
+struct Annotations {
+    #[serde(rename = "setguard.io/exceed")]
+    exceed: Option<Box<str>>,
 }
 
 /// More metadata, for the kinds that need it.
@@ -204,7 +212,10 @@ fn controller_with_ports(json: &str) -> Option<(Metadata, Role)> {
     let mut controller = controller(&metadata, spec.selector.as_ref(), spec.template.as_ref());
     let pod = spec.template.as_ref().and_then(|it| it.spec.as_ref());
     controller.ports = pod.filter(|_| spec.replicas != Some(0)).and_then(ports);
-    controller.scaled_claims = spec.scaled_claims().map(Box::new);
+    controller.scaled_claims = spec.scaled_claims().map(|claims| {
+        let exceed = metadata.annotations.as_ref().and_then(|it| it.exceed.clone());
+        Box::new(ScaledClaims { exceed, ..claims })
+    });
     Some((metadata, Role::Controller(controller)))
 }
 
@@ -323,7 +334,7 @@ impl<S> ControllerSpec<S> {
         let claim =
             self.volume_claim_templates.as_ref()?.first()?.metadata.as_ref()?.name.as_deref()?;
         let start = self.ordinals.as_ref().and_then(|it| it.start).unwrap_or_default();
-        Some(ScaledClaims { claim: claim.into(), start })
+        Some(ScaledClaims { claim: claim.into(), start, exceed: None })
     }
 }
 

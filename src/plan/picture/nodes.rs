@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use super::counts::{list, replaced};
 use crate::{
     plan::{
         forecast::{Forecast, NodeOutlook, Rollout},
         line::{Line, Symbols},
+        names::list,
+        tally::replaced,
     },
     rollout::{
         Action, Revision, Target,

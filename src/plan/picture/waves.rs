@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use super::counts::list;
 use crate::{
     plan::{
         forecast::{Forecast, Rollout},
         line::{Line, Symbols},
+        names::list,
     },
     rollout::{Action, Course, Revision, Target},
 };

@@ -123,7 +123,11 @@ impl Trace {
         let object = &plan["objects"][0];
         let mut planned: BTreeMap<u64, Vec<&Value>> = BTreeMap::new();
         for step in object["steps"].as_array().into_iter().flatten() {
-            if step["action"] != "keep" {
+            // The end of a pod that was being deleted before is only there for its claims.
+            let has_begun = step["action"] == "delete"
+                && step["claims"]["deleted"].as_array().is_some_and(|claims| !claims.is_empty())
+                && step["pod"].as_str().is_some_and(|pod| self.ending.contains(pod));
+            if step["action"] != "keep" && !has_begun {
                 planned.entry(step["wave"].as_u64().unwrap()).or_default().push(step);
             }
         }

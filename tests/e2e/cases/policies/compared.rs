@@ -109,6 +109,7 @@ impl Compared {
             deadline: Deadline::NONE,
             view: None,
             file: None,
+            requester: None,
         };
         let verdict = engine::evaluate(&subject, &cx);
         let expected: BTreeSet<_> = verdict

@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, HashSet};
 use crate::{
     object::{DaemonSetSpec, Workload},
     observed::{Member, Pod},
-    plan::forecast::{
-        NodeOutlook,
+    plan::{
+        forecast::NodeOutlook,
         forecaster::{Forecaster, Transition},
     },
     rollout::{

@@ -1,4 +1,4 @@
-//! The pods in a simulation: their templates and their health.
+//! The template and the health of the pods in a simulation.
 
 /// The template that a pod was made from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -2,11 +2,14 @@
 
 use std::collections::BTreeSet;
 
-use super::{ChangeKind, Forecast, OfKind, Rollout, forecaster::Forecaster};
+use super::Forecaster;
 use crate::{
     manifests::id::ObjectId,
     object::{Object, StatefulSetSpec, Workload},
-    plan::undo::Undo,
+    plan::{
+        forecast::{ChangeKind, Forecast, OfKind, Rollout},
+        undo::Undo,
+    },
     rollout::{Action, Course, Revision, Step, Target, stateful_set::Settings},
 };
 

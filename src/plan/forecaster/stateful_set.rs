@@ -1,20 +1,22 @@
 //! The consequences of a change for a StatefulSet.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use k8s_openapi::api::apps::v1::StatefulSetStatus;
 
 use super::{
-    Kept, OfKind, Rollout,
-    estimate::Estimate,
-    forecaster::{Forecaster, Simulated, Transition},
-    known::adopted,
+    Forecaster, Simulated, Transition,
+    known::{adopted, estimate},
 };
 use crate::{
     kubernetes::cluster::STATEFUL_SET_RECREATE_STRATEGY,
     object::{Object, StatefulSetSpec},
-    observed::Member,
-    plan::{undo::Remedy, world::SetQuery},
+    observed::{Member, Pod},
+    plan::{
+        forecast::{Kept, OfKind, Rollout},
+        undo::Remedy,
+        world::SetQuery,
+    },
     rollout::{
         Action, Course, Health, NeverReady, Revision, Step, Stop, Target, Waits,
         stateful_set::{Replica, Settings, State, Strategy, simulate},
@@ -62,11 +64,7 @@ impl Forecaster<'_> {
     fn simulated_set(&self, present: &Present<'_>) -> Simulated {
         let Present { settings, spec, transition, set, never_ready } = *present;
         let (world, namespace) = (&self.input.world, &transition.id.namespace);
-        let mut state = self.state(present);
-        let going = world.claims_that_go(namespace, &transition.id.name);
-        for claim in going.values().flatten() {
-            state.claims.remove(claim);
-        }
+        let state = self.state(present);
         let mut course = simulate(settings, state.clone(), never_ready);
         let moved: BTreeSet<_> = course.steps.iter().filter_map(ordinal).collect();
         let kept = state.pods.iter().filter(|(ordinal, _)| !moved.contains(ordinal));
@@ -81,7 +79,7 @@ impl Forecaster<'_> {
             (transition.template_changes && keeps_old).then(|| why_kept(settings, &course));
         let remedy = remedy(settings, &state, &course);
         let mut notes: Vec<_> = adopted(world, set).into_iter().collect();
-        notes.extend(add_going(going, transition, &mut course));
+        notes.extend(add_going(&state, transition, &mut course));
         notes.extend(unused_note(&course));
         let works = course.stop.is_none() && !course.steps.is_empty();
         let if_broken =
@@ -91,7 +89,7 @@ impl Forecaster<'_> {
             why_kept,
             if_broken,
             undo: world.undo(set, &spec.template, settings.min_ready_seconds),
-            estimate: Estimate::of(&world.times_to_ready(set), &course),
+            estimate: estimate(&world.times_to_ready(set), &course),
             over_budgets: self.over_budgets(transition, &course),
             of_kind: OfKind::StatefulSet {
                 is_ordered: settings.is_ordered,
@@ -131,6 +129,7 @@ impl Forecaster<'_> {
         let Present { settings, spec, transition, set, never_ready } = *present;
         let world = &self.input.world;
         let Some(pods) = world.pods(set) else { return };
+        let ending = world.ending(set);
         let status = transition.before.and_then(|it| it.status.read::<StatefulSetStatus>());
         let known = world.revision(set, &spec.template);
         let update = match &status {
@@ -142,10 +141,23 @@ impl Forecaster<'_> {
         state.is_current = current.is_none_or(|current| update.is_some() && current == update);
         state.pods.clear();
         state.misfits.clear();
+        let revision_of = |pod: &Pod| match update.is_some_and(|update| pod.is_of(update)) {
+            true => Revision::New,
+            false => Revision::Old,
+        };
+        for member in pods.iter().copied().chain(ending) {
+            let Some(ordinal) = member.pod.ordinal(&set.id.name) else { continue };
+            let owned = world.claims_owned_by(member);
+            if !owned.is_empty() {
+                state.owned.insert(ordinal, owned);
+            }
+        }
+        state.doomed = world.doomed_claims(&set.id.namespace, &set.id.name);
+        let ended = ending.iter().filter_map(|it| Some((it.pod.ordinal(&set.id.name)?, &it.pod)));
+        state.terminating = ended.map(|(ordinal, pod)| (ordinal, revision_of(pod))).collect();
         for Member { pod, claims, .. } in pods {
             let Some(ordinal) = pod.ordinal(&set.id.name) else { continue };
-            let is_new = update.is_some_and(|update| pod.is_of(update));
-            let revision = if is_new { Revision::New } else { Revision::Old };
+            let revision = revision_of(pod);
             let health = world.health(pod, settings.min_ready_seconds);
             let health = never_ready.health(health, revision, Some(ordinal));
             state.pods.insert(ordinal, Replica { revision, health });
@@ -153,14 +165,16 @@ impl Forecaster<'_> {
                 state.misfits.insert(ordinal);
             }
         }
-        let missing = settings.ordinals.clone().filter(|it| !state.pods.contains_key(it));
+        let exists = |it: &i64| state.pods.contains_key(it) || state.terminating.contains_key(it);
+        let missing = settings.ordinals.clone().filter(|it| !exists(it));
         let is_taken = |ordinal: &i64| world.is_taken(set, &format!("{}-{ordinal}", set.id.name));
         state.taken = missing.filter(is_taken).collect();
     }
 
     /// Replaces the assumptions about claims by the known facts.
     fn forget_claims(&self, namespace: &str, settings: &Settings, state: &mut State) {
-        let all = state.pods.keys().copied().chain(settings.ordinals.clone());
+        let all = state.pods.keys().chain(state.terminating.keys()).copied();
+        let all = all.chain(settings.ordinals.clone());
         let names: BTreeSet<_> = all.flat_map(|ordinal| settings.claims_of(ordinal)).collect();
         for name in names {
             match self.input.world.has_claim(namespace, &name) {
@@ -241,23 +255,20 @@ fn why_kept(settings: &Settings, course: &Course) -> String {
 
 /// Adds the ends of pods that are being deleted already, and that take claims with them. Returns notes
 /// about them.
-fn add_going(
-    going: BTreeMap<i64, Vec<String>>,
-    transition: &Transition<'_>,
-    course: &mut Course,
-) -> Vec<String> {
-    if going.is_empty() {
+fn add_going(state: &State, transition: &Transition<'_>, course: &mut Course) -> Vec<String> {
+    if course.going.is_empty() {
         return Vec::new();
     }
     course.waves = course.waves.max(1);
-    let revision = if transition.template_changes { Revision::Old } else { Revision::New };
+    course.going.sort();
     let (mut steps, mut notes) = (Vec::new(), Vec::new());
-    for (ordinal, claims) in going {
+    for (ordinal, claims) in std::mem::take(&mut course.going) {
         notes.push(format!(
-            "{}-{ordinal} is being deleted already, and owns {}, deleted with it whatever is applied",
+            "{}-{ordinal} is being deleted already, and owns {}, deleted with it",
             transition.id.name,
             claims.join(", ")
         ));
+        let revision = state.terminating.get(&ordinal).copied().unwrap_or(Revision::Old);
         let target = Target::Ordinal(ordinal);
         steps.push(Step { wave: 1, action: Action::Delete, target, revision, claims });
     }

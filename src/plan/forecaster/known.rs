@@ -1,14 +1,14 @@
 //! Facts that the objects around a set add to its forecast: times of its pods, budgets, missing revisions.
 
-use super::{
-    Rollout,
-    forecaster::{Forecaster, Transition},
-};
+use super::{Forecaster, Transition};
 use crate::{
     kubernetes::resource::WorkloadKind,
     object::Workload,
-    plan::world::{SetQuery, World, around::OverBudget},
-    rollout::Course,
+    plan::{
+        forecast::{Estimate, Rollout},
+        world::{SetQuery, World, around::OverBudget},
+    },
+    rollout::{Action, Course},
 };
 
 impl<'a> Transition<'a> {
@@ -77,4 +77,29 @@ pub(super) fn adopted(world: &World, set: &SetQuery<'_>) -> Option<String> {
         2 => format!("{first} and {last} have no owner and are adopted"),
         count => format!("{first} … {last} ({count} pods) have no owner and are adopted"),
     })
+}
+
+/// Returns an estimate by the seconds that pods took to become ready.
+pub(super) fn estimate(times: &[i64], course: &Course) -> Option<Estimate> {
+    if course.stop.is_some() {
+        return None;
+    }
+    let creations = course.steps.iter().filter(|step| step.action == Action::Create);
+    let mut waves: Vec<_> = creations.map(|step| step.wave).collect();
+    waves.dedup();
+    let mut times = times.to_vec();
+    times.sort_unstable();
+    let median = *times.get(times.len() / 2).filter(|median| **median > 0)?;
+    let waves = i64::try_from(waves.len()).ok().filter(|waves| *waves > 0)?;
+    let seconds = course.at_least_seconds.saturating_add(waves.saturating_mul(median));
+    let pods = match times.len() {
+        1 => "1 pod".to_owned(),
+        count => format!("{count} pods"),
+    };
+    let in_waves = if waves == 1 { "1 wave".to_owned() } else { format!("{waves} waves") };
+    let text = format!(
+        "estimate: {seconds} s and the time that pods take to stop, because {pods} of the set took \
+         {median} s to become ready (median), in {in_waves}"
+    );
+    Some(Estimate { seconds, text })
 }

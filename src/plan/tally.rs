@@ -1,24 +1,18 @@
-//! Numbers of pods, and lists of their names.
+//! The numbers of pods that move.
 
 use std::collections::BTreeSet;
 
-use crate::{
-    plan::line::Symbols,
-    rollout::{Action, Course, Target},
-};
-
-/// The most names that are listed.
-const MOST_NAMES: usize = 8;
+use crate::rollout::{Action, Course, Target};
 
 /// The numbers of pods that are created and deleted.
 #[derive(Clone, Copy, Debug, Default)]
-pub(in crate::plan) struct Tally {
-    pub(in crate::plan) created: usize,
-    pub(in crate::plan) deleted: usize,
+pub(super) struct Tally {
+    pub(super) created: usize,
+    pub(super) deleted: usize,
 }
 
 impl Tally {
-    pub(in crate::plan) fn of(course: &Course) -> Self {
+    pub(super) fn of(course: &Course) -> Self {
         let mut tally = Tally::default();
         for step in &course.steps {
             match step.action {
@@ -31,7 +25,7 @@ impl Tally {
 }
 
 /// Returns the number of pods that a target stands for.
-pub(in crate::plan) const fn count(target: &Target) -> usize {
+pub(super) const fn count(target: &Target) -> usize {
     match target {
         Target::Ordinal(_) | Target::Node(_) => 1,
         Target::SomeNodes { count, .. } => *count,
@@ -39,7 +33,7 @@ pub(in crate::plan) const fn count(target: &Target) -> usize {
 }
 
 /// Returns the number of pods that are deleted and created again.
-pub(in crate::plan) fn replaced(course: &Course) -> usize {
+pub(super) fn replaced(course: &Course) -> usize {
     let mut ends: [BTreeSet<&Target>; 2] = Default::default();
     let mut random = [0, 0];
     for step in &course.steps {
@@ -53,13 +47,4 @@ pub(in crate::plan) fn replaced(course: &Course) -> usize {
     }
     let [gone, back] = &ends;
     gone.intersection(back).count() + random[0].min(random[1])
-}
-
-/// Lists names, or the first and the last of many.
-pub(super) fn list(names: &[String], symbols: Symbols) -> String {
-    if names.len() <= MOST_NAMES {
-        return names.join(" ");
-    }
-    let (Some(first), Some(last)) = (names.first(), names.last()) else { return String::new() };
-    format!("{first} {} {last} ({} of them)", symbols.more, names.len())
 }

@@ -6,13 +6,12 @@ use std::rc::Rc;
 
 use self::nodes::DaemonNode;
 use super::{
-    Kept, OfKind, Rollout,
-    estimate::Estimate,
-    forecaster::{Forecaster, Simulated, Transition},
-    known::adopted,
+    Forecaster, Simulated, Transition,
+    known::{adopted, estimate},
 };
 use crate::{
     object::DaemonSetSpec,
+    plan::forecast::{Kept, OfKind, Rollout},
     rollout::{
         Action, Course, NeverReady, Revision, Target,
         daemon_set::{NodePods, Settings, simulate},
@@ -55,7 +54,7 @@ impl Forecaster<'_> {
             why_kept: keeps_old.then(|| why_kept(&settings).to_owned()),
             if_broken,
             undo: world.undo(&set, &spec.template, settings.min_ready_seconds),
-            estimate: Estimate::of(&world.times_to_ready(&set), &course),
+            estimate: estimate(&world.times_to_ready(&set), &course),
             over_budgets: self.over_budgets(transition, &course),
             of_kind: OfKind::DaemonSet {
                 nodes: nodes.into_iter().map(DaemonNode::outlook).collect(),

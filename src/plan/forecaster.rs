@@ -1,75 +1,80 @@
 //! The forecasts of all objects of the input.
 
+mod daemon_set;
+mod deleted;
+mod known;
+mod stateful_set;
+
 use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use super::{ChangeKind, Forecast, Rollout};
+use super::{
+    difference::differences,
+    forecast::{ChangeKind, Forecast, Rollout},
+    input::{Given, Input},
+    refusal::{self, PlanFinding},
+};
 use crate::{
     engine::Context,
     manifests::id::ObjectId,
     object::{Object, Subject, Workload},
-    plan::{
-        difference::differences,
-        input::{Given, Input},
-        refusal::{self, PlanFinding},
-    },
     proposal::{Applied, Applier, Proposal, Stored, apply::Verb},
     rules::api_validation::meta::SCHEMA,
     yaml,
 };
 
 /// A maker of forecasts.
-pub(in crate::plan) struct Forecaster<'a> {
-    pub(in crate::plan) input: &'a Input,
-    pub(in crate::plan) context: Context<'a>,
-    pub(in crate::plan) verb: Verb,
+pub(super) struct Forecaster<'a> {
+    pub(super) input: &'a Input,
+    pub(super) context: Context<'a>,
+    pub(super) verb: Verb,
     /// The pods that never become ready, as in `--never-ready`.
-    pub(in crate::plan) never_ready: &'a [String],
+    pub(super) never_ready: &'a [String],
     /// Whether objects of a cluster that the manifests lack are deleted.
-    pub(in crate::plan) prune: bool,
+    pub(super) prune: bool,
 }
 
 /// The forecasts, and what cannot be forecast.
 #[derive(Debug, Default)]
-pub(in crate::plan) struct Plan {
-    pub(in crate::plan) forecasts: Vec<Forecast>,
+pub(super) struct Plan {
+    pub(super) forecasts: Vec<Forecast>,
     /// Objects whose change isn't known, because something could not be read.
-    pub(in crate::plan) unknown: Vec<String>,
+    pub(super) unknown: Vec<String>,
     /// Objects of a cluster that the manifests lack. kubectl leaves them as they are.
-    pub(in crate::plan) left_alone: Vec<String>,
+    pub(super) left_alone: Vec<String>,
 }
 
 /// A change that the API server stores, or that is made by making the object again.
-pub(super) struct Transition<'a> {
-    pub(super) id: &'a ObjectId,
+struct Transition<'a> {
+    id: &'a ObjectId,
     /// The new object.
-    pub(super) object: &'a Object<'a>,
+    object: &'a Object<'a>,
     /// The object before; `None` if it is new.
-    pub(super) before: Option<&'a Object<'a>>,
-    pub(super) template_changes: bool,
+    before: Option<&'a Object<'a>>,
+    template_changes: bool,
     /// Whether the object is deleted without its pods and created again.
-    pub(super) starts_anew: bool,
+    starts_anew: bool,
 }
 
 /// The part of a forecast that the simulation gives.
 #[derive(Default)]
-pub(super) struct Simulated {
-    pub(super) settings: Vec<String>,
-    pub(super) notes: Vec<String>,
-    pub(super) rollout: Option<Rollout>,
+struct Simulated {
+    settings: Vec<String>,
+    notes: Vec<String>,
+    rollout: Option<Rollout>,
 }
 
 impl Simulated {
     /// Returns a forecast without a rollout.
-    pub(super) fn none(note: impl Into<String>) -> Self {
+    fn none(note: impl Into<String>) -> Self {
         Simulated { notes: vec![note.into()], ..Simulated::default() }
     }
 }
 
 impl Forecaster<'_> {
     /// Returns the pods of `--never-ready` that belong to no StatefulSet in the input.
-    pub(in crate::plan) fn unknown_pods(&self) -> impl Iterator<Item = &str> {
+    pub(super) fn unknown_pods(&self) -> impl Iterator<Item = &str> {
         let sets = self.input.given.iter().map(|given| &given.id).chain(self.input.previous.keys());
         let sets: BTreeSet<&str> =
             sets.filter(|id| id.kind == "StatefulSet").map(|id| &*id.name).collect();
@@ -85,7 +90,7 @@ impl Forecaster<'_> {
 
     /// Returns the forecasts of all objects: first the objects in the manifests, then those that
     /// the manifests no longer contain.
-    pub(in crate::plan) fn all(&self) -> Plan {
+    pub(super) fn all(&self) -> Plan {
         let mut plan = Plan::default();
         for given in &self.input.given {
             if self.input.lacks_previous && !self.input.previous.contains_key(&given.id) {
@@ -166,7 +171,7 @@ impl Forecaster<'_> {
 
     fn applier(&self) -> Applier<'_> {
         Applier {
-            context: self.context,
+            context: Context { view: Some(&self.input.world.view), ..self.context },
             verb: self.verb,
             storage: &self.input.storage,
             namespaces: &self.input.namespaces,
@@ -206,7 +211,11 @@ impl Forecaster<'_> {
             differences: differs,
             refusals,
             exceeded: refusal::exceeded(&stored.verdict).collect(),
-            notes: remedies.into_iter().chain(simulated.notes).collect(),
+            notes: remedies
+                .into_iter()
+                .chain(refusal::remarks(&stored.verdict))
+                .chain(simulated.notes)
+                .collect(),
             settings: simulated.settings,
             rollout: simulated.rollout,
         }
