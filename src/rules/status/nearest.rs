@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::read::names;
+use super::text::names;
 use crate::{
     kubernetes::kind::Kind,
     observed::State,

