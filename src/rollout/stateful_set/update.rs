@@ -44,7 +44,7 @@ impl Simulation<'_> {
             return false;
         }
         let is_outside = |ordinal: &&i64| !self.settings.ordinals.contains(*ordinal);
-        let last_gone = self.terminating.keys().filter(is_outside).next_back().copied();
+        let last_gone = self.terminating.keys().rfind(is_outside).copied();
         let Some(last) = self.condemned.last().copied() else { return last_gone.is_some() };
         if last_gone.is_some_and(|gone| gone > last) {
             return true;

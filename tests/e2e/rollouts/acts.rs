@@ -61,7 +61,7 @@ impl Lockstep<'_> {
             Act::AddNode(node) => self.add_node(node).await,
             Act::RemoveNode(i) => self.remove_node(*i).await,
             Act::Taint(i, taints) => {
-                self.patch_node(*i, &json!({"spec": {"taints": taints}})).await
+                self.patch_node(*i, &json!({"spec": {"taints": taints}})).await;
             }
             Act::Move(i, pool) => {
                 self.patch_node(*i, &json!({"metadata": {"labels": {"pool": pool}}})).await;

@@ -100,7 +100,7 @@ fn history(dice: &mut Dice, name: String, kind: &dyn Kind) -> History {
     }
     let last = match dice.below(100) {
         // Nothing changes, but something may be under way.
-        0..15 => now.clone(),
+        0..15 => now,
         15..30 => {
             let image = image_of(&now);
             one(dice, &image)
