@@ -250,7 +250,8 @@ const OTHER_VERSIONS: [&str; 7] = [
     // The editors' extensions of the examples.
     "\"version\": ",
     "version = ",
-    "\"wsl-utils\": ",
+    // A range of versions of a package.
+    "\"^",
     "    .ci/version ",
     "the tag `v",
 ];
