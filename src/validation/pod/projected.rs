@@ -15,7 +15,7 @@ use super::{
         Seen, each, file_mode, label_selector, list, local_path, local_path_messages, required,
         unix_id,
     },
-    volume_sources::{downward_api_file, key_path},
+    volume_sources::files::{downward_api_file, key_path},
 };
 use crate::{
     finding::{Findings, Path, Value},

@@ -5,14 +5,13 @@
 
 mod cloud;
 mod drivers;
-mod files;
+pub(super) mod files;
 mod iscsi;
 mod network;
 mod node;
 
 use k8s_openapi::api::core::v1::Volume;
 
-pub(super) use self::files::{downward_api_file, key_path};
 use super::{ephemeral, options::Options, projected, util::required};
 use crate::finding::{Findings, Path};
 
