@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::{
     history::{Act, History, LABEL},
-    scenario::{object, template},
+    scenario::{daemon_set_of, object, template},
 };
 use crate::dice::Dice;
 
@@ -75,25 +75,7 @@ fn history(dice: &mut Dice, name: String, kind: &dyn Kind) -> History {
     let mut now = first.clone();
     let mut acts = Vec::new();
     for _ in 0..2 + dice.below(4) {
-        let act = match dice.below(100) {
-            0..45 => {
-                let image = dice.pick(&IMAGES);
-                now = one(dice, image);
-                Act::Change(now.clone())
-            }
-            45..52 => {
-                let image = dice.pick(&IMAGES);
-                now = one(dice, image);
-                Act::Recreate(now.clone())
-            }
-            52..60 => Act::Break(number(dice)),
-            60..66 => Act::Unready(number(dice)),
-            66..72 => Act::End(number(dice), dice.pick(&["Failed", "Succeeded"])),
-            72..84 => Act::DeletePod(number(dice)),
-            84..89 => Act::Relabel(number(dice)),
-            _ => kind.event(dice, &name),
-        };
-        acts.push(act);
+        acts.push(act(dice, kind, &name, &mut now, &one));
         if dice.percent(45) {
             acts.push(Act::Rounds(1 + number(dice) % 3));
         }
@@ -125,6 +107,34 @@ fn history(dice: &mut Dice, name: String, kind: &dyn Kind) -> History {
         binds: dice.percent(50),
         never_ready,
         name,
+    }
+}
+
+/// An event, after which `now` is the object.
+fn act(
+    dice: &mut Dice,
+    kind: &dyn Kind,
+    name: &str,
+    now: &mut Value,
+    one: &dyn Fn(&mut Dice, &str) -> Value,
+) -> Act {
+    match dice.below(100) {
+        0..45 => {
+            let image = dice.pick(&IMAGES);
+            *now = one(dice, image);
+            Act::Change(now.clone())
+        }
+        45..52 => {
+            let image = dice.pick(&IMAGES);
+            *now = one(dice, image);
+            Act::Recreate(now.clone())
+        }
+        52..60 => Act::Break(number(dice)),
+        60..66 => Act::Unready(number(dice)),
+        66..72 => Act::End(number(dice), dice.pick(&["Failed", "Succeeded"])),
+        72..84 => Act::DeletePod(number(dice)),
+        84..89 => Act::Relabel(number(dice)),
+        _ => kind.event(dice, name),
     }
 }
 
@@ -212,17 +222,7 @@ impl Kind for DaemonSets {
             json!({"maxUnavailable": 0, "maxSurge": 2}),
             json!({"maxUnavailable": 0, "maxSurge": "50%"}),
         ]);
-        let strategy = if dice.percent(10) {
-            json!({"type": "OnDelete"})
-        } else {
-            json!({"type": "RollingUpdate", "rollingUpdate": rolling})
-        };
-        let spec = json!({
-            "selector": {"matchLabels": {"app": name}},
-            "template": template,
-            "updateStrategy": strategy,
-        });
-        object("DaemonSet", name, &spec)
+        daemon_set_of(dice, name, template, &rolling)
     }
 
     fn template(&self, dice: &mut Dice, name: &str, image: &str) -> Value {

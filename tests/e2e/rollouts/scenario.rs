@@ -131,6 +131,26 @@ pub(crate) fn daemon_sets(seed: u64, count: usize, prefix: &str) -> Vec<History>
     (0..count).map(|i| daemon_set(&mut dice, format!("{prefix}{i}"))).collect()
 }
 
+/// A DaemonSet with these settings of a rolling update. One in ten is updated by deleting pods.
+pub(super) fn daemon_set_of(
+    dice: &mut Dice,
+    name: &str,
+    template: &Value,
+    rolling: &Value,
+) -> Value {
+    let strategy = if dice.percent(10) {
+        json!({"type": "OnDelete"})
+    } else {
+        json!({"type": "RollingUpdate", "rollingUpdate": rolling})
+    };
+    let spec = json!({
+        "selector": {"matchLabels": {"app": name}},
+        "template": template,
+        "updateStrategy": strategy,
+    });
+    object("DaemonSet", name, &spec)
+}
+
 fn daemon_set(dice: &mut Dice, name: String) -> History {
     let mut one = |image: &str| {
         let mut template = template(&name, image);
@@ -160,17 +180,7 @@ fn daemon_set(dice: &mut Dice, name: String) -> History {
             json!({"maxUnavailable": 0, "maxSurge": 1}),
             json!({"maxUnavailable": 0, "maxSurge": "50%"}),
         ]);
-        let strategy = if dice.percent(10) {
-            json!({"type": "OnDelete"})
-        } else {
-            json!({"type": "RollingUpdate", "rollingUpdate": rolling})
-        };
-        let spec = json!({
-            "selector": {"matchLabels": {"app": name}},
-            "template": template,
-            "updateStrategy": strategy,
-        });
-        object("DaemonSet", &name, &spec)
+        daemon_set_of(dice, &name, &template, &rolling)
     };
     let old = one("old");
     let image = new_image(&name);
