@@ -187,7 +187,7 @@ pub fn run(args: &CheckArgs) -> anyhow::Result<Exit> {
     let old = old::read(against, commit, paths, &mut previous, &mut |it| ledger.failure(&it));
     old.iter().for_each(|source| context.old_namespaces.add(source.text()));
     let sources = look_around(args, (&exclude, &clusters), &mut context, &mut ledger.progress);
-    policy::assign_files(&mut policy, &chosen.root, sources.iter().flatten());
+    policy.assign_files(&chosen.root, sources.iter().flatten().filter_map(Source::file));
     if args.known.new_only {
         ledger.known.old = Some(findings(old, &policy, repository)?);
     }

@@ -24,7 +24,6 @@ pub(crate) use self::edit::Edit;
 use self::fixer::{Fixed, Fixer};
 use super::{
     checker::{Checker, InputContext},
-    policy,
     previous::Previous,
     selection::Selection,
 };
@@ -91,7 +90,7 @@ impl Fixes<'_> {
             listing::list(self.paths, self.exclude).sources.into_iter().filter_map(Result::ok);
         let sources: Vec<Source> = sources.collect();
         let mut policy = self.policy.clone();
-        policy::assign_files(&mut policy, self.root, sources.iter());
+        policy.assign_files(self.root, sources.iter().filter_map(Source::file));
         let previous = Previous::default();
         let context = input_context(&sources);
         let checker = Checker::new(&policy, &previous, Verb::default(), context, self.strictness);

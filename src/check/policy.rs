@@ -1,6 +1,6 @@
 //! The policy of a run, and its comparison with the policy before the change.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use super::known::KnownArgs;
 use crate::{
@@ -20,15 +20,6 @@ use crate::{
     },
     yaml::{self, Mark},
 };
-
-/// Applies the exceptions of a policy that name files to the files of a run.
-pub(super) fn assign_files<'a>(
-    policy: &mut Policy,
-    root: &Path,
-    sources: impl Iterator<Item = &'a Source>,
-) {
-    policy.assign_files(root, sources.filter_map(Source::file));
-}
 
 /// The policy of a run.
 pub(super) struct Chosen {

@@ -101,4 +101,8 @@ fn an_exception_for_more_files_is_weaker() {
     assert!(weaker("[]", "[a]"));
     assert!(!weaker("[a]", "[a, b]"));
     assert!(!weaker("[a]", "[]"));
+    // A pattern that takes back is gone, or comes before what it takes back.
+    assert!(weaker("[a/]", "[a/, \"!a/deep/\"]"));
+    assert!(weaker("[\"!a/deep/\", a/]", "[a/, \"!a/deep/\"]"));
+    assert!(!weaker("[a/, \"!a/deep/\"]", "[a/, \"!a/deep/\"]"));
 }
