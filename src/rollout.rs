@@ -90,6 +90,8 @@ pub struct Course {
     pub stop: Option<Stop>,
     /// The claims that are created for pods of a StatefulSet that cannot use them, by ordinal.
     pub unused_claims: Vec<(i64, Vec<String>)>,
+    /// The claims that are created for pods of a StatefulSet that wait for them, by ordinal.
+    pub missing_claims: Vec<(i64, Vec<String>)>,
     /// The claims that are deleted with pods of a StatefulSet that were being deleted already, by ordinal.
     pub going: Vec<(i64, Vec<String>)>,
     /// Whether the waves depend on a random choice: only some of the nodes from which the

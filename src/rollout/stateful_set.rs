@@ -51,6 +51,8 @@ pub struct State {
     pub misfits: BTreeSet<i64>,
     /// The ordinals of missing pods whose names other pods have.
     pub taken: BTreeSet<i64>,
+    /// The pods that wait to be started. The controller creates claims that they lack.
+    pub pending: BTreeSet<i64>,
 }
 
 /// Simulates the controller, starting from this state.
@@ -83,6 +85,8 @@ struct Simulation<'a> {
     misfits: BTreeSet<i64>,
     /// The ordinals whose names other pods have.
     taken: BTreeSet<i64>,
+    /// The pods that wait to be started.
+    pending: BTreeSet<i64>,
     /// The pods that exist before and after.
     lasting: BTreeSet<i64>,
     /// The number of those pods that are unavailable.
@@ -161,6 +165,7 @@ impl<'a> Simulation<'a> {
             terminating: state.terminating.keys().map(|ordinal| (*ordinal, None)).collect(),
             misfits: state.misfits.into_iter().filter(wanted).collect(),
             taken: state.taken.into_iter().filter(wanted).collect(),
+            pending: state.pending.into_iter().filter(wanted).collect(),
             lasting: state.pods.keys().copied().filter(wanted).collect(),
             down: 0,
             serving: BTreeSet::new(),
@@ -224,6 +229,7 @@ impl<'a> Simulation<'a> {
         self.condemned.remove(&ordinal);
         self.outdated.remove(&ordinal);
         self.misfits.remove(&ordinal);
+        self.pending.remove(&ordinal);
         self.terminating.insert(ordinal, Some(self.course.steps.len()));
         self.set_unavailable(ordinal, true);
         self.step(Action::Delete, ordinal, pod.revision, Vec::new());

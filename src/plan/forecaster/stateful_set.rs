@@ -80,7 +80,7 @@ impl Forecaster<'_> {
         let remedy = remedy(settings, &state, &course);
         let mut notes: Vec<_> = adopted(world, set).into_iter().collect();
         notes.extend(add_going(&state, transition, &mut course));
-        notes.extend(unused_note(&course));
+        notes.extend(claim_notes(&course));
         let works = course.stop.is_none() && !course.steps.is_empty();
         let if_broken =
             works.then(|| simulate(settings, state, &NeverReady::all_new()).stop).flatten();
@@ -161,6 +161,9 @@ impl Forecaster<'_> {
             let health = world.health(pod, settings.min_ready_seconds);
             let health = never_ready.health(health, revision, Some(ordinal));
             state.pods.insert(ordinal, Replica { revision, health });
+            if pod.is_pending {
+                state.pending.insert(ordinal);
+            }
             if !settings.fits(ordinal, claims) {
                 state.misfits.insert(ordinal);
             }
@@ -292,10 +295,13 @@ fn remedy(settings: &Settings, state: &State, course: &Course) -> Option<Remedy>
     })
 }
 
-/// Returns a note about claims that are created for pods that cannot use them.
-fn unused_note(course: &Course) -> Option<String> {
-    let claims = course.unused_claims.iter().flat_map(|(_, claims)| claims);
-    let claims: Vec<_> = claims.map(String::as_str).collect();
-    let claims = (!claims.is_empty()).then(|| claims.join(", "))?;
-    Some(format!("created for pods that cannot use it yet: {claims}"))
+/// Returns notes about claims that are created without a pod.
+fn claim_notes(course: &Course) -> Vec<String> {
+    let note = |all: &[(i64, Vec<String>)], what: &str| {
+        let claims: Vec<_> =
+            all.iter().flat_map(|(_, claims)| claims).map(String::as_str).collect();
+        (!claims.is_empty()).then(|| format!("created for pods that {what}: {}", claims.join(", ")))
+    };
+    let unused = note(&course.unused_claims, "cannot use it yet");
+    unused.into_iter().chain(note(&course.missing_claims, "wait for it")).collect()
 }

@@ -19,8 +19,11 @@ use kube::{
 use serde_json::{Value, json};
 use tokio::time::sleep;
 
-use super::history::{History, LABEL};
-use crate::traces::{After, Event, Round, Trace};
+use super::{
+    history::{History, LABEL},
+    pods::is_available,
+};
+use crate::traces::{After, Event, Left, Round, Trace};
 
 /// How long a controller must have done nothing to count as waiting. There is no event for that.
 const QUIET: Duration = Duration::from_millis(1500);
@@ -124,13 +127,19 @@ impl<'a> Lockstep<'a> {
             ending,
             rounds: Vec::new(),
             claims_deleted: BTreeSet::new(),
+            left: None,
         };
-        self.known_claims = self.list_claims().await;
+        // Claims that are being deleted already are not deleted by the change.
+        let mut claims = self.all_claims().await;
+        claims.retain(|claim| claim.metadata.deletion_timestamp.is_none());
+        self.known_claims =
+            claims.iter().map(|it| (it.uid().expect("a uid"), it.name_any())).collect();
         self.is_last = true;
         let planned = planned(&trace).iter().sum();
         self.write(&history.last).await;
         trace.rounds = self.rounds(planned).await;
         trace.claims_deleted = self.claims_deleted().await;
+        trace.left = Some(self.left().await);
         trace
     }
 
@@ -336,6 +345,22 @@ impl<'a> Lockstep<'a> {
     pub(super) fn touch(&self) {
         let mut activity = self.activity.lock().expect("a lock");
         activity.insert(self.history.name.clone(), Instant::now());
+    }
+
+    /// The pods of the set at the end.
+    async fn left(&self) -> BTreeSet<Left> {
+        let mut pods = self.list().await;
+        pods.retain(|pod| {
+            let is_own = pod.labels().get("app") == Some(&self.history.name);
+            is_own && pod.metadata.deletion_timestamp.is_none()
+        });
+        pods.iter()
+            .map(|pod| Left {
+                pod: self.pod(pod),
+                revision: self.revision(pod).to_owned(),
+                is_available: is_available(pod),
+            })
+            .collect()
     }
 
     /// The garbage collector works in the background: waits until it has had its time.

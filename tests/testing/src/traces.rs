@@ -28,6 +28,19 @@ pub struct Trace {
     pub rounds: Vec<Round>,
     /// The claims that were deleted, in any round.
     pub claims_deleted: BTreeSet<String>,
+    /// The pods at the end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub left: Option<BTreeSet<Left>>,
+}
+
+/// A pod of the set at the end.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Left {
+    /// The name of the pod, or of the node of a daemon.
+    pub pod: String,
+    pub revision: String,
+    pub is_available: bool,
 }
 
 /// The steps of a controller until it waited again.
@@ -172,8 +185,67 @@ impl Trace {
             let seen = &self.claims_deleted;
             differences.push(format!("claims deleted: planned {deleted:?}, seen {seen:?}"));
         }
+        differences.extend(self.differences_at_the_end(object));
         differences
     }
+
+    /// Compares the pods at the end, and whether the rollout stopped before.
+    fn differences_at_the_end(&self, object: &Value) -> Vec<String> {
+        let Some(left) = &self.left else { return Vec::new() };
+        let mut differences = Vec::new();
+        // A node that has a pod of each template counts as one with the new template.
+        let mut revisions: BTreeMap<&str, &str> = BTreeMap::new();
+        for pod in left {
+            let revision = revisions.entry(&pod.pod).or_insert(&pod.revision);
+            *revision = std::cmp::min(*revision, &*pod.revision);
+        }
+        let by_revision = |revision| revisions.values().filter(|it| **it == revision).count();
+        let seen = (by_revision("old"), by_revision("new"));
+        let planned = planned_at_the_end(object);
+        if planned != seen {
+            differences
+                .push(format!("old and new pods at the end: planned {planned:?}, seen {seen:?}"));
+        }
+        // A DaemonSet waits only for pods of the new template.
+        let is_daemon = self.new["kind"] == "DaemonSet";
+        let is_down = |it: &Left| !it.is_available && !(is_daemon && it.revision == "old");
+        let wanted = self.new["spec"]["replicas"].as_u64();
+        let stopped = left.iter().any(is_down) || wanted.is_some_and(|it| it != left.len() as u64);
+        let stops = !object["summary"]["stopsAt"].is_null();
+        if stops != stopped {
+            differences.push(format!("stops: planned {stops}, seen {stopped}"));
+        }
+        differences
+    }
+}
+
+/// Returns the numbers of pods with old templates and with the new one at the end of a plan. A node that
+/// has a pod of each counts as one with the new template.
+fn planned_at_the_end(object: &Value) -> (usize, usize) {
+    let (mut old, mut new) = (BTreeSet::new(), BTreeSet::new());
+    let (mut some_old, mut some_new, mut surging) = (0, 0, 0);
+    for step in object["steps"].as_array().into_iter().flatten() {
+        let is_new = step["revision"] == "new";
+        let action = step["action"].as_str().unwrap_or_default();
+        if let Some(count) = step["count"].as_i64() {
+            match (action, is_new) {
+                ("keep", false) => some_old += count,
+                ("create", true) => (some_new, surging) = (some_new + count, surging + count),
+                ("delete", false) => surging -= count,
+                _ => {}
+            }
+            continue;
+        }
+        let name = step["pod"].as_str().or_else(|| step["node"].as_str()).unwrap_or_default();
+        let pods = if is_new { &mut new } else { &mut old };
+        match action {
+            "create" | "keep" => drop(pods.insert(name)),
+            _ => drop(pods.remove(name)),
+        }
+    }
+    let old = old.difference(&new).count() as i64 + some_old - surging.max(0);
+    let new = new.len() as i64 + some_new;
+    [old, new].map(|count| usize::try_from(count).unwrap_or_default()).into()
 }
 
 /// Removes the events on the random nodes of a step. Returns how many it did not find.
