@@ -124,18 +124,25 @@ fn plans_come_true(
     if recorded::updates() {
         write(&format!("{}-1.{}", shared.name, control_plane.minor()), &traces);
     }
-    let mut wrong = Vec::new();
+    let (mut wrong, mut wrong_traces) = (Vec::new(), String::new());
     let folder = tempfile::tempdir().expect("a folder");
     for trace in &traces {
         let plan = trace.plan(Path::new(env!("CARGO_BIN_EXE_setguard")), folder.path());
         let differences = trace.differences(&plan);
         if !differences.is_empty() {
             wrong.push(format!("{}:\n  {}", trace.name, differences.join("\n  ")));
+            wrong_traces += &(serde_json::to_string(trace).expect("JSON") + "\n");
         }
     }
     let total = traces.len();
     let report = format!("{} of {total} plans were wrong:\n{}", wrong.len(), wrong.join("\n"));
     eprintln!("{report}");
+    if !wrong.is_empty() {
+        let name = format!("wrong-{}-1.{}.jsonl", shared.name, control_plane.minor());
+        let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+        fs::write(&path, wrong_traces).expect("a file");
+        eprintln!("their traces: {}", path.display());
+    }
     // Pods that are deleted together are gone one after the other, and the controller may act in
     // between.
     assert!(wrong.len() * 100 <= total, "{report}");
