@@ -41,6 +41,9 @@ pub struct State {
     pub claims: BTreeSet<String>,
     /// The claims that pods own, by the ordinals of these pods: the claims are deleted with them.
     pub owned: BTreeMap<i64, BTreeSet<String>>,
+    /// The claims that are being deleted, by the ordinals of the pods that still keep them: they are gone
+    /// with these pods.
+    pub ending_claims: BTreeMap<i64, BTreeSet<String>>,
     /// The claims that are deleted with pods that the set does not have, by ordinal. These pods are being
     /// deleted, and have the names of pods of the set.
     pub doomed: Vec<(i64, Vec<String>)>,
@@ -70,6 +73,8 @@ struct Simulation<'a> {
     claims: BTreeSet<String>,
     /// The claims that pods own, by the ordinals of these pods.
     owned: BTreeMap<i64, BTreeSet<String>>,
+    /// The claims that are being deleted, by the ordinals of the pods that still keep them.
+    ending_claims: BTreeMap<i64, BTreeSet<String>>,
     is_current: bool,
     clock: Clock<i64>,
     /// The ordinals in the range of the set whose pods are missing, terminating or not available.
@@ -157,6 +162,7 @@ impl<'a> Simulation<'a> {
             never_ready,
             claims: state.claims,
             owned: state.owned,
+            ending_claims: state.ending_claims,
             is_current: state.is_current,
             clock: Clock::new(settings.min_ready_seconds),
             unavailable: BTreeSet::new(),
@@ -177,6 +183,7 @@ impl<'a> Simulation<'a> {
             simulation.claims.remove(claim);
         }
         simulation.course.going = state.doomed;
+        simulation.claims.extend(simulation.ending_claims.values().flatten().cloned());
         settings.ordinals.clone().for_each(|ordinal| simulation.set_unavailable(ordinal, true));
         for (ordinal, pod) in state.pods {
             simulation.add(ordinal, pod);

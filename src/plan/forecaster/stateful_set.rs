@@ -79,6 +79,7 @@ impl Forecaster<'_> {
             (transition.template_changes && keeps_old).then(|| why_kept(settings, &course));
         let remedy = remedy(settings, &state, &course);
         let mut notes: Vec<_> = adopted(world, set).into_iter().collect();
+        notes.extend(ending_note(&state, &course));
         notes.extend(add_going(&state, transition, &mut course));
         notes.extend(claim_notes(&course));
         let works = course.stop.is_none() && !course.steps.is_empty();
@@ -150,6 +151,11 @@ impl Forecaster<'_> {
             let owned = world.claims_owned_by(member);
             if !owned.is_empty() {
                 state.owned.insert(ordinal, owned);
+            }
+            let mut kept = world.claims_kept_by(member);
+            kept.retain(|claim| settings.claims_of(ordinal).any(|it| it == *claim));
+            if !kept.is_empty() {
+                state.ending_claims.insert(ordinal, kept);
             }
         }
         state.doomed = world.doomed_claims(&set.id.namespace, &set.id.name);
@@ -267,7 +273,7 @@ fn add_going(state: &State, transition: &Transition<'_>, course: &mut Course) ->
     let (mut steps, mut notes) = (Vec::new(), Vec::new());
     for (ordinal, claims) in std::mem::take(&mut course.going) {
         notes.push(format!(
-            "{}-{ordinal} is being deleted already, and owns {}, deleted with it",
+            "{}-{ordinal} is being deleted already, and {} with it",
             transition.id.name,
             claims.join(", ")
         ));
@@ -277,6 +283,19 @@ fn add_going(state: &State, transition: &Transition<'_>, course: &mut Course) ->
     }
     course.steps.splice(..0, steps);
     notes
+}
+
+/// Returns a note about claims that are being deleted already, and that are gone with a pod that the change
+/// deletes.
+fn ending_note(state: &State, course: &Course) -> Option<String> {
+    let ending: BTreeSet<_> = state.ending_claims.values().flatten().collect();
+    let lost = course.steps.iter().flat_map(|step| &step.claims).filter(|it| ending.contains(it));
+    let lost: BTreeSet<_> = lost.map(String::as_str).collect();
+    let lost: Vec<_> = lost.into_iter().collect();
+    let note = || {
+        format!("being deleted already, and kept only by the pod until now: {}", lost.join(", "))
+    };
+    (!lost.is_empty()).then(note)
 }
 
 /// Returns the command that helps where the rollout stops, if it does.

@@ -129,11 +129,7 @@ impl<'a> Lockstep<'a> {
             claims_deleted: BTreeSet::new(),
             left: None,
         };
-        // Claims that are being deleted already are not deleted by the change.
-        let mut claims = self.all_claims().await;
-        claims.retain(|claim| claim.metadata.deletion_timestamp.is_none());
-        self.known_claims =
-            claims.iter().map(|it| (it.uid().expect("a uid"), it.name_any())).collect();
+        self.known_claims = self.list_claims().await;
         self.is_last = true;
         let planned = planned(&trace).iter().sum();
         self.write(&history.last).await;

@@ -87,7 +87,9 @@ impl Trace {
         for round in &self.rounds {
             let mut events: Vec<_> = round.events.iter().cloned().collect();
             if round.after == After::Gone && waves.is_empty() && !self.ending.is_empty() {
-                waves.push(Vec::new());
+                // The controller did nothing until pods were gone that were being deleted before.
+                waves.push(events);
+                continue;
             }
             let is_first = waves.len() == 1;
             if let (After::Gone, Some(wave), false) = (round.after, waves.last_mut(), recreates) {
@@ -208,14 +210,25 @@ impl Trace {
         }
         // A DaemonSet waits only for pods of the new template.
         let is_daemon = self.new["kind"] == "DaemonSet";
-        let is_down = |it: &Left| !it.is_available && !(is_daemon && it.revision == "old");
-        let wanted = self.new["spec"]["replicas"].as_u64();
-        let stopped = left.iter().any(is_down) || wanted.is_some_and(|it| it != left.len() as u64);
+        let is_down = |it: &Left| !(it.is_available || is_daemon && it.revision == "old");
+        let names: BTreeSet<_> = left.iter().map(|it| it.pod.clone()).collect();
+        let stopped = left.iter().any(is_down) || self.ordinals().is_some_and(|it| it != names);
         let stops = !object["summary"]["stopsAt"].is_null();
         if stops != stopped {
             differences.push(format!("stops: planned {stops}, seen {stopped}"));
         }
         differences
+    }
+}
+
+impl Trace {
+    /// The names of the pods that a StatefulSet should have.
+    fn ordinals(&self) -> Option<BTreeSet<String>> {
+        let spec = &self.new["spec"];
+        let start = spec["ordinals"]["start"].as_u64().unwrap_or(0);
+        let end = start + spec["replicas"].as_u64()?;
+        let set = self.new["metadata"]["name"].as_str().unwrap_or_default();
+        Some((start..end).map(|ordinal| format!("{set}-{ordinal}")).collect())
     }
 }
 
