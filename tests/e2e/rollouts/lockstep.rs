@@ -339,13 +339,18 @@ impl<'a> Lockstep<'a> {
             let is_own = pod.labels().get("app") == Some(&self.history.name);
             is_own && pod.metadata.deletion_timestamp.is_none()
         });
-        pods.iter()
-            .map(|pod| Left {
-                pod: self.pod(pod),
-                revision: self.revision(pod).to_owned(),
-                is_available: is_available(pod),
-            })
-            .collect()
+        let set = self.sets.get(&self.history.name).await.expect("the set");
+        let generation = set.annotations().get("deprecated.daemonset.template.generation");
+        let left = pods.iter().map(|pod| Left {
+            pod: self.pod(pod),
+            revision: self.revision(pod).to_owned(),
+            is_available: is_available(pod),
+            // Kubernetes: `IsPodUpdated`, pkg/controller/daemon/util/daemonset_util.go.
+            is_current: self.revision(pod) == "new"
+                || generation
+                    .is_some_and(|it| pod.labels().get("pod-template-generation") == Some(it)),
+        });
+        left.collect()
     }
 
     /// The nodes of the history, as a list.

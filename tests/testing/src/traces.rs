@@ -41,6 +41,8 @@ pub struct Left {
     pub pod: String,
     pub revision: String,
     pub is_available: bool,
+    /// Whether the controller counts the pod as made from the new template.
+    pub is_current: bool,
 }
 
 /// The steps of a controller until it waited again.
@@ -157,19 +159,22 @@ impl Trace {
             differences.push(format!("{} waves planned, {} seen", planned.len(), waves.len()));
         }
         for (i, (steps, events)) in planned.iter().zip(&waves).enumerate() {
-            let mut left = events.clone();
+            let (mut left, mut taken) = (events.clone(), Vec::new());
             let (random, known): (Vec<_>, Vec<_>) =
                 steps.iter().partition(|step| step.get("count").is_some());
             // Two pods of a node that go together have been recorded as one event.
             let is_first = |i: &usize| !known[..*i].contains(&known[*i]);
             for step in (0..known.len()).filter(is_first).map(|i| known[i]) {
                 match left.iter().position(|event| is_as_planned(step, event)) {
-                    Some(at) => drop(left.remove(at)),
+                    Some(at) => taken.push(left.remove(at)),
                     None => differences.push(format!("wave {}: not seen: {step}", i + 1)),
                 }
             }
             for step in random {
-                let missing = take_random(step, &mut left);
+                let count = step["count"].as_u64().unwrap();
+                let missing = take_random(step, count, &mut left);
+                // It may be the second pod of a node.
+                let missing = take_random(step, missing, &mut taken);
                 differences
                     .extend((0..missing).map(|_| format!("wave {}: not seen: {step}", i + 1)));
             }
@@ -208,9 +213,9 @@ impl Trace {
             differences
                 .push(format!("old and new pods at the end: planned {planned:?}, seen {seen:?}"));
         }
-        // A DaemonSet waits only for pods of the new template.
+        // A DaemonSet waits only for pods that count as new.
         let is_daemon = self.new["kind"] == "DaemonSet";
-        let is_down = |it: &Left| !(it.is_available || is_daemon && it.revision == "old");
+        let is_down = |it: &Left| !(it.is_available || is_daemon && !it.is_current);
         let names: BTreeSet<_> = left.iter().map(|it| it.pod.clone()).collect();
         let stopped = left.iter().any(is_down) || self.ordinals().is_some_and(|it| it != names);
         let stops = !object["summary"]["stopsAt"].is_null();
@@ -261,15 +266,14 @@ fn planned_at_the_end(object: &Value) -> (usize, usize) {
     [old, new].map(|count| usize::try_from(count).unwrap_or_default()).into()
 }
 
-/// Removes the events on the random nodes of a step. Returns how many it did not find.
-fn take_random(step: &Value, left: &mut Vec<Event>) -> u64 {
+/// Removes this number of events on the random nodes of a step. Returns how many it did not find.
+fn take_random(step: &Value, mut missing: u64, left: &mut Vec<Event>) -> u64 {
     let candidates = step["candidates"].as_array().unwrap();
     let fits = |event: &Event| {
         step["action"] == event.action.as_str()
             && step["revision"] == event.revision.as_str()
             && candidates.iter().any(|node| *node == event.pod.as_str())
     };
-    let mut missing = step["count"].as_u64().unwrap();
     while missing > 0
         && let Some(at) = left.iter().position(fits)
     {
