@@ -48,6 +48,9 @@ pkg/controller/statefulset/stateful_pod_control.go; `createPods`, pkg/controller
     scope: Scope::Status { kinds: &[Kind::DaemonSet, Kind::StatefulSet], check: StatusCheck::Set(check) },
 };
 
+/// The rules about names, which only a set that is created again can have corrected.
+const OF_NAMES: [&str; 2] = ["claim-metadata-invalid", "name-too-long"];
+
 /// The longest name with room for the hash of the template in a label, in characters.
 const LONGEST_NAME: usize = 52;
 
@@ -77,9 +80,12 @@ fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
     let text = format!("{} refused {}: {message}{more}", who(query, ["is", "are"]), since(*first));
     let attempt =
         query.audit.is_long_ago(*last).then(|| format!("the last attempt was {}", at(*last)));
-    let (text, help) = match &attempt {
-        Some(attempt) => (format!("{text}; {attempt}"), try_now(query, *last, help)),
-        None => (text, help),
+    let text = attempt.iter().fold(text, |text, attempt| format!("{text}; {attempt}"));
+    // A set that is created again is tried at once.
+    let is_created_again = instead_of.is_some_and(|it| OF_NAMES.contains(&it));
+    let help = match attempt.is_some() && !is_created_again {
+        true => try_now(query, *last, help),
+        false => help,
     };
     let cause = cause_of_cluster(query, message).unwrap_or_else(|| format!("{message}{more}"));
     let facts = Facts::title(who(query, ["is", "are"]) + " refused").cause(cause);
@@ -233,12 +239,7 @@ fn of_template(query: &StatusQuery<'_>, message: &str) -> Option<(Help, &'static
     }
     if message.starts_with("PersistentVolumeClaim \"") && message.contains(" is invalid: metadata.")
     {
-        let words = [query.set.name(), "--cascade=orphan"];
-        let delete = kubectl.does(Effect::Changes, "delete statefulset", &words);
-        let help = Help::say("claim templates are immutable: run ")
-            .run(delete)
-            .and(", which keeps the pods, and apply the manifest with valid metadata");
-        return Some((help, "claim-metadata-invalid"));
+        return Some((query.create_again("valid metadata"), "claim-metadata-invalid"));
     }
     None
 }

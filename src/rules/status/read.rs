@@ -2,8 +2,7 @@
 
 use jiff::Timestamp;
 
-pub(super) use super::text::names;
-pub(super) use super::text::one_line;
+pub(super) use super::text::{names, one_line};
 use super::{nearest, pod_events, scheduler};
 use crate::{
     finding::{Command, Effect, Help},
@@ -61,6 +60,18 @@ impl<'a> StatusQuery<'a> {
     /// Returns the command that merges a patch into the set.
     pub(super) fn patch(&self, effect: Effect, patch: &str) -> Command {
         self.kubectl().does(effect, "patch", &[&self.target(), "--type", "merge", "-p", patch])
+    }
+
+    /// Advises to create a StatefulSet again because its claim templates are immutable. The deletion is not
+    /// printed as a command: alone, it would leave the pods without a controller.
+    pub(super) fn create_again(&self, with: &str) -> Help {
+        let show = self.kubectl().looks("get statefulset", &[self.set.name(), "-o", "yaml"]);
+        Help::say(format!(
+            "claim templates are immutable: delete the set with --cascade=orphan, which keeps its pods, and \
+             at once apply its manifest with {with}; "
+        ))
+        .run(show)
+        .and(" shows the set as it is stored")
     }
 
     /// Returns the command that shows more about a pod that is not ready.
