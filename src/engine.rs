@@ -8,6 +8,7 @@ mod cross_object;
 pub mod deadline;
 mod limits;
 mod permit;
+mod release;
 mod scale;
 pub mod status;
 pub mod verdict;

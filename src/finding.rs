@@ -1,6 +1,7 @@
 //! Findings, the fields that they are about, and the descriptions of rules.
 
 mod facts;
+mod fault;
 mod field;
 mod findings;
 mod fix;
@@ -16,8 +17,9 @@ mod value;
 pub(crate) use self::rule::SOME_RULE as TEST_RULE;
 pub use self::{
     facts::Facts,
+    fault::Finding,
     field::{Field, Path, Step},
-    findings::{Finding, Findings},
+    findings::Findings,
     fix::{Change, Fix},
     help::{Command, Effect, Help},
     reason::Reason,

@@ -5,6 +5,7 @@ use jiff::{Timestamp, civil::Date, tz::TimeZone};
 
 use super::{
     deadline::Deadline,
+    release,
     verdict::{Downgrade, Verdict, Violation},
 };
 use crate::{
@@ -165,6 +166,12 @@ impl Verdict {
             } else if mode == Mode::Deny && had_before(&finding) {
                 mode = Mode::Warn;
                 downgrade = Some(Downgrade::Ratcheted);
+            } else if mode == Mode::Warn
+                && let Some((since, file)) = finding.since.zip(object.file.or(cx.file))
+                && let Some(folder) = release::folder_before(file, since)
+            {
+                mode = Mode::Audit;
+                downgrade = Some(Downgrade::Folder(folder.to_owned()));
             }
         }
         if mode != Mode::Off {

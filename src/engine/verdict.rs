@@ -32,6 +32,8 @@ pub enum Downgrade {
         /// The mode without the annotation.
         mode: Mode,
     },
+    /// The file is for an older release, in which this was no fault: the name of its folder.
+    Folder(String),
 }
 
 /// The verdict on one object.

@@ -6,46 +6,14 @@
 use std::{borrow::Cow, fmt};
 
 use super::{
-    facts::Facts,
+    fault::{Finding, Reported},
     field::{Field, Path},
-    fix::Fix,
-    help::{Command, Help},
+    help::Help,
     reason::Reason,
     rule::Meta,
     shorten,
     value::Value,
 };
-
-/// One fault in one field.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Finding {
-    /// The rule that found the fault.
-    pub rule: &'static Meta,
-    /// The field.
-    pub field: Field,
-    /// The kind of fault, in one word of the API server's vocabulary.
-    pub reason: Reason,
-    /// The description of the fault: lower case, no full stop (or the API server's own text).
-    pub message: String,
-    /// The value to write instead, if the message does not contain it.
-    pub help: Option<Cow<'static, str>>,
-    /// The commands that the help contains, in its order.
-    pub commands: Vec<Command>,
-    /// The parts of the message, of a fault in a running cluster.
-    pub facts: Option<Box<Facts>>,
-    /// The change that removes the fault, if a program can make it.
-    pub fix: Option<Fix>,
-}
-
-impl Finding {
-    /// Returns message and help in one line, as in a cause, a warning and `check --format json`.
-    pub fn text(&self) -> Cow<'_, str> {
-        match &self.help {
-            Some(help) => format!("{}; {help}", self.message).into(),
-            None => self.message.as_str().into(),
-        }
-    }
-}
 
 /// The most findings of one rule that are kept, so that an object with thousands of faults does not
 /// cause an answer of megabytes.
@@ -73,23 +41,6 @@ pub struct Findings {
     list: Vec<Finding>,
     /// The rules that have findings.
     counts: Vec<Count>,
-}
-
-/// A finding that was added, unless there was no room for it.
-pub struct Reported<'f>(Option<&'f mut Finding>);
-
-impl Reported<'_> {
-    /// Returns whether there was room for the finding.
-    pub const fn is_kept(&self) -> bool {
-        self.0.is_some()
-    }
-
-    /// Sets the change that removes the fault.
-    pub fn fixed_by(self, fix: Fix) {
-        if let Some(finding) = self.0 {
-            finding.fix = Some(fix);
-        }
-    }
 }
 
 /// A state of a list, to which the list can return.
@@ -230,6 +181,7 @@ impl Findings {
             commands,
             facts: None,
             fix: None,
+            since: None,
         })
     }
 
@@ -331,6 +283,7 @@ impl Findings {
                 commands: Vec::new(),
                 facts: None,
                 fix: None,
+                since: None,
             }
         });
     }

@@ -152,6 +152,9 @@ impl Diagnostic {
                 Downgrade::Annotation => {
                     format!("exempted by the annotation {}", marks::IGNORE_ANNOTATION)
                 }
+                Downgrade::Folder(name) => {
+                    format!("only a note: the folder {name} is named after an older release")
+                }
                 Downgrade::Permit { text, .. } => {
                     format!("permitted by the annotation {}: {text}", marks::EXCEED_ANNOTATION)
                 }

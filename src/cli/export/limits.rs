@@ -5,8 +5,8 @@ use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 use serde_json::{Value, json};
 
 use super::{
+    conditions::{Exceptions, about, expand, resource},
     objects::{SUFFIX, condition, list, not_in_deletion, quote, validating},
-    vap::{Exceptions, about, expand, resource},
 };
 use crate::{
     catalogue::HOME,

@@ -25,6 +25,8 @@ the old one wants two pods.
 
 A cluster that still uses the old taint needs both tolerations; the new one does no harm there.
 
+In a folder that is named after a release before 1.24, such as `v1.22`, the finding is only a note.
+
 Kubernetes: `NodeShouldRunDaemonPod`, pkg/controller/daemon/daemon_controller.go.",
         bad: include_str!("examples/legacy-master-toleration.bad.yaml"),
         good: include_str!("examples/legacy-master-toleration.good.yaml"),
@@ -79,5 +81,6 @@ fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
             format!("this brings no pod to control plane nodes that have the taint {NEW}"),
             format!("tolerate {NEW} too"),
         )
+        .since(24)
         .fixed_by(Fix::copy(old.map(|(i, _)| TOLERATIONS.index(i)), NEW));
 }

@@ -27,6 +27,8 @@ The rule is silent if one term of the required node affinity does not ask for th
 distributions still set it, and terms are alternatives. It ignores the labels `beta.kubernetes.io/os`,
 `beta.kubernetes.io/arch` and `failure-domain.beta.kubernetes.io/*`, which are deprecated but still set.
 
+In a folder that is named after a release before 1.24, such as `v1.22`, the finding is only a note.
+
 Kubernetes: `NodeShouldRunDaemonPod`, pkg/controller/daemon/daemon_controller.go; `deprecatedNodeLabels`,
 pkg/api/node/util.go.",
         bad: include_str!("examples/legacy-node-label.bad.yaml"),
@@ -65,7 +67,7 @@ fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
             WorkloadKind::StatefulSet => "the pods stay Pending",
         };
         let message = format!("newer clusters do not set the label {OLD}: there {outcome}");
-        found.report(path, Reason::Invalid, message, format!("ask for {NEW}"));
+        found.report(path, Reason::Invalid, message, format!("ask for {NEW}")).since(24);
     };
     if spec.node_selector.as_ref().is_some_and(|selector| selector.contains_key(OLD)) {
         report(&POD_SPEC.child("nodeSelector").key(OLD));

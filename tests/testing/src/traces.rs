@@ -173,7 +173,7 @@ impl Trace {
             for step in random {
                 let count = step["count"].as_u64().unwrap();
                 let missing = take_random(step, count, &mut left);
-                // It may be the second pod of a node.
+                // A random pod may be the second one of a node.
                 let missing = take_random(step, missing, &mut taken);
                 differences
                     .extend((0..missing).map(|_| format!("wave {}: not seen: {step}", i + 1)));

@@ -1,0 +1,63 @@
+//! One finding, and what is added to it after it was reported.
+
+use std::borrow::Cow;
+
+use super::{facts::Facts, field::Field, fix::Fix, help::Command, reason::Reason, rule::Meta};
+
+/// One fault in one field.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finding {
+    /// The rule that found the fault.
+    pub rule: &'static Meta,
+    /// The field.
+    pub field: Field,
+    /// The kind of fault, in one word of the API server's vocabulary.
+    pub reason: Reason,
+    /// The description of the fault: lower case, no full stop (or the API server's own text).
+    pub message: String,
+    /// The value to write instead, if the message does not contain it.
+    pub help: Option<Cow<'static, str>>,
+    /// The commands that the help contains, in its order.
+    pub commands: Vec<Command>,
+    /// The parts of the message, of a fault in a running cluster.
+    pub facts: Option<Box<Facts>>,
+    /// The change that removes the fault, if a program can make it.
+    pub fix: Option<Fix>,
+    /// The minor release since which this is a fault, if it has not always been one.
+    pub since: Option<u32>,
+}
+
+impl Finding {
+    /// Returns message and help in one line, as in a cause, a warning and `check --format json`.
+    pub fn text(&self) -> Cow<'_, str> {
+        match &self.help {
+            Some(help) => format!("{}; {help}", self.message).into(),
+            None => self.message.as_str().into(),
+        }
+    }
+}
+
+/// A finding that was added, unless there was no room for it.
+pub struct Reported<'f>(pub(super) Option<&'f mut Finding>);
+
+impl Reported<'_> {
+    /// Returns whether there was room for the finding.
+    pub const fn is_kept(&self) -> bool {
+        self.0.is_some()
+    }
+
+    /// Sets the change that removes the fault.
+    pub fn fixed_by(self, fix: Fix) {
+        if let Some(finding) = self.0 {
+            finding.fix = Some(fix);
+        }
+    }
+
+    /// Sets the minor release since which this is a fault. In a file for an older one it is only a note.
+    pub fn since(mut self, minor: u32) -> Self {
+        if let Some(finding) = &mut self.0 {
+            finding.since = Some(minor);
+        }
+        self
+    }
+}
