@@ -63,7 +63,10 @@ impl StatusQuery<'_> {
         if !is_stuck || since > pod.created + SOON {
             // The pod may have been ready since it was created.
             let looped = pod.trouble.as_ref().map_or(0, |it| it.looped);
-            return since.saturating_sub(looped).max(pod.created.min(since));
+            return match self.audit.is_long_ago(since) {
+                true => since,
+                false => since.saturating_sub(looped).max(pod.created.min(since)),
+            };
         }
         let earlier = observed.events_of_daemons(set);
         let mut grave: Vec<&Event> =
