@@ -85,7 +85,8 @@ fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
         query.audit.is_long_ago(*last).then(|| format!("the last attempt was {}", at(*last)));
     let text = attempt.iter().fold(text, |text, attempt| format!("{text}; {attempt}"));
     // A set that is created again is tried at once.
-    let is_created_again = instead_of.is_some_and(|it| OF_NAMES.contains(&it));
+    let is_of_claim = message.starts_with(OF_CLAIMS) && quota::exceeded(message).is_none();
+    let is_created_again = is_of_claim || instead_of.is_some_and(|it| OF_NAMES.contains(&it));
     let help = match attempt.is_some() && !is_created_again {
         true => try_now(query, *last, help),
         false => help,
