@@ -262,7 +262,7 @@ fn of_surroundings(query: &StatusQuery<'_>, message: &str) -> Help {
         return more_room(query, name, message);
     }
     if let Some(cause) = webhooks::fault_of_named(query, message) {
-        return Help::say(format!("the set needs no change: {cause}"));
+        return Help::say(format!("repair the webhook; the set needs no change: {cause}"));
     }
     if let Some(name) = after("admission webhook \"").or_else(|| after("failed calling webhook \""))
     {
