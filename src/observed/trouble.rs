@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use jiff::SignedDuration;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use serde::Deserialize;
 
@@ -23,6 +24,9 @@ const BROKEN: [&str; 10] = [
 ];
 /// The number of restarts after which a container that has ended is expected to end again.
 const RESTARTS: i32 = 2;
+/// The first and the longest back-off of a container, in seconds.
+const FIRST_BACK_OFF: i64 = 10;
+const LONGEST_BACK_OFF: i64 = 300;
 /// The longest message of a container that has ended, in bytes.
 const LONGEST_LAST_WORDS: usize = 200;
 /// The longest message that is kept, in bytes.
@@ -39,13 +43,8 @@ pub struct Trouble {
     pub message: Box<str>,
     /// The container whose log tells more, if one does: it has ended, or holds up the others.
     pub ended: Option<Ended>,
-}
-
-impl Trouble {
-    /// Returns whether a container has ended and is started again.
-    pub(crate) fn has_crashed(&self) -> bool {
-        self.ended.is_some() && self.kind != TroubleKind::Ended && &*self.reason != INITIALIZING
-    }
+    /// The shortest time for which a container has ended again and again, in seconds, as its back-off shows.
+    pub(crate) looped: i64,
 }
 
 /// A container with a log.
@@ -212,8 +211,10 @@ impl Status<'_> {
                 (None, Some(said)) => format!("container {}: {said}", container.name),
                 (None, None) => format!("container {}", container.name),
             };
+            let looped = why.message.as_deref().filter(|_| end.is_some()).map_or(0, looped);
             let ended = end.map(|(_, ended)| ended);
-            return Some(Trouble { ended, ..trouble(TroubleKind::Broken, reason, &message) });
+            let trouble = trouble(TroubleKind::Broken, reason, &message);
+            return Some(Trouble { ended, looped, ..trouble });
         }
         // Between two back-offs the container has ended, or runs again for a moment.
         let unready = containers.filter(|it| !it.ready);
@@ -321,7 +322,22 @@ pub(crate) const INITIALIZING: &str = "PodInitializing";
 
 fn trouble(kind: TroubleKind, reason: &str, message: &str) -> Trouble {
     let message = shorten(message.trim(), LONGEST).into_owned().into();
-    Trouble { kind, reason: reason.into(), message, ended: None }
+    Trouble { kind, reason: reason.into(), message, ended: None, looped: 0 }
+}
+
+/// Returns the sum of the back-offs before the current one, in seconds, from the message of a kubelet about it:
+/// `back-off 2m40s restarting failed container=…`. A kubelet begins with ten seconds, doubles them up to five
+/// minutes, and begins again when a container has run for ten.
+///
+/// Kubernetes: `doBackOff`, pkg/kubelet/kuberuntime/kuberuntime_manager.go; `MaxCrashLoopBackOff`,
+/// pkg/kubelet/kubelet.go.
+fn looped(message: &str) -> i64 {
+    let wait = message.strip_prefix("back-off ").and_then(|rest| rest.split(' ').next());
+    let wait = wait.and_then(|it| it.parse::<SignedDuration>().ok());
+    match wait.map_or(0, |it| it.as_secs()) {
+        LONGEST_BACK_OFF.. => 10 + 20 + 40 + 80 + 160,
+        wait => wait.saturating_sub(FIRST_BACK_OFF).max(0),
+    }
 }
 
 fn text<'t>(text: &'t Option<Cow<'_, str>>) -> &'t str {

@@ -113,11 +113,8 @@ impl Call {
 /// Returns whether a pattern of a rule, such as `pods/*`, names a resource or subresource. A pattern without a
 /// slash names no subresource, and `pods/*` also names the pods themselves.
 fn matches_resource(pattern: &str, resource: &str) -> bool {
-    let split = |text: &str| {
-        let (name, sub) = text.split_once('/').unwrap_or((text, ""));
-        (name.to_owned(), sub.to_owned())
-    };
-    let ((name, sub), (of, of_sub)) = (split(pattern), split(resource));
+    let (name, sub) = pattern.split_once('/').unwrap_or((pattern, ""));
+    let (of, of_sub) = resource.split_once('/').unwrap_or((resource, ""));
     (name == "*" || name == of) && (sub == "*" || sub == of_sub)
 }
 

@@ -85,7 +85,8 @@ fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
         query.audit.is_long_ago(*last).then(|| format!("the last attempt was {}", at(*last)));
     let text = attempt.iter().fold(text, |text, attempt| format!("{text}; {attempt}"));
     // A set that is created again is tried at once.
-    let is_created_again = instead_of.is_some_and(|it| OF_NAMES.contains(&it));
+    let is_of_claim = message.starts_with(OF_CLAIMS) && quota::exceeded(message).is_none();
+    let is_created_again = is_of_claim || instead_of.is_some_and(|it| OF_NAMES.contains(&it));
     let help = match attempt.is_some() && !is_created_again {
         true => try_now(query, *last, help),
         false => help,
@@ -261,7 +262,7 @@ fn of_surroundings(query: &StatusQuery<'_>, message: &str) -> Help {
         return more_room(query, name, message);
     }
     if let Some(cause) = webhooks::fault_of_named(query, message) {
-        return Help::say(format!("the set needs no change: {cause}"));
+        return Help::say(format!("repair the webhook; the set needs no change: {cause}"));
     }
     if let Some(name) = after("admission webhook \"").or_else(|| after("failed calling webhook \""))
     {

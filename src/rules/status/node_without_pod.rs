@@ -32,8 +32,8 @@ has said why; if its containers do not start, the kubelet has. The nodes are gro
 Not reported are nodes and DaemonSets that are younger than five minutes, pods that became unready less than
 five minutes ago, pods on nodes that are not ready (the fault is the node's), and pods that the API server
 refuses to create: those are `creation-refused`. A pod that holds up an update is `rollout-budget-eaten`.
-A pod whose container ends again and again counts from its first back-off, although it is ready in between. A
-node without any pod counts from the time at which the status of the DaemonSet last changed.
+A container that ends again and again is ready in between, so its back-off counts too. A node without any pod
+counts from the time at which the status of the DaemonSet last changed.
 
 Kubernetes: `podsShouldBeOnNode` and `NodeShouldRunDaemonPod`, pkg/controller/daemon/daemon_controller.go.",
         bad: include_str!("examples/node-without-pod.bad.yaml"),

@@ -22,8 +22,6 @@ const WHY_NOT_STARTED: [&str; 7] = [
 ///
 /// Kubernetes: `WaitForAttachAndMount`, pkg/kubelet/volumemanager/volume_manager.go.
 const NO_CAUSE: &str = "Unable to attach or mount volumes: ";
-/// Events of containers that end and are started again.
-const BACK_OFF: &str = "BackOff";
 /// An event of a kubelet without the credentials for a registry.
 const NO_PULL_SECRET: &str = "FailedToRetrieveImagePullSecret";
 /// The words of registries that refuse a client, in lower case.
@@ -51,8 +49,8 @@ const KILLED: [&str; 2] = ["exit code 137,", "exit code 143,"];
 impl StatusQuery<'_> {
     /// Returns the time since which a pod has not been ready, in seconds since 1970. The time before its creation
     /// counts too if warnings about earlier pods follow each other without a long gap: about pods of its name, or
-    /// for a DaemonSet about all of its pods. A pod whose container ends again and again is ready in between, but
-    /// only for a moment.
+    /// for a DaemonSet about all of its pods. A pod whose container ends again and again is ready in between, so
+    /// the time counts for which that must have gone on.
     pub(super) fn unready_since(&self, pod: &Pod) -> i64 {
         let since = pod.ready.1;
         // A pod that only starts may be the fix.
@@ -64,11 +62,11 @@ impl StatusQuery<'_> {
         let own = observed.events(set.namespace(), Kind::Pod, &pod.name).iter();
         if !is_stuck || since > pod.created + SOON {
             // The pod may have been ready since it was created.
-            let restarts =
-                pod.restarts > 0 && pod.trouble.as_ref().is_some_and(|it| it.has_crashed());
-            let mut crashes = own.filter(|it| restarts && &*it.reason == BACK_OFF);
-            let crash = crashes.find(|it| it.last.saturating_add(LONGEST_GAP) >= since);
-            return crash.map_or(since, |it| it.first.max(pod.created).min(since));
+            let looped = pod.trouble.as_ref().map_or(0, |it| it.looped);
+            return match self.audit.is_long_ago(since) {
+                true => since,
+                false => since.saturating_sub(looped).max(pod.created.min(since)),
+            };
         }
         let earlier = observed.events_of_daemons(set);
         let mut grave: Vec<&Event> =
