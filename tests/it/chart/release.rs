@@ -1,4 +1,4 @@
-//! What Chart.yaml and the templates say about themselves.
+//! The claims of Chart.yaml, and the functions that templates may use.
 
 use std::{collections::BTreeSet, fs, path::Path, process::Command};
 

@@ -4,7 +4,7 @@ use std::{fs, path::PathBuf};
 
 use super::{modules::files, root};
 
-/// What fits on a screen.
+/// The most lines that fit on a screen.
 const FUNCTION: usize = 60;
 /// Functions of the source that are longer. The number may only fall.
 const LONG_IN_SOURCE: usize = 25;

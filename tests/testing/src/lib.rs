@@ -1,4 +1,4 @@
-//! What several test programs and benchmarks of setguard share.
+//! Code that several test programs and benchmarks of setguard share.
 
 #![allow(
     clippy::disallowed_methods,
