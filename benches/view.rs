@@ -15,7 +15,7 @@ use jiff::civil::date;
 use serde_json::{Value, json};
 use setguard::{
     admission::{self, Endpoint},
-    engine::deadline::Deadline,
+    engine::Context,
     inventory::{
         Inventory,
         item::Item,
@@ -76,9 +76,8 @@ fn medians<const N: usize>(review: &[u8], views: [Option<&View>; N]) -> [u128; N
     for _ in 0..ROUNDS {
         for (view, times) in views.iter().zip(&mut times) {
             let start = Instant::now();
-            let endpoint = Endpoint::Validate;
-            let none = Deadline::NONE;
-            let answer = admission::answer(endpoint, review, &policy, *view, today, none);
+            let cx = Context { view: *view, ..Context::of_review(&policy, today) };
+            let answer = admission::answer(Endpoint::Validate, review, &cx);
             black_box(answer.expect("an answer"));
             times.push(start.elapsed().as_nanos());
         }

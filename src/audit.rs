@@ -1,7 +1,5 @@
 //! `setguard audit`: a running cluster in, a report out.
 
-#![expect(clippy::disallowed_methods, reason = "how long the audit takes is measured here")]
-
 mod against;
 mod cluster_reports;
 pub(crate) mod collections;
@@ -10,6 +8,7 @@ mod fold;
 mod found;
 mod guard;
 mod metrics;
+mod output;
 mod scan;
 
 use std::{
@@ -17,9 +16,9 @@ use std::{
     time::Duration,
 };
 
-use anyhow::bail;
+use anyhow::{anyhow, bail};
 use clap::Args;
-use jiff::{SignedDuration, Timestamp};
+use jiff::SignedDuration;
 use tokio::time::sleep;
 
 use self::{
@@ -28,6 +27,7 @@ use self::{
     evaluator::Evaluator,
     guard::Guard,
     metrics::Metrics,
+    output::Output,
     scan::{Seen, scan},
 };
 use crate::{
@@ -41,18 +41,12 @@ use crate::{
     policy::{Policy, args::PolicyArgs},
     printable::Printable,
     report::{
-        self,
-        args::OutputArgs,
-        changes::Earlier,
-        diagnostic::{Strictness, Summary},
-        fingerprint::Occurrences,
-        progress::Progress,
-        reports::Reports,
+        self, args::OutputArgs, diagnostic::Strictness, progress::Progress, reports::Reports,
     },
     rules::rule::status::Audit,
 };
 
-/// How often the bar moves while nothing comes.
+/// The interval at which the bar moves while no answer arrives.
 const TICK: Duration = Duration::from_millis(200);
 
 /// Check a running cluster: what is wrong with its DaemonSets and StatefulSets, and why
@@ -120,7 +114,7 @@ pub struct AuditArgs {
     strict: bool,
 }
 
-/// A duration that is not negative, such as `90s`.
+/// Parses a duration that is not negative, such as `90s`.
 pub(crate) fn patience(text: &str) -> Result<SignedDuration, String> {
     let patience: SignedDuration = text.parse().map_err(|_| "not a duration such as 90s or 5m")?;
     if patience.is_negative() {
@@ -129,11 +123,11 @@ pub(crate) fn patience(text: &str) -> Result<SignedDuration, String> {
     Ok(patience)
 }
 
-/// `setguard audit`.
+/// Runs `setguard audit`.
 ///
 /// # Errors
-/// When the policy or a feature gate is invalid, the cluster cannot be reached, or the report cannot
-/// be written.
+/// Returns an error if the policy or a feature gate is invalid, the cluster cannot be reached, or the
+/// report cannot be written.
 pub fn run(args: &AuditArgs) -> anyhow::Result<ExitCode> {
     let Some(policy) = report::policy::load(&args.policy)? else { return Ok(Exit::Error.into()) };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
@@ -142,13 +136,13 @@ pub fn run(args: &AuditArgs) -> anyhow::Result<ExitCode> {
         tokio::select! {
             done = audit(args, policy, progress.clone()) => done.map(Into::into),
             never = tick(&progress) => match never {},
-            // What was prepared is removed, and so is the bar.
+            // The files that were prepared are removed, and so is the bar.
             code = signals::code() => Ok(code?.into()),
         }
     })
 }
 
-/// Shows that the audit goes on while it waits.
+/// Moves the bar while the audit waits for an answer.
 async fn tick(progress: &RefCell<Progress>) -> Infallible {
     loop {
         sleep(TICK).await;
@@ -165,17 +159,64 @@ async fn audit(
     let reports = Reports::open(&args.output, &Repository::find(), &policy)?;
     let metrics = args.metrics_file.as_deref().map(|path| Metrics::create(path, &policy));
     let metrics = metrics.transpose()?;
-    let bar = progress.clone();
-    let on_busy = move || {
-        let say = || writeln!(Printable::new(anstream::stderr()).guarded(), "note: {THROTTLED}");
-        // Nobody can be borrowing it: requests are not sent while a page is read.
-        let _ = bar.try_borrow().map(|bar| bar.aside(say));
-    };
-    let reader = Reader::connect(args.context.as_deref(), "audit", on_busy).await?;
+    let reader = connect(args, progress.clone()).await?;
     let release = reader.release().await?;
     let policy = policy.in_cluster(release.version, &release.gates);
     let strictness = Strictness { deny_warnings: args.deny_warnings, ..Strictness::default() };
     let evaluator = Evaluator::new(&policy, strictness);
+    let namespaces = namespaces(args, &reader)?;
+    let mut seen = scan(&reader, &evaluator, &namespaces, progress.clone()).await;
+    progress.borrow().end();
+    if !seen.has_read_sets {
+        return Err(nothing_read(&seen, &namespaces));
+    }
+    evaluate_status(args, &policy, &evaluator, &mut seen);
+    if let (false, [namespace, ..]) = (args.sets.is_empty(), &*namespaces) {
+        let absent = seen.found.keep(&args.sets, namespace, &seen.observed);
+        seen.missing.failures.extend(absent);
+    }
+    let written = cluster_reports::write(
+        args.cluster_reports,
+        &reader,
+        &namespaces,
+        &seen.found,
+        seen.missing.has_all_sets(),
+    );
+    match written.await {
+        Ok(()) => {}
+        Err(Unwritten::NotServed(why)) => seen.missing.notes.push(why),
+        Err(Unwritten::Failed(why)) => seen.missing.failures.push(why),
+    }
+    // A user who audits some namespaces may not be allowed to see more.
+    let guard = match namespaces.is_empty() {
+        true => guard::look(&reader, evaluator.now).await,
+        false => Guard::default(),
+    };
+    let output = Output {
+        strict: args.strict,
+        exit_zero: args.exit_zero,
+        sets: &args.sets,
+        namespaces: &namespaces,
+        begun: evaluator.now,
+        reports,
+        metrics,
+        earlier,
+    };
+    output.write(seen, guard)
+}
+
+/// Connects to the API server. If it has too much to do, that is said next to the bar.
+async fn connect(args: &AuditArgs, bar: Rc<RefCell<Progress>>) -> anyhow::Result<Reader> {
+    let on_busy = move || {
+        let say = || writeln!(Printable::new(anstream::stderr()).guarded(), "note: {THROTTLED}");
+        // The bar is not borrowed now: requests are not sent while a page is read.
+        let _ = bar.try_borrow().map(|bar| bar.aside(say));
+    };
+    Reader::connect(args.context.as_deref(), "audit", on_busy).await
+}
+
+/// Returns the namespaces to audit, in alphabetical order; none for all.
+fn namespaces(args: &AuditArgs, reader: &Reader) -> anyhow::Result<Vec<String>> {
     let mut namespaces = args.namespaces.clone();
     namespaces.sort();
     namespaces.dedup();
@@ -185,18 +226,23 @@ async fn audit(
     if let (false, [one, other, ..]) = (args.sets.is_empty(), &*namespaces) {
         bail!("in which namespace are these sets, {one} or {other}? Name one with -n");
     }
-    let mut seen = scan(&reader, &evaluator, &namespaces, progress.clone()).await;
-    progress.borrow().end();
-    if !seen.has_read_sets {
-        seen.missing.forbidden().chain(seen.missing.failures.iter().cloned()).for_each(|why| {
-            let _ = writeln!(Printable::new(anstream::stderr()).guarded(), "error: {why}");
-        });
-        let advice = match seen.missing.is_forbidden() && namespaces.is_empty() {
-            true => "; name namespaces with -n",
-            false => "",
-        };
-        bail!("neither DaemonSets nor StatefulSets can be read{advice}");
-    }
+    Ok(namespaces)
+}
+
+/// Returns the error of an audit that could read no sets, after it has printed the reasons.
+fn nothing_read(seen: &Seen, namespaces: &[String]) -> anyhow::Error {
+    seen.missing.forbidden().chain(seen.missing.failures.iter().cloned()).for_each(|why| {
+        let _ = writeln!(Printable::new(anstream::stderr()).guarded(), "error: {why}");
+    });
+    let advice = match seen.missing.is_forbidden() && namespaces.is_empty() {
+        true => "; name namespaces with -n",
+        false => "",
+    };
+    anyhow!("neither DaemonSets nor StatefulSets can be read{advice}")
+}
+
+/// Evaluates the status of all sets.
+fn evaluate_status(args: &AuditArgs, policy: &Policy, evaluator: &Evaluator<'_>, seen: &mut Seen) {
     let audit = Audit {
         observed: &seen.observed,
         cluster: &policy.cluster,
@@ -204,99 +250,5 @@ async fn audit(
         patience: args.patience,
         context: args.context.as_deref(),
     };
-    seen.found.status(&audit, &evaluator);
-    if let (false, [namespace, ..]) = (args.sets.is_empty(), &*namespaces) {
-        let absent = seen.found.keep(&args.sets, namespace, &seen.observed);
-        seen.missing.failures.extend(absent);
-    }
-    let is_complete = seen.missing.has_all_sets();
-    let written = cluster_reports::write(
-        args.cluster_reports,
-        &reader,
-        &namespaces,
-        &seen.found,
-        is_complete,
-    );
-    match written.await {
-        Ok(()) => {}
-        Err(Unwritten::NotServed(why)) => seen.missing.notes.push(why),
-        Err(Unwritten::Failed(why)) => seen.missing.failures.push(why),
-    }
-    // Who audits some namespaces may not be allowed to see more.
-    let guard = match namespaces.is_empty() {
-        true => guard::look(&reader, evaluator.now).await,
-        false => Guard::default(),
-    };
-    let earlier = earlier.map(|it| (it, &*namespaces));
-    finish(seen, guard, reports, metrics, &evaluator, args, earlier)
-}
-
-/// Returns whether the object of an earlier finding is audited now too.
-fn is_audited(args: &AuditArgs, namespaces: &[String], earlier: &Earlier) -> bool {
-    let object = &earlier.object;
-    let is_here = namespaces.is_empty() || namespaces.contains(&object.namespace);
-    let is = |it: &Named| it.kind.as_str() == object.kind && it.name == object.name;
-    is_here && (args.sets.is_empty() || args.sets.iter().any(is))
-}
-
-/// Reports what was found.
-fn finish(
-    seen: Seen,
-    guard: Guard,
-    mut reports: Reports,
-    metrics: Option<Metrics>,
-    evaluator: &Evaluator<'_>,
-    args: &AuditArgs,
-    earlier: Option<(EarlierReport, &[String])>,
-) -> anyhow::Result<Exit> {
-    let Seen { found, missing, .. } = seen;
-    let mut exit = Exit::Clean;
-    let mut summary = Summary { healthy: Some(found.healthy()), ..Summary::default() };
-    let unread = missing.notes.iter().chain(missing.optional.values()).cloned();
-    let unread = unread.chain(missing.forbidden()).chain(guard.notes.iter().cloned());
-    let unread: Vec<String> = unread.collect();
-    missing.notes.iter().chain(missing.optional.values()).for_each(|note| reports.note(note));
-    for note in missing.forbidden().chain(guard.notes) {
-        if args.strict {
-            exit = Exit::Error;
-            reports.failure(&note);
-        } else {
-            reports.note(&note);
-        }
-    }
-    for failure in &missing.failures {
-        exit = Exit::Error;
-        reports.failure(failure);
-    }
-    summary.is_incomplete = missing.is_incomplete;
-    for problem in &guard.problems {
-        reports.failure(problem);
-    }
-    let unguarded = if guard.problems.is_empty() { Exit::Clean } else { Exit::Denied };
-    let mut occurrences = Occurrences::default();
-    let mut objects = found.worst_first();
-    let changes = earlier.map(|(earlier, namespaces)| {
-        let is_complete = missing.has_all_sets() && !missing.is_incomplete;
-        let is_in_scope = |it: &Earlier| is_audited(args, namespaces, it);
-        earlier.compare(&mut objects, is_complete, &unread, is_in_scope)
-    });
-    let folded = fold::fold(&mut objects);
-    for mut object in objects {
-        for diagnostic in &mut object.diagnostics {
-            occurrences.number("", Some(&object.id), diagnostic);
-        }
-        summary.count(&object);
-        metrics.iter().for_each(|metrics| metrics.count(&object));
-        reports.object(None, &object)?;
-    }
-    folded.iter().try_for_each(|it| reports.folded(it))?;
-    changes.iter().try_for_each(|it| reports.changes(it))?;
-    reports.finish(&summary)?;
-    if let Some(metrics) = metrics
-        && missing.failures.is_empty()
-    {
-        let ended = Timestamp::now();
-        metrics.write(ended.duration_since(evaluator.now), ended)?;
-    }
-    Ok(if args.exit_zero { exit } else { exit.and(unguarded).and(summary.exit()) })
+    seen.found.status(&audit, evaluator);
 }

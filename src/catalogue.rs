@@ -30,12 +30,12 @@ pub struct Rule {
     /// The kinds of objects that the rule checks.
     pub kinds: Vec<Kind>,
     /// The commands that run the rule.
-    pub doors: BTreeSet<Door>,
+    pub runners: BTreeSet<Runner>,
 }
 
 /// A command that runs rules.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
-pub enum Door {
+pub enum Runner {
     /// `setguard check`
     Check,
     /// `setguard serve`, as a webhook that validates.
@@ -48,31 +48,31 @@ pub enum Door {
     Policy,
 }
 
-impl Door {
+impl Runner {
     /// Returns the words for a table.
     pub const fn as_str(self) -> &'static str {
         match self {
-            Door::Check => "`check`",
-            Door::Validate => "webhook",
-            Door::Mutate => "webhook that mutates",
-            Door::Audit => "`audit`",
-            Door::Policy => "admission policy",
+            Runner::Check => "`check`",
+            Runner::Validate => "webhook",
+            Runner::Mutate => "webhook that mutates",
+            Runner::Audit => "`audit`",
+            Runner::Policy => "admission policy",
         }
     }
 
     /// Returns the commands that run a rule of the families with traps, cross-object rules and rules
     /// about status.
-    const fn of(rule: &rule::Rule) -> &'static [Door] {
+    const fn of(rule: &rule::Rule) -> &'static [Runner] {
         match rule.scope {
             Scope::Object { phase: Phase::Manifest, .. }
-            | Scope::Inventory { evidence: Evidence::Manifest, .. } => &[Door::Check],
+            | Scope::Inventory { evidence: Evidence::Manifest, .. } => &[Runner::Check],
             Scope::Object { phase: Phase::After, .. } | Scope::Inventory { .. } => {
-                &[Door::Check, Door::Validate, Door::Audit]
+                &[Runner::Check, Runner::Validate, Runner::Audit]
             }
             Scope::Object { phase: Phase::Before { .. }, .. } => {
-                &[Door::Check, Door::Mutate, Door::Audit]
+                &[Runner::Check, Runner::Mutate, Runner::Audit]
             }
-            Scope::Status { .. } => &[Door::Audit],
+            Scope::Status { .. } => &[Runner::Audit],
         }
     }
 }
@@ -85,8 +85,8 @@ impl Rule {
     }
 
     /// Returns the names of the commands, separated by commas.
-    pub fn doors(&self) -> String {
-        let names: Vec<_> = self.doors.iter().map(|door| door.as_str()).collect();
+    pub fn runners(&self) -> String {
+        let names: Vec<_> = self.runners.iter().map(|runner| runner.as_str()).collect();
         names.join(", ")
     }
 
@@ -99,21 +99,22 @@ impl Rule {
 /// Returns every rule, in alphabetical order of the ids.
 pub fn all() -> &'static [Rule] {
     static ALL: LazyLock<Vec<Rule>> = LazyLock::new(|| {
-        const CHECKED: &[Door] = &[Door::Check, Door::Validate, Door::Audit];
+        const CHECKED: &[Runner] = &[Runner::Check, Runner::Validate, Runner::Audit];
         let api = api_validation::meta::METAS;
         let api = api.map(|meta| (meta, api_validation::meta::KINDS, CHECKED));
         let families = TRAPS.iter().chain(cross_object::RULES).chain(status::RULES);
-        let families = families.map(|rule| (&rule.meta, rule.kinds(), Door::of(rule)));
+        let families = families.map(|rule| (&rule.meta, rule.kinds(), Runner::of(rule)));
         let bounds = [(&bounds::TOO_LARGE, bounds::KINDS, &CHECKED[..2])];
         let limits = [(&limits::LIMIT_EXCEEDED, limits::KINDS, &CHECKED[..2])];
         let policy = [(&policy::POLICY_WEAKENED, policy::KINDS, &CHECKED[..1])];
         let inject =
-            inject::meta::KINDS.iter().map(|(meta, kinds)| (*meta, *kinds, &[Door::Mutate][..]));
+            inject::meta::KINDS.iter().map(|(meta, kinds)| (*meta, *kinds, &[Runner::Mutate][..]));
         // A rule can belong to two families: to the traps and to injection, or to the cross-object
         // rules and to those about status.
         let mut rules: BTreeMap<&'static Meta, Rule> = BTreeMap::new();
-        let in_cel = IN_CEL.iter().map(|(rule, _)| (&rule.meta, rule.kinds(), &[Door::Policy][..]));
-        for (meta, kinds, doors) in api
+        let in_cel =
+            IN_CEL.iter().map(|(rule, _)| (&rule.meta, rule.kinds(), &[Runner::Policy][..]));
+        for (meta, kinds, runners) in api
             .into_iter()
             .chain(families)
             .chain(bounds)
@@ -122,12 +123,12 @@ pub fn all() -> &'static [Rule] {
             .chain(inject)
             .chain(in_cel)
         {
-            let empty = || Rule { meta, kinds: Vec::new(), doors: BTreeSet::new() };
+            let empty = || Rule { meta, kinds: Vec::new(), runners: BTreeSet::new() };
             let rule = rules.entry(meta).or_insert_with(empty);
             let new = kinds.iter().filter(|kind| !rule.kinds.contains(kind));
             let new: Vec<_> = new.copied().collect();
             rule.kinds.extend(new);
-            rule.doors.extend(doors);
+            rule.runners.extend(runners);
         }
         rules.into_values().collect()
     });

@@ -25,7 +25,7 @@ use self::{
     checked::{CheckedSource, Content},
     checker::{Checker, InputContext},
     cross_object::CrossObject,
-    fix::FixArgs,
+    fix::{FixArgs, Fixes},
     known::{Known, KnownArgs},
     ledger::Ledger,
     policy::Choice,
@@ -157,20 +157,22 @@ pub fn run(args: &CheckArgs) -> anyhow::Result<Exit> {
     let commit = known.against_ref.as_deref().map(old::commit);
     let found = commit.as_ref().and_then(|it| it.as_ref().ok());
     let Some(chosen) = choice.load(found, strictness)? else { return Ok(Exit::Error) };
-    let policy = chosen.policy;
+    let mut policy = chosen.policy;
     let exclude = Exclude::new(&args.exclude, &policy.exclude, &chosen.root);
     let clusters = policy.clusters.iter().map(|it| (&*it.name, &*it.paths));
     let clusters = Clusters::new(clusters, &chosen.root);
     if args.fix.fix {
-        let done = fix::run(
-            &args.fix,
-            (&args.paths, &exclude),
-            &args.selection,
-            &policy,
-            &repository,
+        let fixes = Fixes {
+            args: &args.fix,
+            paths: &args.paths,
+            exclude: &exclude,
+            selection: &args.selection,
+            policy: &policy,
+            root: &chosen.root,
+            repository: &repository,
             strictness,
-        )?;
-        if let Some(exit) = done {
+        };
+        if let Some(exit) = fixes.run()? {
             return Ok(exit);
         }
     }
@@ -184,10 +186,11 @@ pub fn run(args: &CheckArgs) -> anyhow::Result<Exit> {
     let (against, paths) = (&args.against, (&*args.paths, &clusters));
     let old = old::read(against, commit, paths, &mut previous, &mut |it| ledger.failure(&it));
     old.iter().for_each(|source| context.old_namespaces.add(source.text()));
+    let sources = look_around(args, (&exclude, &clusters), &mut context, &mut ledger.progress);
+    policy.assign_files(&chosen.root, sources.iter().flatten().filter_map(Source::file));
     if args.known.new_only {
         ledger.known.old = Some(findings(old, &policy, repository)?);
     }
-    let sources = look_around(args, (&exclude, &clusters), &mut context, &mut ledger.progress);
     let checker = Checker::new(&policy, &previous, args.verb, context, strictness);
     let cluster = inventory::read(&args.inventory, &mut |it| ledger.failure(&it));
     check_all(sources, cluster, &checker, &mut ledger)?;
@@ -298,8 +301,9 @@ fn look(
     if let Some(name) = stdin_path.filter(|_| is_stdin) {
         source.rename(name);
     }
-    let text = source.text().to_owned();
-    (Ok(source), Some(text))
+    let text = source.text();
+    let text = InputContext::may_learn_from(text).then(|| text.to_owned());
+    (Ok(source), text)
 }
 
 /// Records the findings in a source.

@@ -6,6 +6,8 @@
 mod context;
 mod cross_object;
 pub mod deadline;
+mod limits;
+mod permit;
 mod scale;
 pub mod status;
 pub mod verdict;
@@ -26,16 +28,13 @@ use crate::{
     inject::Injection,
     object::{
         Subject, namespace_or_default,
-        weight::{self, Weight},
+        size::{self, ObjectSize},
     },
     rules::{
         api_validation::{self, meta::API_VALIDATION},
         bounds::{self, TOO_LARGE},
         rule::Phase,
-        traps::{
-            TRAPS,
-            limits::{self, LIMIT_EXCEEDED},
-        },
+        traps::TRAPS,
     },
 };
 
@@ -57,7 +56,7 @@ pub fn evaluate(subject: &Subject<'_>, cx: &Context<'_>) -> Verdict {
     };
     let mut too_late = run_traps(subject, cx, can_see, &mut findings);
     add_all(findings, subject, cx, &mut verdict);
-    add_limits(subject, cx, &mut verdict);
+    limits::add(subject, cx, &mut verdict);
     if let Some(view) = cx.view.filter(|view| view.covers(subject.object.metadata.namespace())) {
         too_late += cross_object::in_cluster(subject, view, cx, &mut verdict);
     }
@@ -88,10 +87,10 @@ pub fn evaluate_before_validation(subject: &Subject<'_>, cx: &Context<'_>) -> Ve
     verdict
 }
 
-/// Evaluates an object that is too heavy to be read, so that only its name is known. `old` is the
+/// Evaluates an object that is too large to be read, so that only its name is known. `old` is the
 /// object that it replaces, if there is one, as JSON.
-pub fn evaluate_too_heavy(
-    weight: &Weight,
+pub fn evaluate_too_large(
+    size: &ObjectSize,
     namespace: &str,
     name: &str,
     old: Option<&str>,
@@ -99,12 +98,18 @@ pub fn evaluate_too_heavy(
 ) -> Verdict {
     let mut verdict = Verdict::default();
     let mut findings = Findings::of(&TOO_LARGE);
-    bounds::too_heavy(weight, &mut findings);
-    let object = Identity { namespace: namespace_or_default(Some(namespace)), name, ignore: None };
-    let was_too_heavy =
-        |_: &Finding| old.is_some_and(|old| matches!(weight::too_heavy(old), Ok(Some(_))));
+    bounds::too_large(size, &mut findings);
+    let object = Identity {
+        namespace: namespace_or_default(Some(namespace)),
+        name,
+        ignore: None,
+        file: None,
+        exceed: None,
+    };
+    let was_too_large =
+        |_: &Finding| old.is_some_and(|old| matches!(size::too_large(old), Ok(Some(_))));
     for finding in findings.into_vec() {
-        verdict.add(finding, &object, was_too_heavy, cx);
+        verdict.add(finding, &object, was_too_large, cx);
     }
     verdict
 }
@@ -120,20 +125,6 @@ pub fn evaluate_injection<'a>(
         verdict.add(finding.clone(), &object, |_| false, cx);
     }
     verdict
-}
-
-/// Adds the consequences of an update that the limits of the policy forbid.
-fn add_limits(subject: &Subject<'_>, cx: &Context<'_>, verdict: &mut Verdict) {
-    let metadata = &subject.object.metadata;
-    let limits = cx.policy.limits.iter();
-    let leaving = OnceCell::new();
-    for limit in limits.filter(|it| it.covers(metadata.namespace(), metadata.name())) {
-        let mut findings = Findings::of(&LIMIT_EXCEEDED);
-        let cluster = cx.policy.cluster.for_resource(subject.object.resource);
-        let leaving = *leaving.get_or_init(|| cross_object::leaving(subject, cx));
-        limits::exceeded(subject, &cluster, &limit.limits, leaving, &mut findings);
-        verdict.add_beyond(limit, findings, &Identity::from(&subject.object), cx);
-    }
 }
 
 /// Runs the traps. Returns the number of traps that did not run, because time ran out.

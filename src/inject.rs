@@ -14,7 +14,7 @@ use json_patch::{Patch, PatchOperation};
 
 use self::{
     meta::{CONTROL_PLANE_INJECTION, NODE_PIN_CONFLICT, UNPAIRED_NODE_ANNOTATION},
-    pod::Pod,
+    pod::PartialPod,
     settings::Settings,
 };
 use crate::{
@@ -65,7 +65,7 @@ impl Injection {
 }
 
 /// Returns the injection into a pod that this user creates.
-pub fn pod(pod: &Pod<'_>, user: &User<'_>, settings: &Settings) -> Injection {
+pub fn pod(pod: &PartialPod<'_>, user: &User<'_>, settings: &Settings) -> Injection {
     let node = pod.annotated_node();
     if node.is_none() && !pod.is_owned_by_daemon_set() {
         return Injection::none("not a daemon's pod");

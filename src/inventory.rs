@@ -7,6 +7,7 @@
 
 pub(crate) mod details;
 mod file;
+pub(crate) mod host_port;
 mod index;
 pub mod item;
 pub mod kind;

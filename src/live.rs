@@ -10,6 +10,7 @@
 
 mod args;
 mod backoff;
+pub(crate) mod bare;
 mod bounds;
 pub(crate) mod call;
 pub(crate) mod follow;

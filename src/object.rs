@@ -12,11 +12,11 @@ mod kruise;
 pub mod marks;
 mod metadata;
 pub mod schema;
+pub mod size;
 mod spec;
 pub mod storage;
 mod unread;
 mod user;
-pub mod weight;
 
 use crate::kubernetes::{
     cluster::Cluster,

@@ -7,6 +7,7 @@
 mod budget;
 mod claim;
 mod event;
+mod foreign_pod;
 mod member;
 mod meta;
 mod node;
@@ -15,14 +16,14 @@ mod quota;
 mod revision;
 mod set;
 mod store;
-mod stranger;
 mod trouble;
 mod webhook;
 
 pub use self::{
-    budget::Budget,
-    claim::{Claim, Class, Volume},
+    budget::PodDisruptionBudget,
+    claim::{PersistentVolume, PersistentVolumeClaim, StorageClass},
     event::Event,
+    foreign_pod::ForeignPod,
     member::Member,
     meta::Owner,
     node::Node,
@@ -31,12 +32,11 @@ pub use self::{
     revision::Revision,
     set::Set,
     store::Observed,
-    stranger::Stranger,
     trouble::{Ended, Trouble, TroubleKind},
     webhook::{Call, Endpoints, Webhook},
 };
 pub(crate) use self::{
-    event::{LONGEST_GAP, LONGEST_WAIT, SLACK},
+    event::{ENDED, LONGEST_GAP, LONGEST_WAIT, SLACK},
     set::{DaemonSet, Ready, State, StatefulSet},
     trouble::{INITIALIZING, NOT_READY},
 };

@@ -5,6 +5,7 @@
 mod difference;
 mod dump;
 mod forecast;
+mod forecaster;
 mod headline;
 mod html;
 mod input;
@@ -13,10 +14,12 @@ mod line;
 #[cfg(feature = "server")]
 mod live;
 mod markdown;
+mod names;
 mod picture;
 mod refusal;
 mod remedy;
 mod svg;
+mod tally;
 mod text;
 mod timeline;
 mod undo;
@@ -32,7 +35,8 @@ use clap::{Args, ValueEnum, error::ErrorKind};
 use jiff::Timestamp;
 
 use self::{
-    forecast::{Change, Forecast, Forecaster, Plan},
+    forecast::{ChangeKind, Forecast},
+    forecaster::{Forecaster, Plan},
     headline::UNREAD,
     input::{Input, Paths},
 };
@@ -163,67 +167,88 @@ pub fn run(args: &PlanArgs) -> anyhow::Result<Exit> {
         let _ = writeln!(Printable::new(anstream::stderr()).guarded(), "error: {message}");
     };
     let now = Timestamp::now();
-    let paths = Paths {
-        new: &args.paths,
-        namespace: args.namespace.as_deref(),
-        old: &args.against,
-        old_commit: args.against_ref.as_deref(),
-        nodes: &args.nodes,
+    let input = args.input(&policy, now, &mut complain)?;
+    let forecaster = Forecaster {
+        input: &input,
+        context: Context::of_command(&policy, Origin::Manifest, now),
+        verb: args.verb,
+        never_ready: &args.never_ready,
+        prune: args.prune,
     };
-    #[cfg_attr(not(feature = "server"), expect(unused_mut, reason = "--live adds to it"))]
-    let mut input = Input::read(&paths, policy.cluster.version, now, &mut complain);
-    #[cfg(feature = "server")]
-    if args.live {
-        live::add(&mut input, args.context.as_deref())?;
-    }
-    let context = Context::of_command(&policy, Origin::Manifest, now);
-    let forecaster = Forecaster::new(&input, context, args.verb, &args.never_ready, args.prune);
     for pod in forecaster.unknown_pods() {
         complain(format!("--never-ready: no StatefulSet of the input has a pod {pod:?}"));
     }
-    let Plan { mut forecasts, unknown, left_alone } = forecaster.all();
-    let none = match forecasts.is_empty() {
+    let mut plan = forecaster.all();
+    let none = match plan.forecasts.is_empty() {
         true => "no DaemonSets or StatefulSets",
         false => "nothing changes",
     };
     if args.new_only {
-        forecasts.retain(|forecast| !forecast.is_idle());
+        plan.forecasts.retain(|forecast| !forecast.is_idle());
     }
-    if !left_alone.is_empty() {
-        let note = left_alone_note(&left_alone);
+    if !plan.left_alone.is_empty() {
+        let note = left_alone_note(&plan.left_alone);
         report::note(&format!("{note}; --prune plans their deletion"));
     }
-    let is_denied = |it: &Forecast| it.exceeded.iter().any(|it| it.is_denied);
-    if forecasts.iter().any(|it| it.change == Change::Refused || is_denied(it)) {
+    if plan.forecasts.iter().any(is_denied) {
         exit = exit.and(Exit::Denied);
     }
-    let stdout = io::stdout();
-    let choice = AutoStream::choice(&stdout);
-    let screen = Screen::of_stdout(stdout.is_terminal(), choice);
-    let plain = args.ascii || choice == ColorChoice::Never;
-    let stdout = io::BufWriter::new(AutoStream::new(stdout, choice));
-    match args.format {
-        Format::Text => {
-            let stdout = Printable::styled(stdout).guarded();
-            print(stdout, |out| {
-                text::print(&forecasts, none, plain, screen, out)?;
-                unknown.iter().try_for_each(|it| writeln!(out, "\n{it}, {UNREAD}"))
-            })?;
-        }
-        Format::Markdown => {
-            print(Printable::new(stdout), |out| markdown::print(&forecasts, &unknown, none, out))?;
-        }
-        Format::Svg => {
-            print(Printable::new(stdout), |out| svg::print(&forecasts, &unknown, none, out))?;
-        }
-        Format::Html => {
-            print(Printable::new(stdout), |out| html::print(&forecasts, &unknown, none, out))?;
-        }
-        Format::Json => {
-            print(Printable::new(stdout), |out| json::print(&forecasts, &unknown, out))?;
-        }
-    }
+    args.print(&plan, none)?;
     Ok(exit)
+}
+
+/// Returns whether the API server, or a limit of the policy, refuses an object.
+fn is_denied(forecast: &Forecast) -> bool {
+    forecast.change == ChangeKind::Refused || forecast.exceeded.iter().any(|it| it.is_denied)
+}
+
+impl PlanArgs {
+    fn input(
+        &self,
+        policy: &Policy,
+        now: Timestamp,
+        complain: &mut dyn FnMut(String),
+    ) -> anyhow::Result<Input> {
+        let paths = Paths {
+            new: &self.paths,
+            namespace: self.namespace.as_deref(),
+            old: &self.against,
+            old_commit: self.against_ref.as_deref(),
+            nodes: &self.nodes,
+        };
+        #[cfg_attr(not(feature = "server"), expect(unused_mut, reason = "--live adds to it"))]
+        let mut input = Input::read(&paths, policy.cluster.version, now, complain);
+        #[cfg(feature = "server")]
+        if self.live {
+            live::add(&mut input, self.context.as_deref())?;
+        }
+        Ok(input)
+    }
+
+    /// Prints a plan. `none` is printed if there are no objects.
+    fn print(&self, plan: &Plan, none: &str) -> io::Result<()> {
+        let Plan { forecasts, unknown, .. } = plan;
+        let stdout = io::stdout();
+        let choice = AutoStream::choice(&stdout);
+        let screen = Screen::of_stdout(stdout.is_terminal(), choice);
+        let plain = self.ascii || choice == ColorChoice::Never;
+        let stdout = io::BufWriter::new(AutoStream::new(stdout, choice));
+        let mut out: Box<dyn Write> = match self.format {
+            Format::Text => Box::new(Printable::styled(stdout).guarded()),
+            _ => Box::new(Printable::new(stdout)),
+        };
+        match self.format {
+            Format::Text => {
+                text::print(forecasts, none, plain, screen, &mut out)?;
+                unknown.iter().try_for_each(|it| writeln!(out, "\n{it}, {UNREAD}"))?;
+            }
+            Format::Markdown => markdown::print(forecasts, unknown, none, &mut out)?,
+            Format::Svg => svg::print(forecasts, unknown, none, &mut out)?,
+            Format::Html => html::print(forecasts, unknown, none, &mut out)?,
+            Format::Json => json::print(forecasts, unknown, &mut out)?,
+        }
+        out.flush()
+    }
 }
 
 /// The texts of a plan, for a program without files.
@@ -266,8 +291,13 @@ impl Texts<'_> {
         let (now, mut failures) = (Timestamp::now(), Vec::new());
         let mut complain = |message| failures.push(message);
         let input = Input::of_texts(sources, policy.cluster.version, now, &mut complain);
-        let context = Context::of_command(policy, Origin::Manifest, now);
-        let forecaster = Forecaster::new(&input, context, Verb::default(), never_ready, false);
+        let forecaster = Forecaster {
+            input: &input,
+            context: Context::of_command(policy, Origin::Manifest, now),
+            verb: Verb::default(),
+            never_ready,
+            prune: false,
+        };
         let Plan { forecasts, unknown, left_alone } = forecaster.all();
         if !left_alone.is_empty() {
             complain(left_alone_note(&left_alone));
@@ -280,12 +310,4 @@ impl Texts<'_> {
 
 fn left_alone_note(objects: &[String]) -> String {
     format!("left alone, because the manifests lack them: {}", objects.join(", "))
-}
-
-fn print(
-    mut out: impl Write,
-    plan: impl FnOnce(&mut dyn Write) -> io::Result<()>,
-) -> io::Result<()> {
-    plan(&mut out)?;
-    out.flush()
 }

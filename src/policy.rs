@@ -5,6 +5,7 @@
 
 pub mod args;
 pub(crate) mod discover;
+mod exception;
 mod file;
 pub mod limit;
 mod pattern;
@@ -13,13 +14,13 @@ mod weakening;
 
 use std::collections::BTreeMap;
 
+pub use exception::Exception;
 pub use file::{
     API_VERSION, ClusterFiles, ExceptionEntry, KIND, Kubernetes, PolicyFile, PolicyMetadata,
     json_schema,
 };
-use jiff::civil::Date;
 
-use self::{limit::Limit, pattern::any};
+use self::limit::{Limit, LimitEntry};
 
 use crate::{
     catalogue,
@@ -36,40 +37,6 @@ use crate::{
     rules::policy::POLICY_WEAKENED,
     yaml::{self, Problem},
 };
-
-/// A validated exception.
-#[derive(Clone, Debug)]
-pub struct Exception {
-    namespaces: Vec<String>,
-    names: Vec<String>,
-    rules: Vec<&'static Meta>,
-    /// The reason for the exception.
-    pub reason: String,
-    /// The last day on which the exception applies.
-    pub expires: Option<Date>,
-}
-
-impl Exception {
-    /// Returns whether the exception is about a rule.
-    pub(crate) fn is_about(&self, rule: &Meta) -> bool {
-        self.rules.contains(&rule)
-    }
-
-    /// Returns the patterns of namespaces; none for all of them.
-    pub(crate) fn namespaces(&self) -> &[String] {
-        &self.namespaces
-    }
-
-    /// Returns the patterns of names; none for all of them.
-    pub(crate) fn names(&self) -> &[String] {
-        &self.names
-    }
-
-    /// Returns whether the exception covers this rule for this object, expired or not.
-    pub fn covers(&self, rule: &Meta, namespace: &str, name: &str) -> bool {
-        self.rules.contains(&rule) && any(&self.namespaces, namespace) && any(&self.names, name)
-    }
-}
 
 /// A validated policy.
 #[derive(Clone, Debug, Default)]
@@ -145,6 +112,16 @@ impl Policy {
         self
     }
 
+    /// Applies the exceptions that name files to the files of a run, each given by its name and its path.
+    /// `root` is the folder from which the patterns are meant.
+    pub(crate) fn assign_files<'a>(
+        &mut self,
+        root: &std::path::Path,
+        files: impl Iterator<Item = (String, &'a std::path::Path)>,
+    ) {
+        exception::assign_files(&mut self.exceptions, root, files);
+    }
+
     /// Sets the mode of a rule.
     pub fn set_mode(&mut self, rule: &'static Meta, mode: Mode) {
         self.modes.insert(rule, mode);
@@ -192,14 +169,8 @@ impl Problems<'_, '_> {
             let exception = self.exception(&exceptions.index(i), entry);
             policy.exceptions.push(exception);
         }
-        let limits = Path::new("limits");
         for (i, entry) in file.limits.into_iter().enumerate() {
-            let (path, (limit, problems)) = (limits.index(i), entry.validate());
-            for (field, message) in problems {
-                let path = if field.is_empty() { path } else { path.child(field) };
-                self.push(&path, message, None);
-            }
-            policy.limits.push(limit);
+            policy.limits.push(self.limit(&Path::new("limits").index(i), entry));
         }
         self.tolerations(&file.injection.tolerations);
         policy.injection = file.injection;
@@ -207,23 +178,6 @@ impl Problems<'_, '_> {
             && policy.mode(&UNPAIRED_NODE_ANNOTATION) == Mode::Warn
         {
             policy.set_mode(&UNPAIRED_NODE_ANNOTATION, Mode::Deny);
-        }
-        let mut version = Version::NEWEST;
-        if let Some(text) = &file.kubernetes.version {
-            match text.parse() {
-                Ok(parsed) => version = parsed,
-                Err(message) => {
-                    self.push(&Path::new("kubernetes").child("version"), message, None);
-                }
-            }
-        }
-        let gates = Path::new("kubernetes");
-        let gates = gates.child("featureGates");
-        for gate in file.kubernetes.feature_gates.keys() {
-            if let Some(near) = cluster::suggest_gate(gate) {
-                let help = Some(format!("did you mean {near}?"));
-                self.push(&gates.child(gate), format!("there is no gate {gate:?}"), help);
-            }
         }
         let exclude = Path::new("exclude");
         for (i, pattern) in file.exclude.iter().enumerate() {
@@ -235,8 +189,35 @@ impl Problems<'_, '_> {
         self.clusters(&file.clusters);
         policy.clusters = file.clusters;
         policy.names_release = file.kubernetes.version.is_some();
-        policy.cluster = Cluster::new(version, file.kubernetes.feature_gates);
+        policy.cluster = self.cluster(file.kubernetes);
         policy
+    }
+
+    fn limit(&mut self, path: &Path<'_>, entry: LimitEntry) -> Limit {
+        let (limit, problems) = entry.validate();
+        for (field, message) in problems {
+            let path = if field.is_empty() { *path } else { path.child(field) };
+            self.push(&path, message, None);
+        }
+        limit
+    }
+
+    /// Returns the release and the gates of the cluster.
+    fn cluster(&mut self, file: Kubernetes) -> Cluster {
+        let path = Path::new("kubernetes");
+        let version = file.version.as_ref().map_or(Ok(Version::NEWEST), |text| text.parse());
+        let version = version.unwrap_or_else(|message| {
+            self.push(&path.child("version"), message, None);
+            Version::NEWEST
+        });
+        for gate in file.feature_gates.keys() {
+            if let Some(near) = cluster::suggest_gate(gate) {
+                let help = Some(format!("did you mean {near}?"));
+                let message = format!("there is no gate {gate:?}");
+                self.push(&path.child("featureGates").child(gate), message, help);
+            }
+        }
+        Cluster::new(version, file.feature_gates)
     }
 
     /// Adds the problems of clusters: a name that is missing or taken, and what isn't a pattern.
@@ -309,12 +290,20 @@ impl Problems<'_, '_> {
                 None
             }
         });
+        let files = path.child("files");
+        for (i, pattern) in entry.files.iter().enumerate() {
+            if let Err(why) = exclude::check(pattern) {
+                self.push(&files.index(i), why, None);
+            }
+        }
         Exception {
             namespaces: entry.namespaces,
             names: entry.names,
+            files: entry.files,
             rules,
             reason: entry.reason,
             expires,
+            ..Exception::default()
         }
     }
 

@@ -12,7 +12,7 @@ use crate::{
     inject::{self, Injection},
     kubernetes::resource::Resource,
     manifests::{id::ObjectId, namespaces::Namespaces},
-    object::{DecodeError, Object, Subject, schema, storage::Storage, weight::Weight},
+    object::{DecodeError, Object, Subject, schema, size::ObjectSize, storage::Storage},
     yaml::Node,
 };
 
@@ -48,11 +48,11 @@ pub(crate) struct Applier<'a> {
 
 /// The result of applying a manifest.
 #[derive(Debug)]
-pub(crate) enum Outcome<'a> {
+pub(crate) enum Applied<'a> {
     /// The API server is asked to store an object.
     Stored(Box<Stored<'a>>),
     /// The object takes more memory than setguard reads.
-    TooHeavy(Box<Weight>),
+    TooLarge(Box<ObjectSize>),
     /// The manifest doesn't decode.
     Undecodable(DecodeError),
 }
@@ -71,11 +71,20 @@ pub(crate) struct Stored<'a> {
     pub(crate) of_injection: Verdict,
 }
 
-impl From<DecodeError> for Outcome<'_> {
+/// A write that the API server is asked for.
+struct Write<'a> {
+    /// The object as JSON.
+    json: &'a str,
+    /// The object that it replaces.
+    old: Option<&'a str>,
+    namespace: &'a str,
+}
+
+impl From<DecodeError> for Applied<'_> {
     fn from(error: DecodeError) -> Self {
         match error {
-            DecodeError::TooHeavy(weight) => Outcome::TooHeavy(weight),
-            error => Outcome::Undecodable(error),
+            DecodeError::TooLarge(size) => Applied::TooLarge(size),
+            error => Applied::Undecodable(error),
         }
     }
 }
@@ -88,7 +97,7 @@ impl Applier<'_> {
     pub(crate) fn apply<T>(
         &self,
         proposal: &Proposal<'_, '_>,
-        then: impl FnOnce(&Node<'_>, Outcome<'_>) -> T,
+        then: impl FnOnce(&Node<'_>, Applied<'_>) -> T,
     ) -> T {
         let Proposal { resource, node, json, .. } = *proposal;
         let namespace = &proposal.id.namespace;
@@ -98,7 +107,8 @@ impl Applier<'_> {
             Err(error) => return then(node, error.into()),
         };
         let Some(given) = proposal.old else {
-            return self.store(object, json, None, namespace, |it| then(node, it.into()));
+            let write = Write { json, old: None, namespace };
+            return self.store(object, &write, |it| then(node, it.into()));
         };
         let before = self.before(resource, given, namespace);
         let old = before.as_deref().unwrap_or(given);
@@ -106,17 +116,22 @@ impl Applier<'_> {
         let last = trees.pop();
         let refused = |tree: &Node<'_>| self.is_refused(tree, resource, old, namespace);
         let Some(tree) = trees.into_iter().find(refused).or(last) else {
-            return self.store(object, json, Some(old), namespace, |it| then(node, it.into()));
+            let write = Write { json, old: Some(old), namespace };
+            return self.store(object, &write, |it| then(node, it.into()));
         };
         let merged = schema::read(&tree, resource).json(&tree);
         match Object::parse(resource, &merged) {
             Ok(object) => {
-                self.store(object, &merged, Some(old), namespace, |it| then(&tree, it.into()))
+                let write = Write { json: &merged, old: Some(old), namespace };
+                self.store(object, &write, |it| then(&tree, it.into()))
             }
-            Err(error @ DecodeError::TooHeavy(_)) => then(&tree, error.into()),
+            Err(error @ DecodeError::TooLarge(_)) => then(&tree, error.into()),
             // A merged object that can't be read should not occur. The manifest is checked
             // nevertheless.
-            Err(_) => self.store(object, json, Some(old), namespace, |it| then(node, it.into())),
+            Err(_) => {
+                let write = Write { json, old: Some(old), namespace };
+                self.store(object, &write, |it| then(node, it.into()))
+            }
         }
     }
 
@@ -135,10 +150,11 @@ impl Applier<'_> {
     ) -> bool {
         let json = schema::read(tree, resource).json(tree);
         match Object::parse(resource, &json) {
-            Ok(object) => self.store(object, &json, Some(old), namespace, |stored| {
-                stored.verdict.refusals().next().is_some()
-            }),
-            Err(error) => matches!(error, DecodeError::TooHeavy(_)),
+            Ok(object) => {
+                let write = Write { json: &json, old: Some(old), namespace };
+                self.store(object, &write, |it| it.verdict.refusals().next().is_some())
+            }
+            Err(error) => matches!(error, DecodeError::TooLarge(_)),
         }
     }
 
@@ -146,11 +162,10 @@ impl Applier<'_> {
     fn store<T>(
         &self,
         object: Object<'_>,
-        json: &str,
-        old: Option<&str>,
-        namespace: &str,
+        write: &Write<'_>,
         then: impl FnOnce(Stored<'_>) -> T,
     ) -> T {
+        let Write { json, old, namespace } = *write;
         let injection = self.injection(&object, self.namespaces, namespace);
         let of_injection = engine::evaluate_injection(&injection, &object, &self.context);
         let injected = injection.applied(json);
@@ -171,8 +186,8 @@ impl Applier<'_> {
     }
 }
 
-impl<'a> From<Stored<'a>> for Outcome<'a> {
+impl<'a> From<Stored<'a>> for Applied<'a> {
     fn from(stored: Stored<'a>) -> Self {
-        Outcome::Stored(Box::new(stored))
+        Applied::Stored(Box::new(stored))
     }
 }

@@ -10,55 +10,18 @@
 //! Only `minReadySeconds` takes time in a simulation, so the duration of a rollout is a lower
 //! bound.
 
+mod clock;
 pub mod daemon_set;
 pub mod node;
+mod pod;
 pub mod stateful_set;
-mod timeline;
+#[cfg(test)]
+mod testing;
+mod waves;
 
 use std::rc::Rc;
 
-/// The template that a pod was made from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Revision {
-    /// An earlier template.
-    Old,
-    /// The template of the new object.
-    New,
-}
-
-impl Revision {
-    /// Returns the name in JSON.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Revision::Old => "old",
-            Revision::New => "new",
-        }
-    }
-}
-
-/// The health of a pod.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Health {
-    /// The pod has been ready for long enough to be available.
-    Available,
-    /// The pod has been ready since this time, in seconds, but not for long enough.
-    Ready(i64),
-    /// The pod becomes ready soon.
-    Starting,
-    /// The pod never becomes ready.
-    Broken,
-    /// All containers have terminated for good: the phase is `Failed` or `Succeeded`.
-    Ended,
-}
-
-/// The new pods that never become ready.
-#[derive(Clone, Debug, Default)]
-pub struct NeverReady {
-    /// Whether this applies to all pods of the new revision.
-    pub all_new: bool,
-    /// The pods of a StatefulSet with these ordinals.
-    pub ordinals: Vec<i64>,
-}
+pub use self::pod::{Health, NeverReady, Revision};
 
 /// An action on a pod.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -80,7 +43,7 @@ impl Action {
 }
 
 /// The pod that a step is about.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Target {
     /// The pod of a StatefulSet with this ordinal.
     Ordinal(i64),
@@ -127,6 +90,8 @@ pub struct Course {
     pub stop: Option<Stop>,
     /// The claims that are created for pods of a StatefulSet that cannot use them, by ordinal.
     pub unused_claims: Vec<(i64, Vec<String>)>,
+    /// The claims that are deleted with pods of a StatefulSet that were being deleted already, by ordinal.
+    pub going: Vec<(i64, Vec<String>)>,
     /// Whether the waves depend on a random choice: only some of the nodes from which the
     /// controller chooses get a new pod. This course is then one of several.
     pub depends_on_chance: bool,

@@ -14,7 +14,6 @@ pub mod cleanup;
 mod configuration;
 pub mod connections;
 mod duration;
-pub mod faults;
 mod files;
 mod host;
 pub mod http_error;
@@ -22,6 +21,7 @@ mod https;
 pub mod loopback;
 pub mod managed;
 pub mod metrics;
+pub mod panics;
 pub mod policy;
 pub mod probe;
 pub mod protocol;
@@ -68,7 +68,7 @@ use crate::{
 pub fn run(args: &ServeArgs) -> anyhow::Result<ExitCode> {
     let _log = telemetry::init(args.log_format, args.log_level.as_deref())
         .map_err(|error| anyhow!(error))?;
-    faults::log_panics_by_place();
+    panics::log_panics_by_place();
     // If a dependency compiled in a second crypto provider, rustls would choose neither.
     let _ = rustls::crypto::aws_lc_rs::default_provider().install_default();
 
@@ -267,7 +267,7 @@ fn print_configurations(args: &ServeArgs, address: SocketAddr, ca: &str) -> anyh
     let host = args.tls_san.first().cloned();
     let ip = specific(address.ip()).map(|ip| ip.to_string());
     let host = host.or(ip).unwrap_or_else(|| "127.0.0.1".to_owned());
-    print(&webhooks::yaml(&host, address.port(), ca)?);
+    print(&webhooks::printed::yaml(&host, address.port(), ca)?);
     Ok(())
 }
 

@@ -33,9 +33,11 @@ use tokio::sync::Notify;
 
 use self::{
     choose::Wanted,
+    manifests::Given,
     obstacle::Limits,
     output::{Format, Output},
-    vigil::Vigil,
+    target::Target,
+    vigil::{Options, Vigil},
     world::World,
 };
 use crate::{
@@ -147,30 +149,12 @@ async fn wait(args: &WaitArgs) -> anyhow::Result<Exit> {
     let reader = Reader::connect(args.context.as_deref(), "wait", on_busy).await?;
     let release = reader.release().await?;
     let policy = Policy::default().in_cluster(release.version, &release.gates);
-    let namespace = args.namespace.as_deref().unwrap_or_else(|| reader.default_namespace());
-    let wanted = Wanted {
-        named: &args.sets,
-        given: given.as_deref(),
-        selector: args.selector.as_deref(),
-        release: args.for_release.as_deref(),
-        namespace,
-    };
-    let targets = choose::choose(&reader, wanted).await?;
-    if targets.is_empty() && !args.allow_none {
-        bail!(
-            "there is no DaemonSet and no StatefulSet to wait for (looked in namespace {namespace}); \
-             --allow-none takes that for a success"
-        );
-    }
+    let targets = targets(args, given.as_deref(), &reader).await?;
     reader.be_patient();
     let output = Output::of(args.format, &targets);
     let world = RefCell::new(World::around(targets));
     let news = Notify::new();
-    let lists: Vec<_> = {
-        let world = world.borrow();
-        let lists = world.sources().iter();
-        lists.map(|it| it.collection.list(it.namespace.as_deref())).collect()
-    };
+    let lists = world.borrow().lists();
     let follows: FuturesUnordered<_> = lists
         .iter()
         .enumerate()
@@ -182,10 +166,42 @@ async fn wait(args: &WaitArgs) -> anyhow::Result<Exit> {
             })
         })
         .collect();
-    let mut vigil = Vigil {
-        reader: &reader,
-        world: &world,
-        policy: &policy,
+    let mut vigil = Vigil::new(&reader, &world, &policy, options(args, begun), output);
+    tokio::select! {
+        done = vigil.keep(&news) => done,
+        // The followers never end; without any followers, this would wait for ever.
+        () = follows.for_each(|never| async move { match never {} }), if !lists.is_empty() => {
+            Ok(Exit::Error)
+        }
+    }
+}
+
+/// Returns the sets to wait for. `given` are those of the manifests.
+async fn targets(
+    args: &WaitArgs,
+    given: Option<&[Given]>,
+    reader: &Reader,
+) -> anyhow::Result<Vec<Target>> {
+    let namespace = args.namespace.as_deref().unwrap_or_else(|| reader.default_namespace());
+    let wanted = Wanted {
+        named: &args.sets,
+        given,
+        selector: args.selector.as_deref(),
+        release: args.for_release.as_deref(),
+        namespace,
+    };
+    let targets = choose::choose(reader, wanted).await?;
+    if targets.is_empty() && !args.allow_none {
+        bail!(
+            "there is no DaemonSet and no StatefulSet to wait for (looked in namespace {namespace}); \
+             --allow-none takes that for a success"
+        );
+    }
+    Ok(targets)
+}
+
+fn options(args: &WaitArgs, begun: Timestamp) -> Options<'_> {
+    Options {
         context: args.context.as_deref(),
         limits: Limits::of(args.patience, args.restarts),
         allow_none: args.allow_none,
@@ -193,18 +209,5 @@ async fn wait(args: &WaitArgs) -> anyhow::Result<Exit> {
         annotates: args.annotate,
         begun,
         deadline: args.timeout.and_then(|it| begun.checked_add(it).ok().map(|end| (end, it))),
-        output,
-        memory: decision::Memory::default(),
-        repaired: Vec::new(),
-        observed: None,
-        was_lost: false,
-        has_said_what_is_hidden: false,
-    };
-    tokio::select! {
-        done = vigil.keep(&news) => done,
-        // The followers never end; without any followers, this would wait for ever.
-        () = follows.for_each(|never| async move { match never {} }), if !lists.is_empty() => {
-            Ok(Exit::Error)
-        }
     }
 }

@@ -39,6 +39,8 @@ struct Kind {
     /// An object in which `@NAME@` and `@NAMESPACE@` are to be replaced.
     template: String,
     count: usize,
+    /// The number of sets of each kind that the pods belong to.
+    owners: usize,
 }
 
 impl Cluster {
@@ -50,6 +52,7 @@ impl Cluster {
             template: template.to_string(),
             count: if full { count } else { 0 },
             unhealthy: 0,
+            owners: OWNERS,
         };
         let small = |kind: &str| json!({"kind": kind, "metadata": metadata(2)});
         let budget = json!({
@@ -97,6 +100,7 @@ impl Cluster {
             template: template.to_string(),
             count,
             unhealthy: 0,
+            owners: OWNERS,
         };
         let small = |kind: &str, fields| json!({"kind": kind, "metadata": metadata(fields)});
         cluster.kinds.extend([
@@ -105,6 +109,22 @@ impl Cluster {
             more("serviceaccounts", &small("ServiceAccount", 2), 5_000),
             more("events", &small("Event", 2), 0),
         ]);
+        cluster
+    }
+
+    /// Returns a cluster with a fifth of the sets and of what is around them, on 200 nodes, and with 20,000
+    /// pods; see [`audited`](Self::audited).
+    pub(crate) fn audited_small(unhealthy: usize) -> Self {
+        let mut cluster = Cluster::audited(unhealthy);
+        for kind in &mut cluster.kinds {
+            kind.owners = 2 * NAMESPACES;
+            kind.count = match kind.plural {
+                "pods" => 20_000,
+                "nodes" | "namespaces" => 200,
+                "storageclasses" | "priorityclasses" => kind.count,
+                _ => kind.count / 5,
+            };
+        }
         cluster
     }
 
@@ -195,7 +215,7 @@ impl Kind {
             i => format!("team-{i}"),
         };
         // The pods of a namespace belong to the sets there.
-        let (of, number) = (i % OWNERS, i / OWNERS);
+        let (of, number) = (i % self.owners, i / self.owners);
         let (kind, owner) = match number % 2 {
             0 => ("DaemonSet", format!("daemonsets-{of}")),
             _ => ("StatefulSet", format!("statefulsets-{of}")),
@@ -273,7 +293,8 @@ fn workload(kind: &str) -> Value {
         object["spec"]["replicas"] = 3.into();
         object["status"] = json!({
             "observedGeneration": 1, "replicas": 3, "readyReplicas": "@READY@",
-            "availableReplicas": "@READY@", "currentRevision": "a", "updateRevision": "a",
+            "availableReplicas": "@READY@", "updatedReplicas": 3, "currentRevision": "a",
+            "updateRevision": "a",
         });
     } else {
         object["status"] = json!({

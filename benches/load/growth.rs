@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 use setguard::{
     admission::{self, Endpoint},
     check::{self, CheckArgs},
-    engine::deadline::Deadline,
+    engine::Context,
     policy::Policy,
     rules::traps::TRAPS,
 };
@@ -62,7 +62,7 @@ pub(crate) fn measure(arguments: &Arguments) {
     show(arguments, "check", "setguard check over the objects", axes, &lines);
 }
 
-/// The numbers of environment variables. With more, the object would be too heavy to be evaluated.
+/// The numbers of environment variables. With more, the object would be too large to be evaluated.
 const OBJECTS: [usize; 6] = [5, 20, 80, 320, 1_240, 2_500];
 /// The lengths of texts, in bytes.
 const TEXTS: [usize; 5] = [1, 10_000, 100_000, 500_000, 1_500_000];
@@ -130,7 +130,7 @@ fn sweep(name: &str, points: &[Point]) -> Line {
     let today = jiff::civil::date(2026, 11, 22);
     let judge = |point: &Point| {
         let Point { body, policy, .. } = point;
-        admission::answer(Endpoint::Validate, body, policy, None, today, Deadline::NONE)
+        admission::answer(Endpoint::Validate, body, &Context::of_review(policy, today))
     };
     for point in points {
         let answer = judge(point).expect("an answer");

@@ -54,6 +54,9 @@ struct Arguments {
     /// Connections that are kept alive
     #[arg(long, default_value = "8")]
     connections: usize,
+    /// The review that `throughput` sends
+    #[arg(long, value_enum, default_value = "daemon-set-update")]
+    review: Review,
     /// A folder for the plots of `growth`
     #[arg(long, value_name = "FOLDER")]
     plots: Option<PathBuf>,
@@ -63,6 +66,38 @@ struct Arguments {
     /// Internal: run the server to compare with
     #[arg(long, hide = true, num_args = 3, value_names = ["ADDR", "CERT", "KEY"])]
     bare: Option<Vec<String>>,
+}
+
+/// A review as a kube-apiserver sends it.
+#[derive(Clone, Copy, Debug, PartialEq, ValueEnum)]
+enum Review {
+    /// A new image of a DaemonSet, 7 KB
+    DaemonSetUpdate,
+    /// A new image of a DaemonSet, 300 KB
+    DaemonSetUpdateLarge,
+    /// A new image of a DaemonSet with 100 pods, 30 at a time
+    #[value(name = "daemon-set-of-100-pods")]
+    DaemonSetOf100Pods,
+    /// A new DaemonSet
+    DaemonSetCreate,
+    /// A new partition of a StatefulSet
+    StatefulSetUpdate,
+}
+
+impl Review {
+    fn body(self) -> Vec<u8> {
+        match self {
+            Review::DaemonSetUpdate => reviews::daemon_set_update(reviews::SMALL),
+            Review::DaemonSetUpdateLarge => reviews::daemon_set_update(reviews::LARGE),
+            Review::DaemonSetOf100Pods => reviews::daemon_set_of_100_pods(),
+            Review::DaemonSetCreate => reviews::daemon_set_create(),
+            Review::StatefulSetUpdate => reviews::stateful_set_update(),
+        }
+    }
+
+    fn name(self) -> String {
+        self.to_possible_value().map(|value| value.get_name().to_owned()).expect("a name")
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, ValueEnum)]
@@ -148,6 +183,7 @@ fn pinned(arguments: &Arguments, section: &str, measure: fn(&Arguments)) {
         again.args(["--bench", "--seconds", &arguments.seconds.to_string()]);
         again.args(["--rounds", &arguments.rounds.to_string()]);
         again.args(["--connections", &arguments.connections.to_string()]);
+        again.args(["--review", &arguments.review.name()]);
         let status = again.env(PINNED, "1").status().expect("taskset starts");
         assert!(status.success(), "the measurement ended with {status}");
     } else {

@@ -24,11 +24,14 @@ use crate::{
     },
     numbers::{Latencies, median, memory, processor_seconds},
     plain::{self, Connection},
-    reviews,
 };
 
 /// The memory is measured again after this many requests.
 const MANY: usize = 1_000_000;
+/// Names another binary of setguard, which takes turns with the measured one.
+const OTHER: &str = "SETGUARD_OTHER";
+/// Names a policy file for a second server, which takes turns with the one without a policy.
+const OTHER_POLICY: &str = "SETGUARD_OTHER_POLICY";
 
 /// A server under load, and its measurements.
 pub(crate) struct Side {
@@ -68,14 +71,15 @@ pub(crate) fn measure(arguments: &Arguments) -> Vec<Figures> {
     let folder = tempfile::tempdir().expect("a folder");
     let [certificate, key] = certificate::write(folder.path());
     let tls = plain::trust(&certificate);
-    let body = reviews::daemon_set_update(reviews::SMALL);
+    let body = arguments.review.body();
     let request = plain::post("/validate?timeout=10s", "", &body);
     let control_plane = env::var_os(ASSETS).map(|assets| (assets, external::named()));
     let control_plane = control_plane.filter(|(_, named)| !named.is_empty());
     let control_plane =
         control_plane.map(|(assets, named)| (ControlPlane::start(Path::new(&assets)), named));
     println!(
-        "\nthroughput: {} bytes of review, {} connections, {} rounds of {} s each in turn",
+        "\nthroughput: {}, {} bytes, {} connections, {} rounds of {} s each in turn",
+        arguments.review.name(),
         body.len(),
         arguments.connections,
         arguments.rounds,
@@ -85,7 +89,18 @@ pub(crate) fn measure(arguments: &Arguments) -> Vec<Figures> {
     let ours =
         Side::start("setguard", folder.path(), |port| setguard_args(port, &certificate, &key));
     let bare = Side::start("bare", folder.path(), |port| bare_args(port, &certificate, &key));
-    let mut sides = vec![(ours, tls.clone(), request.clone()), (bare, tls, request)];
+    let mut sides = vec![(ours, tls.clone(), request.clone())];
+    let [other, policy] = [OTHER, OTHER_POLICY].map(env::var_os);
+    if other.is_some() || policy.is_some() {
+        let program = |port| {
+            let (program, mut args) = setguard_args(port, &certificate, &key);
+            args.extend(policy.into_iter().flat_map(|policy| ["--policy".into(), policy]));
+            (other.map_or(program, PathBuf::from), args)
+        };
+        let side = Side::start("other", folder.path(), program);
+        sides.push((side, tls.clone(), request.clone()));
+    }
+    sides.push((bare, tls, request));
     if let Some((control_plane, named)) = &control_plane {
         for (name, program) in named {
             let External { name, process, address, tls, request, .. } =
@@ -93,47 +108,48 @@ pub(crate) fn measure(arguments: &Arguments) -> Vec<Figures> {
             sides.push((Side::new(name, process, address), tls, request));
         }
     }
-    for (side, tls, request) in &mut sides {
+    take_turns(&mut sides, arguments);
+    sides.iter().for_each(|(side, ..)| side.print());
+    let mut figures: Vec<Figures> = sides.iter().map(|(side, ..)| side.figures()).collect();
+    if let [(ours, ..), others @ ..] = &*sides {
+        others.iter().for_each(|(other, ..)| ours.compare(other));
+    }
+    figures[0].memory = memory_after_many(&mut sides[0], arguments);
+    figures
+}
+
+/// A server, what trusts its certificate, and the request that it gets.
+type Loaded = (Side, Arc<ClientConfig>, Vec<u8>);
+
+/// Sends the requests to one server after the other, in rounds.
+fn take_turns(sides: &mut [Loaded], arguments: &Arguments) {
+    for (side, tls, request) in &mut *sides {
         side.wait(tls, request);
         side.round(arguments.connections, tls, request, Duration::from_secs(1));
         side.rounds.clear();
     }
     for _ in 0..arguments.rounds {
-        for (side, tls, request) in &mut sides {
+        for (side, tls, request) in &mut *sides {
             let length = Duration::from_secs(arguments.seconds);
             side.round(arguments.connections, tls, request, length);
         }
     }
-    sides.iter().for_each(|(side, ..)| side.print());
-    let mut figures: Vec<Figures> = sides.iter().map(|(side, ..)| side.figures()).collect();
-    print_ratios(&figures);
+}
 
-    let (setguard, tls, request) = &mut sides[0];
+/// Returns the memory of a server after many requests, in MiB.
+fn memory_after_many((side, tls, request): &mut Loaded, arguments: &Arguments) -> f64 {
     let start = Instant::now();
-    while setguard.answered < MANY && start.elapsed() < Duration::from_secs(120) {
+    while side.answered < MANY && start.elapsed() < Duration::from_secs(120) {
         let length = Duration::from_secs(arguments.seconds);
-        setguard.round(arguments.connections, tls, request, length);
+        side.round(arguments.connections, tls, request, length);
     }
     println!(
         "setguard after {} requests: {:.1} MiB resident, {:.1} MiB at most",
-        setguard.answered,
-        setguard.memory("VmRSS"),
-        setguard.memory("VmHWM")
+        side.answered,
+        side.memory("VmRSS"),
+        side.memory("VmHWM")
     );
-    figures[0].memory = setguard.memory("VmRSS");
-    figures
-}
-
-fn print_ratios(figures: &[Figures]) {
-    let [ours, others @ ..] = figures else { return };
-    for other in others {
-        println!(
-            "setguard and {}: ratio of throughput {:.2}, of processor time per request {:.2}",
-            other.name,
-            ours.per_second / other.per_second,
-            other.processor / ours.processor
-        );
-    }
+    side.memory("VmRSS")
 }
 
 pub(crate) fn setguard_args(port: u16, certificate: &Path, key: &Path) -> (PathBuf, Vec<OsString>) {
@@ -181,6 +197,27 @@ impl Side {
 
     fn new(name: &'static str, process: Process, address: SocketAddr) -> Self {
         Side { name, process, address, idle_memory: 0.0, answered: 0, rounds: Vec::new() }
+    }
+
+    /// Prints the ratios to another server: of the medians, and of each round to the round of the
+    /// other that followed it.
+    fn compare(&self, other: &Side) {
+        let [ours, theirs] = [self.figures(), other.figures()];
+        let pairs = self.rounds.iter().zip(&other.rounds);
+        let mut ratios: Vec<f64> =
+            pairs.map(|(our, their)| their.processor / our.processor).collect();
+        ratios.sort_unstable_by(f64::total_cmp);
+        println!(
+            "{} and {}: ratio of throughput {:.3}, of processor time per request {:.3} \
+             (round by round {:.3}, {:.3} to {:.3})",
+            ours.name,
+            theirs.name,
+            ours.per_second / theirs.per_second,
+            theirs.processor / ours.processor,
+            median(ratios.iter().copied()),
+            ratios.first().unwrap_or(&f64::NAN),
+            ratios.last().unwrap_or(&f64::NAN),
+        );
     }
 
     fn figures(&self) -> Figures {

@@ -6,14 +6,15 @@ use libfuzzer_sys::fuzz_target;
 use serde_json::Value;
 use setguard::{
     admission::{self, Endpoint},
-    engine::deadline::Deadline,
+    engine::Context,
     policy::Policy,
 };
 
 fuzz_target!(|review: &[u8]| {
     let (policy, today) = (Policy::default(), jiff::civil::date(2026, 11, 23));
+    let cx = Context::of_review(&policy, today);
     for endpoint in [Endpoint::Validate, Endpoint::Mutate, Endpoint::MutateControlPlane] {
-        match admission::answer(endpoint, review, &policy, None, today, Deadline::NONE) {
+        match admission::answer(endpoint, review, &cx) {
             Ok(answer) => {
                 let body: Value = serde_json::from_slice(&answer.body).expect("JSON");
                 assert!(body["response"]["uid"].is_string(), "{body}");

@@ -7,14 +7,14 @@ use libfuzzer_sys::fuzz_target;
 use serde_json::Value;
 use setguard::{
     admission::{self, Endpoint},
-    engine::deadline::Deadline,
+    engine::Context,
     policy::Policy,
 };
 
 fn answer(review: &str) -> Option<Vec<u8>> {
     let (policy, today) = (Policy::default(), jiff::civil::date(2026, 11, 23));
-    let endpoint = Endpoint::Validate;
-    admission::answer(endpoint, review.as_bytes(), &policy, None, today, Deadline::NONE)
+    let cx = Context::of_review(&policy, today);
+    admission::answer(Endpoint::Validate, review.as_bytes(), &cx)
         .ok()
         .map(|answer| answer.body.to_vec())
 }

@@ -14,15 +14,14 @@ use super::{
 use crate::{
     kubernetes::resource::{Resource, WorkloadKind},
     object::{
-        DaemonSetSpec, DecodeError, KruiseSpec, Object, Raw, StatefulSetSpec, Subject, Unread,
-        weight,
+        DaemonSetSpec, DecodeError, KruiseSpec, Object, Raw, StatefulSetSpec, Subject, Unread, size,
     },
 };
 
 /// Shortens a review whose objects are small enough to be read without weighing them; `None` for
 /// any other review.
 pub(super) fn shorten(body: &[u8]) -> Option<Shortened<'_>> {
-    let text = std::str::from_utf8(body).ok().filter(|text| weight::is_certainly_light(text))?;
+    let text = std::str::from_utf8(body).ok().filter(|text| size::is_certainly_small(text))?;
     Shortened::of(text)
 }
 

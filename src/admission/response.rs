@@ -10,6 +10,7 @@ use super::review::{API_VERSION, KIND};
 use crate::{
     engine::verdict::{Downgrade, Verdict},
     finding::{Finding, Reason, shorten},
+    object::marks::EXCEED_ANNOTATION,
     rules::api_validation::meta::METAS,
 };
 
@@ -118,6 +119,9 @@ impl<'a> Response<'a> {
                 Some(format!("{} ({reason})", it.finding.rule.id))
             }
             Some(Downgrade::Annotation) => Some(format!("{} (annotation)", it.finding.rule.id)),
+            Some(Downgrade::Permit { text, .. }) => {
+                Some(format!("{} ({EXCEED_ANNOTATION}: {text})", it.finding.rule.id))
+            }
             Some(Downgrade::Ratcheted) | None => None,
         });
         self.audit("excepted", &join(excepted));

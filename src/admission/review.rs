@@ -180,6 +180,13 @@ impl<'a> Request<'a> {
     }
 }
 
+impl<New, Old> Request<'_, New, Old> {
+    /// Returns whether the object is a pod, and not a subresource of one.
+    pub fn is_pod(&self) -> bool {
+        self.kind.group.is_empty() && &*self.kind.kind == "Pod" && self.sub_resource.is_empty()
+    }
+}
+
 impl<'a, New: Deserialize<'a>, Old: Deserialize<'a>> Request<'a, New, Old> {
     /// Works like [`parse`](Request::parse), but reads the objects too.
     ///

@@ -18,7 +18,7 @@ pub(super) struct EarlierReport {
     kind: String,
     #[serde(default)]
     findings: Vec<Earlier>,
-    /// What could not be read.
+    /// The kinds that could not be read.
     #[serde(default)]
     notes: Vec<String>,
 }
@@ -30,7 +30,7 @@ impl EarlierReport {
     /// Reads a report.
     ///
     /// # Errors
-    /// When the file cannot be read, or is not the JSON of an audit.
+    /// Returns an error if the file cannot be read, or is not the JSON of an audit.
     pub(super) fn read(path: &Path) -> anyhow::Result<Self> {
         let name = path.display();
         let text = fs::read_to_string(path).with_context(|| format!("--against: {name}"))?;
@@ -43,9 +43,9 @@ impl EarlierReport {
         Ok(report)
     }
 
-    /// Compares what is found now with the findings of the earlier audit about objects that are audited now,
-    /// as `is_in_scope` says. What is gone is known only if the audit `is_complete`, and could read what the
-    /// earlier one could: `notes` say what it could not.
+    /// Compares the findings of this audit with those of the earlier one about objects in scope. Whether a
+    /// finding is gone is known only if this audit `is_complete` and could read everything that the earlier
+    /// one could; `notes` list what it could not read.
     pub(super) fn compare(
         self,
         reports: &mut [ObjectReport],

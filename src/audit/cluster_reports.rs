@@ -1,7 +1,7 @@
 //! Reports in the cluster: an OpenReports Report or a PolicyReport for each object with findings.
 //!
-//! A report is written only if it has changed, belongs to its object, so that it goes with it, and is
-//! removed once nothing is found in the object.
+//! A report is written only if it has changed. Its object owns it, so that the garbage collector deletes both
+//! together. It is removed once nothing is found in the object.
 //!
 //! Upstream: openreports.io/v1alpha1 (github.com/openreports/reports-api) and
 //! wgpolicyk8s.io/v1alpha2 (github.com/kubernetes-sigs/wg-policy-prototypes).
@@ -22,6 +22,7 @@ use self::{
 };
 use super::found::Found;
 use crate::live::{
+    bare::{Bare, Metadata},
     call::Problem,
     reader::{AT_ONCE, List, Reader},
 };
@@ -43,7 +44,7 @@ pub(super) enum ClusterReports {
     None,
 }
 
-/// What the API server tells of a group and version.
+/// The resources of a group and version.
 #[derive(Deserialize)]
 struct Resources {
     resources: Vec<Resource>,
@@ -54,32 +55,17 @@ struct Resource {
     name: String,
 }
 
-/// What is read of a report that exists.
-#[derive(Deserialize)]
-struct Existing {
-    metadata: Metadata,
-}
-
-#[derive(Deserialize)]
-struct Metadata {
-    name: String,
-    #[serde(default)]
-    namespace: String,
-    #[serde(default)]
-    annotations: BTreeMap<String, String>,
-}
-
-/// Why reports are not as they should be.
+/// The reason why no reports were written.
 #[derive(Debug)]
 pub(super) enum Unwritten {
-    /// The cluster has no API for them, and `auto` does not need one.
+    /// The cluster has no API for reports, and `auto` does not require one.
     NotServed(String),
-    /// What went wrong.
+    /// The error.
     Failed(String),
 }
 
-/// Makes the reports of these namespaces (all if there is none) be as what was found. Reports are
-/// removed only if it `is_complete`.
+/// Brings the reports of these namespaces (of all, if none is named) up to date with the findings. Reports are
+/// removed only if the findings are complete.
 pub(super) async fn write(
     wanted: ClusterReports,
     reader: &Reader,
@@ -124,7 +110,7 @@ pub(super) async fn write(
     let sent = stream::iter(requests).map(|request| reader.send(request));
     let sent: Vec<_> = sent.buffer_unordered(AT_ONCE).collect().await;
     let problems = sent.into_iter().filter_map(Result::err);
-    // The object, its report or its namespace may be gone meanwhile.
+    // The object, its report or its namespace may have been deleted meanwhile.
     let problems: Vec<_> = problems.filter(|it| !matches!(it, Problem::Absent(_))).collect();
     let more = problems.len().saturating_sub(1);
     match problems.into_iter().next() {
@@ -137,7 +123,7 @@ pub(super) async fn write(
     }
 }
 
-/// The first of these APIs that the cluster has.
+/// Returns the first of these APIs that the cluster serves.
 async fn served(reader: &Reader, apis: &[&'static Api]) -> Result<Option<&'static Api>, Problem> {
     for api in apis {
         match reader.get(&format!("/apis/{}", api.group_version)).await {
@@ -155,7 +141,7 @@ async fn served(reader: &Reader, apis: &[&'static Api]) -> Result<Option<&'stati
     Ok(None)
 }
 
-/// Our reports, with the hash of what each contains.
+/// Returns the existing reports of setguard, each with the hash of its content.
 async fn existing(
     api: &Api,
     reader: &Reader,
@@ -169,20 +155,12 @@ async fn existing(
     for path in paths {
         let labels = Some(format!("{}={}", LABEL.0, LABEL.1).into());
         let list = List { path, is_bare: true, labels, fields: None };
-        let mut wrong = None;
-        let listed = reader.list(&list, |items| {
-            for item in items {
-                match serde_json::from_str(item.get()) {
-                    Ok(Existing { metadata: Metadata { name, namespace, mut annotations } }) => {
-                        let hash = annotations.remove(HASH_ANNOTATION).unwrap_or_default();
-                        existing.insert((namespace, name), hash);
-                    }
-                    Err(error) => wrong = Some(error),
-                }
-            }
-        });
-        listed.await?;
-        wrong.map_or(Ok(()), |error| Err(Problem::failed(error)))?;
+        for Bare { metadata: Metadata { name, namespace, mut annotations } } in
+            reader.objects(&list).await?
+        {
+            let hash = annotations.remove(HASH_ANNOTATION).unwrap_or_default();
+            existing.insert((namespace, name), hash);
+        }
     }
     Ok(existing)
 }

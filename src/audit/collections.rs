@@ -1,40 +1,36 @@
-//! What is read of a cluster: which kinds, and how much of them. Never Secrets or ConfigMaps.
+//! The collections that are read of a cluster, and the part of each. Secrets and ConfigMaps are never read.
 
-use crate::live::reader::List;
+use crate::{kubernetes::kind::Kind, live::reader::List};
 
-/// Objects of a kind, as the API server has them.
+/// A collection of objects in the API.
 #[derive(Debug)]
 pub(crate) struct Collection {
     pub(crate) api_version: &'static str,
-    pub(crate) kind: &'static str,
+    pub(crate) kind: Kind,
     plural: &'static str,
     pub(crate) is_namespaced: bool,
-    /// Whether the metadata is enough.
+    /// Whether only the metadata is requested.
     is_bare: bool,
     /// Selectors of labels and of fields.
     labels: Option<&'static str>,
     fields: Option<&'static str>,
-    /// The answer that is not known if it may not be read, for a kind that few rules need. Empty if the guard says it.
+    /// For a kind that few rules need: the question that stays open if it may not be read. Empty if another
+    /// part of the audit reports that.
     pub(crate) unknown: Option<&'static str>,
 }
 
 impl Collection {
-    const fn of(api_version: &'static str, kind: &'static str, plural: &'static str) -> Self {
+    const fn of(kind: Kind, plural: &'static str) -> Self {
         Collection {
-            api_version,
+            api_version: kind.api_version(),
             kind,
             plural,
-            is_namespaced: true,
+            is_namespaced: kind.is_namespaced(),
             is_bare: false,
             labels: None,
             fields: None,
             unknown: None,
         }
-    }
-
-    const fn in_no_namespace(mut self) -> Self {
-        self.is_namespaced = false;
-        self
     }
 
     const fn or_unknown(mut self, what: &'static str) -> Self {
@@ -47,7 +43,7 @@ impl Collection {
         self
     }
 
-    /// Its list, in one namespace or in all.
+    /// Returns the list of the objects, in one namespace or in all.
     pub(crate) fn list(&self, namespace: Option<&str>) -> List {
         List {
             path: self.path(namespace),
@@ -66,7 +62,7 @@ impl Collection {
         }
     }
 
-    /// Its name, as in `kubectl get`.
+    /// Returns the name, as in `kubectl get`.
     pub(crate) fn name(&self) -> String {
         match self.api_version.split_once('/') {
             Some((group, _)) if self.is_openkruise() => format!("{}.{group}", self.plural),
@@ -74,87 +70,76 @@ impl Collection {
         }
     }
 
-    /// Whether its objects are OpenKruise's.
+    /// Returns whether the objects are OpenKruise's.
     pub(crate) fn is_openkruise(&self) -> bool {
         self.api_version == OPENKRUISE
     }
 
-    /// The path of an object that is in no namespace.
+    /// Returns the path of a cluster-scoped object.
     pub(crate) fn object(&self, name: &str) -> String {
         format!("{}/{name}", self.path(None))
     }
 }
 
-/// The kinds that are evaluated. They are read first: what another kind then does not have is missing.
+/// The sets. They are read first, so that an object that a set names and that is not in a later list is
+/// really missing.
 pub(crate) static SETS: [Collection; 2] = [
-    Collection::of("apps/v1", "DaemonSet", "daemonsets"),
-    Collection::of("apps/v1", "StatefulSet", "statefulsets"),
+    Collection::of(Kind::DaemonSet, "daemonsets"),
+    Collection::of(Kind::StatefulSet, "statefulsets"),
 ];
 
-/// The group of OpenKruise's sets, and what is evaluated of it where it is served.
+/// The API of OpenKruise's sets, and its collections, which are read where they are served.
 pub(crate) const OPENKRUISE: &str = "apps.kruise.io/v1beta1";
 pub(crate) static OPENKRUISE_SETS: [Collection; 2] = [
-    Collection::of(OPENKRUISE, "DaemonSet", "daemonsets"),
-    Collection::of(OPENKRUISE, "StatefulSet", "statefulsets"),
+    Collection { api_version: OPENKRUISE, ..Collection::of(Kind::DaemonSet, "daemonsets") },
+    Collection { api_version: OPENKRUISE, ..Collection::of(Kind::StatefulSet, "statefulsets") },
 ];
 
-/// Namespaces. If only some are audited, those are read one by one.
-pub(crate) static NAMESPACES: Collection =
-    Collection::of("v1", "Namespace", "namespaces").in_no_namespace().bare();
+/// The namespaces. If only some are audited, those are read one by one.
+pub(crate) static NAMESPACES: Collection = Collection::of(Kind::Namespace, "namespaces").bare();
 
-/// What matters to every set.
+/// The surroundings of every set.
 pub(crate) static AROUND: [Collection; 9] = [
-    Collection::of("scheduling.k8s.io/v1", "PriorityClass", "priorityclasses")
-        .in_no_namespace()
-        .bare(),
-    Collection::of("storage.k8s.io/v1", "StorageClass", "storageclasses").in_no_namespace(),
-    Collection::of("v1", "Node", "nodes").in_no_namespace(),
-    Collection::of("v1", "ServiceAccount", "serviceaccounts").bare(),
-    Collection::of("v1", "Service", "services"),
-    Collection::of("policy/v1", "PodDisruptionBudget", "poddisruptionbudgets"),
-    Collection::of("apps/v1", "Deployment", "deployments"),
-    // A ReplicaSet of a Deployment has this label, and selects nothing that its Deployment does not
-    // select. There are ten times as many of them as of Deployments.
+    Collection::of(Kind::PriorityClass, "priorityclasses").bare(),
+    Collection::of(Kind::StorageClass, "storageclasses"),
+    Collection::of(Kind::Node, "nodes"),
+    Collection::of(Kind::ServiceAccount, "serviceaccounts").bare(),
+    Collection::of(Kind::Service, "services"),
+    Collection::of(Kind::PodDisruptionBudget, "poddisruptionbudgets"),
+    Collection::of(Kind::Deployment, "deployments"),
+    // The ReplicaSets of Deployments have this label, and select no pods that their Deployments do not
+    // select. There are ten times as many of them as Deployments.
     Collection {
         labels: Some("!pod-template-hash"),
-        ..Collection::of("apps/v1", "ReplicaSet", "replicasets")
+        ..Collection::of(Kind::ReplicaSet, "replicasets")
     },
-    Collection::of("apps/v1", "ControllerRevision", "controllerrevisions").bare(),
+    Collection::of(Kind::ControllerRevision, "controllerrevisions").bare(),
 ];
 
-/// What matters to a set that is not healthy by its status.
+/// The surroundings of a set that is not healthy according to its status.
 pub(crate) static UNHEALTHY: [Collection; 3] = [
-    Collection::of("v1", "Pod", "pods"),
+    Collection::of(Kind::Pod, "pods"),
     // Their numbers are not in the metadata.
-    Collection::of("apps/v1", "ControllerRevision", "controllerrevisions"),
-    Collection { fields: Some("type=Warning"), ..Collection::of("v1", "Event", "events") },
+    Collection::of(Kind::ControllerRevision, "controllerrevisions"),
+    Collection { fields: Some("type=Warning"), ..Collection::of(Kind::Event, "events") },
 ];
 
 /// The quotas of a namespace with a set that is not healthy.
-pub(crate) static QUOTAS: Collection = Collection::of("v1", "ResourceQuota", "resourcequotas")
+pub(crate) static QUOTAS: Collection = Collection::of(Kind::ResourceQuota, "resourcequotas")
     .or_unknown("whether a quota still refuses pods");
 
-/// Who is asked before a pod is created, and where. Only read if all namespaces are audited: who audits some
-/// may not be allowed to see more.
-const REGISTRATION: &str = "admissionregistration.k8s.io/v1";
+/// The webhook configurations. They are read only if all namespaces are audited: a user who audits some may
+/// not be allowed to see more.
 pub(crate) static WEBHOOKS: [Collection; 2] = [
-    Collection::of(
-        REGISTRATION,
-        "ValidatingWebhookConfiguration",
-        "validatingwebhookconfigurations",
-    )
-    .in_no_namespace()
-    .or_unknown(""),
-    Collection::of(REGISTRATION, "MutatingWebhookConfiguration", "mutatingwebhookconfigurations")
-        .in_no_namespace()
+    Collection::of(Kind::ValidatingWebhookConfiguration, "validatingwebhookconfigurations")
+        .or_unknown(""),
+    Collection::of(Kind::MutatingWebhookConfiguration, "mutatingwebhookconfigurations")
         .or_unknown(""),
 ];
-pub(crate) static ENDPOINTS: Collection =
-    Collection::of("discovery.k8s.io/v1", "EndpointSlice", "endpointslices")
-        .or_unknown("whether webhooks can be called");
+pub(crate) static ENDPOINTS: Collection = Collection::of(Kind::EndpointSlice, "endpointslices")
+    .or_unknown("whether webhooks can be called");
 
-/// What matters to sets with claims.
+/// The storage of sets with claims.
 pub(crate) static CLAIMS: Collection =
-    Collection::of("v1", "PersistentVolumeClaim", "persistentvolumeclaims");
-pub(crate) static VOLUMES: Collection =
-    Collection::of("v1", "PersistentVolume", "persistentvolumes").in_no_namespace();
+    Collection::of(Kind::PersistentVolumeClaim, "persistentvolumeclaims");
+pub(crate) static VOLUMES: Collection = Collection::of(Kind::PersistentVolume, "persistentvolumes");

@@ -1,4 +1,4 @@
-//! Evaluates sets as the API server has stored them.
+//! The evaluation of sets as the API server has stored them.
 
 #![expect(clippy::disallowed_methods, reason = "the time of the audit is read here")]
 
@@ -16,27 +16,27 @@ use crate::{
     rules::rule::status::ObjectName,
 };
 
-/// Everything that a verdict depends on besides the objects.
+/// The policy and the time on which each verdict depends.
 #[derive(Debug)]
 pub(super) struct Evaluator<'a> {
     policy: &'a Policy,
     pub(super) strictness: Strictness,
-    /// When the audit began.
+    /// The time at which the audit began.
     pub(super) now: Timestamp,
 }
 
-/// What is found in a set alone.
+/// The verdict on a set without its surroundings.
 #[derive(Debug)]
 pub(super) struct Alone {
     pub(super) name: ObjectName,
     pub(super) verdict: Verdict,
-    /// Its summary, if it could be read.
+    /// The summary for the inventory, if the set could be read.
     pub(super) item: Option<Item>,
-    /// Whether its claims and volumes would have to be known.
+    /// Whether the verdict is incomplete without the claims and volumes of the set.
     pub(super) lacks_storage: bool,
 }
 
-/// What tells an object of a list from those that have their type.
+/// The beginning of an object. Objects in lists have no type, except custom resources.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Head {
@@ -62,10 +62,10 @@ impl<'a> Evaluator<'a> {
         Context::of_command(self.policy, Origin::Cluster, self.now)
     }
 
-    /// Evaluates a set alone.
+    /// Evaluates a set without its surroundings.
     ///
     /// # Errors
-    /// When it cannot be read.
+    /// Returns an error if the set cannot be read.
     pub(super) fn alone(
         &self,
         of: &Collection,
@@ -77,8 +77,8 @@ impl<'a> Evaluator<'a> {
         let head: Head = serde_json::from_str(json).map_err(|error| wrong(error.to_string()))?;
         let Names { namespace, name, uid } = head.metadata;
         let name = ObjectName { namespace, kind, name, api_version, uid };
-        let resource = Resource::of(api_version, kind).ok_or_else(|| wrong(api_version.into()))?;
-        // Objects in lists have no type, except those of custom resources.
+        let resource =
+            Resource::of(api_version, kind.as_str()).ok_or_else(|| wrong(api_version.into()))?;
         let typed = match (head.api_version, json.strip_prefix('{')) {
             (None, Some(rest)) => {
                 format!("{{\"apiVersion\":\"{api_version}\",\"kind\":\"{kind}\",{rest}")
@@ -96,9 +96,9 @@ impl<'a> Evaluator<'a> {
                 let verdict = engine::evaluate(&subject, &cx);
                 (verdict, Some(item), subject.lacks_storage())
             }
-            Err(DecodeError::TooHeavy(weight)) => {
+            Err(DecodeError::TooLarge(size)) => {
                 let (namespace, name) = (&name.namespace, &name.name);
-                (engine::evaluate_too_heavy(&weight, namespace, name, None, &cx), None, false)
+                (engine::evaluate_too_large(&size, namespace, name, None, &cx), None, false)
             }
             Err(error) => {
                 let ObjectName { namespace, name, .. } = &name;

@@ -1,4 +1,4 @@
-//! Equal findings in many objects: text has them once.
+//! Equal findings in many objects, which the text format prints once.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use crate::report::{
     diagnostic::{Diagnostic, Folded, ObjectReport, Severity},
 };
 
-/// The number of equal findings from which text has them once.
+/// The number of equal findings from which they are printed once.
 const MANY: usize = 5;
 /// The number of objects that are named.
 const NAMED: usize = 5;
@@ -39,8 +39,8 @@ impl<'a> Key<'a> {
     }
 }
 
-/// Marks the findings that many objects have in the same words, and returns one for all of each:
-/// the worst first.
+/// Marks the findings that many objects have in the same words, and returns one for each group, the worst
+/// first.
 pub(super) fn fold(reports: &mut [ObjectReport]) -> Vec<Folded> {
     let mut equal: BTreeMap<Key<'_>, Vec<(usize, usize)>> = BTreeMap::new();
     for (at, report) in reports.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! What was found, object by object.
+//! The findings by object.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,6 +6,7 @@ use super::evaluator::{Alone, Evaluator};
 use crate::{
     engine::{self, status::StatusVerdict, verdict::Verdict},
     inventory::view::View,
+    kubernetes::kind::Kind,
     live::named::Named,
     manifests::id::ObjectId,
     observed::{Observed, Ready},
@@ -14,7 +15,7 @@ use crate::{
     yaml::Mark,
 };
 
-/// What was found, and the objects among which it was found.
+/// The findings by object, and the inventory of all objects.
 #[derive(Debug, Default)]
 pub(super) struct Found {
     entries: BTreeMap<ObjectName, Entry>,
@@ -22,18 +23,18 @@ pub(super) struct Found {
     strictness: Strictness,
 }
 
-/// What was found in an object.
+/// The findings in one object.
 #[derive(Debug, Default)]
 pub(super) struct Entry {
     pub(super) diagnostics: Vec<Diagnostic>,
     pub(super) remarks: Vec<String>,
-    /// Its index in the inventory.
+    /// The index of the object in the inventory.
     item: Option<usize>,
-    /// Whether its claims and volumes would have to be known.
+    /// Whether the verdict is incomplete without the claims and volumes of the set.
     lacks_storage: bool,
-    /// How many pods are ready and how many should be, by a status that is up to date.
+    /// The number of ready pods and of desired pods, if the status is up to date.
     ready: Option<Ready>,
-    /// Whether its status says that it isn't as it should be, or doesn't describe it yet.
+    /// Whether the status shows that the set is not as it should be, or does not describe it yet.
     is_unsettled: bool,
 }
 
@@ -43,15 +44,15 @@ impl Found {
         Found { strictness, ..Found::default() }
     }
 
-    /// The same for a set that has been evaluated before. A new one is left alone: what it needs was read
-    /// before it came.
+    /// Replaces the findings in a set that was evaluated before. A set that is new is ignored, because its
+    /// surroundings were read before it existed.
     pub(super) fn alone_again(&mut self, alone: Alone) {
         if self.entries.contains_key(&alone.name) {
             self.alone(alone);
         }
     }
 
-    /// Adds a set that was evaluated alone, in place of what was found in it before.
+    /// Adds the verdict on a set, in place of an earlier one.
     pub(super) fn alone(&mut self, alone: Alone) {
         let Alone { name, verdict, item, lacks_storage } = alone;
         let mut entry = Entry { lacks_storage, ..Entry::default() };
@@ -64,7 +65,7 @@ impl Found {
         self.entries.insert(name, entry);
     }
 
-    /// The namespaces of sets whose claims and volumes would have to be known.
+    /// Returns the namespaces of sets whose claims and volumes must be read.
     pub(super) fn namespaces_without_storage(&self) -> Vec<String> {
         let lacking = self.entries.iter().filter(|(_, entry)| entry.lacks_storage);
         let mut namespaces: Vec<_> = lacking.map(|(name, _)| name.namespace.to_string()).collect();
@@ -101,63 +102,62 @@ impl Found {
         }
     }
 
-    /// Keeps only what is found in these sets of a namespace, and in the nodes of their pods. Returns the
-    /// sets that do not exist.
+    /// Keeps only the findings in these sets of a namespace, and in the nodes of their pods. Returns a message
+    /// for each set that does not exist.
     pub(super) fn keep(
         &mut self,
         sets: &[Named],
         namespace: &str,
         observed: &Observed,
     ) -> Vec<String> {
-        let is_named = |kind: &str, at: &str, name: &str| {
-            at == namespace && sets.iter().any(|it| it.kind.as_str() == kind && it.name == name)
+        let is_named = |kind: Kind, at: &str, name: &str| {
+            at == namespace && sets.iter().any(|it| Kind::from(it.kind) == kind && it.name == name)
         };
-        let kept = observed
-            .sets()
-            .filter(|set| is_named(set.kind().as_str(), set.namespace(), set.name()));
+        let kept =
+            observed.sets().filter(|set| is_named(set.kind().into(), set.namespace(), set.name()));
         let nodes: BTreeSet<&str> =
             kept.flat_map(|set| observed.pods(set)).filter_map(|pod| pod.node.as_deref()).collect();
         self.entries.retain(|name, _| {
             is_named(name.kind, &name.namespace, &name.name)
-                || name.kind == "Node" && nodes.contains(&*name.name)
+                || name.kind == Kind::Node && nodes.contains(&*name.name)
         });
         let exists = |named: &&Named| {
             let mut names = self.entries.keys();
-            names.any(|it| it.kind == named.kind.as_str() && *it.name == *named.name)
+            names.any(|it| it.kind == named.kind.into() && *it.name == *named.name)
         };
         let absent = sets.iter().filter(|it| !exists(it));
         absent.map(|it| format!("there is no {} {namespace}/{}", it.kind, it.name)).collect()
     }
 
-    /// How many sets have neither an error nor a warning.
+    /// Returns the number of sets with neither an error nor a warning.
     pub(super) fn healthy(&self) -> Healthy {
         let is_fine = |entry: &Entry| entry.worst().is_none_or(|worst| worst == Severity::Note);
         let mut healthy = Healthy::default();
         for (name, entry) in self.entries.iter().filter(|(_, entry)| is_fine(entry)) {
             match name.kind {
-                "DaemonSet" | "StatefulSet" if entry.is_unsettled => healthy.unsettled += 1,
-                "DaemonSet" => healthy.daemon_sets += 1,
-                "StatefulSet" => healthy.stateful_sets += 1,
+                Kind::DaemonSet | Kind::StatefulSet if entry.is_unsettled => healthy.unsettled += 1,
+                Kind::DaemonSet => healthy.daemon_sets += 1,
+                Kind::StatefulSet => healthy.stateful_sets += 1,
                 _ => {}
             }
         }
         healthy
     }
 
-    /// Everything by object, in alphabetical order.
+    /// Returns the findings by object, in alphabetical order.
     pub(super) fn entries(&self) -> impl Iterator<Item = (&ObjectName, &Entry)> {
         self.entries.iter()
     }
 
-    /// A report on each object: first objects in no namespace, then the namespaces in which the worst was
-    /// found, and in each the objects and the findings in this order.
+    /// Returns a report on each object: first the cluster-scoped objects, then the namespaces with the worst
+    /// findings. In each namespace, the objects and their findings are in the same order.
     pub(super) fn worst_first(self) -> Vec<ObjectReport> {
         let mut namespaces: BTreeMap<Box<str>, Vec<ObjectReport>> = BTreeMap::new();
         for (name, mut entry) in self.entries {
             entry.diagnostics.sort_by_key(|diagnostic| std::cmp::Reverse(diagnostic.severity));
             let mut report = ObjectReport::of(ObjectId {
                 api_version: name.api_version.to_owned(),
-                kind: name.kind.to_owned(),
+                kind: name.kind.to_string(),
                 namespace: name.namespace.to_string(),
                 name: name.name.into(),
                 is_generated: false,
@@ -179,13 +179,13 @@ impl Found {
         for reports in &mut namespaces {
             reports.sort_by_key(|report| std::cmp::Reverse(badness(report)));
         }
-        // Both sorts keep the alphabetical order of what is equally bad.
+        // Both sorts keep the alphabetical order of equals.
         namespaces.sort_by_key(|reports| {
             let sum = reports
                 .iter()
                 .map(badness)
                 .fold([0; 4], |sum: [usize; 4], it| std::array::from_fn(|i| sum[i] + it[i]));
-            // A node that is down, or a webhook, explains what is found in the sets.
+            // A node that is down, or a webhook, explains findings in the sets.
             let is_of_cluster = reports.first().is_some_and(|it| it.id.namespace.is_empty());
             std::cmp::Reverse((is_of_cluster, sum))
         });

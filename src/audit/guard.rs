@@ -1,12 +1,12 @@
-//! setguard's own webhook configurations: whether the API server calls setguard by them.
+//! setguard's own webhook configurations, and whether the API server calls setguard by them.
 //!
-//! A configuration of setguard is one with a webhook whose name ends in `.setguard.io`, whoever wrote it.
+//! A configuration of setguard is one with a webhook whose name ends in `.setguard.io`, regardless of its author.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
 use rustls::pki_types::{CertificateDer, pem::PemObject as _};
-use serde::{Deserialize, de::DeserializeOwned};
+use serde::Deserialize;
 use x509_parser::{certificate::X509Certificate, prelude::FromDer as _};
 
 use k8s_openapi::{
@@ -28,16 +28,16 @@ const KINDS: [(&str, &str); 2] = [
     ("MutatingWebhookConfiguration", "mutatingwebhookconfigurations"),
 ];
 
-/// What was found.
+/// The state of these configurations.
 #[derive(Debug, Default)]
 pub(super) struct Guard {
-    /// Why setguard does not guard what it is meant to guard.
+    /// The reasons why the API server does not call setguard, or its calls fail.
     pub(super) problems: Vec<String>,
-    /// What could not be read, so that this is not known.
+    /// The objects that could not be read.
     pub(super) notes: Vec<String>,
 }
 
-/// Both kinds of configurations have these fields.
+/// A configuration of either kind.
 #[derive(Debug, Deserialize)]
 struct Configuration {
     metadata: ObjectMeta,
@@ -60,15 +60,16 @@ impl Configuration {
     }
 }
 
-/// Looks at the configurations of setguard, if there are any.
+/// Examines the configurations of setguard, if there are any.
 pub(super) async fn look(reader: &Reader, now: Timestamp) -> Guard {
     let mut guard = Guard::default();
     let mut services = BTreeMap::<(String, String), BTreeSet<String>>::new();
     for (kind, plural) in KINDS {
         let path = format!("/apis/admissionregistration.k8s.io/v1/{plural}");
-        let read: Vec<Configuration> = match list(reader, path).await {
+        let list = List { path, ..List::default() };
+        let read: Vec<Configuration> = match reader.objects(&list).await {
             Ok(read) => read,
-            // An API server without webhooks, or one that is known to be gone.
+            // The API server has no webhooks, or is known to be gone.
             Err(Problem::Absent(_) | Problem::Unreachable(_)) => continue,
             Err(why) => {
                 let note = format!(
@@ -91,7 +92,8 @@ pub(super) async fn look(reader: &Reader, now: Timestamp) -> Guard {
     for ((namespace, name), of) in services {
         let of = of.into_iter().collect::<Vec<_>>().join(" and ");
         let path = format!("/apis/discovery.k8s.io/v1/namespaces/{namespace}/endpointslices");
-        match list::<EndpointSlice>(reader, path).await {
+        let list = List { path, ..List::default() };
+        match reader.objects::<EndpointSlice>(&list).await {
             Ok(slices) if !slices.iter().any(|slice| is_ready(slice, &name)) => {
                 guard.problems.push(format!(
                     "Service {namespace}/{name} has no ready endpoint, so each call of the API server \
@@ -108,23 +110,7 @@ pub(super) async fn look(reader: &Reader, now: Timestamp) -> Guard {
     guard
 }
 
-/// A list, each of whose objects can be read as `T`.
-async fn list<T: DeserializeOwned>(reader: &Reader, path: String) -> Result<Vec<T>, Problem> {
-    let (mut read, mut wrong) = (Vec::new(), None);
-    let list = List { path, ..List::default() };
-    let on_page = |items: &[&serde_json::value::RawValue]| {
-        for item in items {
-            match serde_json::from_str(item.get()) {
-                Ok(object) => read.push(object),
-                Err(error) => wrong = Some(error),
-            }
-        }
-    };
-    reader.list(&list, on_page).await?;
-    wrong.map_or(Ok(read), |error| Err(Problem::failed(error)))
-}
-
-/// Why the API server does not call setguard by these webhooks, or its calls fail.
+/// Returns the reasons why the API server does not call setguard by these webhooks, or its calls fail.
 fn faults(of: &str, webhooks: &[Webhook], now: Timestamp) -> Vec<String> {
     let mut faults = Vec::new();
     let names = |is_faulty: &dyn Fn(&Webhook) -> bool| {
@@ -163,13 +149,13 @@ fn service(webhook: &Webhook) -> Option<&ServiceReference> {
     webhook.client_config.service.as_ref()
 }
 
-/// Whether no certificate of a bundle is valid any more.
+/// Returns whether all certificates of a bundle have expired.
 fn has_expired(bundle: &ByteString, now: Timestamp) -> bool {
     expired(&bundle.0).is_some_and(|at| at < now.as_second())
 }
 
-/// When the last certificate of a bundle expires, in seconds since 1970; `None` if there is none, or one
-/// cannot be read.
+/// Returns the time at which the last certificate of a bundle expires, in seconds since 1970. Returns `None`
+/// if there is none, or one cannot be read.
 pub(super) fn expired(bundle: &[u8]) -> Option<i64> {
     let certificates = CertificateDer::pem_slice_iter(bundle).map_while(Result::ok);
     let ends = certificates.map(|der| {
@@ -179,7 +165,7 @@ pub(super) fn expired(bundle: &[u8]) -> Option<i64> {
     ends.collect::<Option<Vec<_>>>()?.into_iter().max()
 }
 
-/// Whether a slice of this Service has an endpoint that gets requests.
+/// Returns whether a slice belongs to this Service and has an endpoint that gets requests.
 fn is_ready(slice: &EndpointSlice, service: &str) -> bool {
     let labels = slice.metadata.labels.as_ref();
     let of = labels.and_then(|labels| labels.get("kubernetes.io/service-name"));

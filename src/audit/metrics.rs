@@ -29,11 +29,11 @@ pub(super) struct Metrics {
 }
 
 impl Metrics {
-    /// Prepares the file. Each rule that is not off begins with zero findings, so that no series is
-    /// ever absent.
+    /// Prepares the file. Each rule that is not off begins with zero findings, so that no series is ever
+    /// absent.
     ///
     /// # Errors
-    /// When it cannot be written.
+    /// Returns an error if the file cannot be written.
     pub(super) fn create(path: &Path, policy: &Policy) -> anyhow::Result<Self> {
         let file = ReportFile::create(path);
         let file = file.with_context(|| format!("--metrics-file: {}", path.display()))?;
@@ -49,7 +49,7 @@ impl Metrics {
         self.findings.get_or_create_owned(&[("rule", rule), ("severity", severity.as_str())])
     }
 
-    /// Counts what was found in an object.
+    /// Counts the findings in an object.
     pub(super) fn count(&self, object: &ObjectReport) {
         self.objects.inc();
         for diagnostic in &object.diagnostics {
@@ -57,10 +57,11 @@ impl Metrics {
         }
     }
 
-    /// Writes the file. An audit that failed must not: the file then keeps the time of the last success.
+    /// Writes the file. Must not be called after an audit that failed, so that the file keeps the time of the
+    /// last success.
     ///
     /// # Errors
-    /// When it cannot be written.
+    /// Returns an error if the file cannot be written.
     pub(super) fn write(self, took: SignedDuration, ended: Timestamp) -> anyhow::Result<()> {
         let Metrics { file, findings, objects } = self;
         let duration = Gauge::<f64, AtomicU64>::default();

@@ -1,4 +1,5 @@
-//! Reads a cluster. Each object is reduced as it arrives; sets are evaluated alone then.
+//! The reading of a cluster. Each object is reduced as soon as it arrives, and each set is evaluated without
+//! its surroundings.
 
 use std::{
     cell::RefCell,
@@ -20,6 +21,7 @@ use super::{
 };
 use crate::{
     inventory::{item::Item, kind, view::Freshness},
+    kubernetes::kind::Kind,
     live::{
         call::Problem,
         reader::{AT_ONCE, Reader},
@@ -29,13 +31,13 @@ use crate::{
     report::progress::Progress,
 };
 
-/// The cluster, and the way it is read.
+/// The reading of a cluster.
 pub(super) struct Scan<'a> {
     reader: &'a Reader,
     evaluator: &'a Evaluator<'a>,
-    /// Empty for all.
+    /// The namespaces to audit; none for all.
     namespaces: &'a [String],
-    /// Where the objects are that are evaluated.
+    /// The collections of sets.
     sets: Vec<&'static Collection>,
     seen: RefCell<Seen>,
 }
@@ -57,17 +59,17 @@ pub(super) struct Missing {
     /// By kind: in which namespaces, and what the API server said first.
     forbidden: BTreeMap<String, (Vec<String>, String)>,
     /// The answers that are not known, by kinds that few rules need and that may not be read.
-    pub(super) optional: BTreeMap<&'static str, String>,
-    /// Other notes for the user.
+    pub(super) optional: BTreeMap<Kind, String>,
+    /// Further notes for the user.
     pub(super) notes: Vec<String>,
-    /// The errors.
+    /// The error messages.
     pub(super) failures: Vec<String>,
-    kinds: BTreeSet<&'static str>,
-    /// Whether something of the cluster could not be read that may be read.
+    kinds: BTreeSet<Kind>,
+    /// Whether something could not be read for another reason than missing rights.
     pub(super) is_incomplete: bool,
 }
 
-/// Reads everything that the rules need, and evaluates all sets alone and together.
+/// Reads everything that the rules need, and evaluates each set without its surroundings and among the others.
 pub(super) async fn scan<'a>(
     reader: &'a Reader,
     evaluator: &'a Evaluator<'a>,
@@ -83,7 +85,7 @@ pub(super) async fn scan<'a>(
         progress,
     });
     let mut sets: Vec<_> = SETS.iter().collect();
-    // Everybody may ask what is served; who lists what is not may be told that it is forbidden.
+    // Every user may ask what is served; a list of a resource that is not served may be forbidden.
     if reader.get(&format!("/apis/{OPENKRUISE}")).await.is_ok() {
         sets.extend(&OPENKRUISE_SETS);
     }
@@ -107,7 +109,7 @@ pub(super) async fn scan<'a>(
 type Job = (&'static Collection, Option<String>);
 
 impl Scan<'_> {
-    /// These collections, in all namespaces that are audited.
+    /// Returns these collections, in each namespace to audit.
     fn jobs(&self, collections: impl IntoIterator<Item = &'static Collection>) -> Vec<Job> {
         let jobs = collections.into_iter().flat_map(|collection| {
             let places = match self.namespaces {
@@ -121,7 +123,7 @@ impl Scan<'_> {
         jobs.collect()
     }
 
-    /// What is around the sets that are not healthy.
+    /// Returns the surroundings of the sets that are not healthy.
     fn around_unhealthy_sets(&self) -> Vec<Job> {
         let seen = self.seen.borrow();
         let namespaces = seen.observed.namespaces_with_unhealthy_sets().into_iter();
@@ -131,7 +133,7 @@ impl Scan<'_> {
         jobs.collect()
     }
 
-    /// Reads the webhooks of others, and the endpoints of their Services.
+    /// Reads the webhooks of other programs, and the endpoints of their Services.
     async fn read_webhooks(&self) {
         if !self.namespaces.is_empty() {
             let mut seen = self.seen.borrow_mut();
@@ -161,7 +163,7 @@ impl Scan<'_> {
         stream::iter(jobs).for_each_concurrent(AT_ONCE, read).await;
     }
 
-    /// Reads a list, and does something with each object.
+    /// Reads a list, and passes each object to `add`.
     async fn read(
         &self,
         collection: &'static Collection,
@@ -191,7 +193,7 @@ impl Scan<'_> {
         }
     }
 
-    /// Reads the namespaces: all, or those that are named, of which each must exist.
+    /// Reads all namespaces, or the named ones, each of which must exist.
     async fn read_namespaces(&self) {
         if self.namespaces.is_empty() {
             return self.read_all(vec![(&NAMESPACES, None)]).await;
@@ -214,7 +216,7 @@ impl Scan<'_> {
         }
     }
 
-    /// Reads claims and volumes where they matter, and evaluates again the sets that they matter to.
+    /// Reads claims and volumes where they matter, and evaluates the sets again that depend on them.
     async fn read_storage(&self) {
         let (again, namespaces) = {
             let seen = self.seen.borrow();
@@ -255,13 +257,17 @@ impl Seen {
     ) -> Result<(), String> {
         let &Collection { api_version, kind, .. } = of;
         let wrong = |error: serde_json::Error| format!("a {kind} cannot be read: {error}");
-        self.observed.add(api_version, kind, json).map_err(wrong)?;
-        match (api_version, kind) {
-            (_, "DaemonSet" | "StatefulSet") => self.found.alone(evaluator.alone(of, json, None)?),
-            ("v1", "PersistentVolumeClaim") => self.storage.add_claim(json).map_err(wrong)?,
-            ("v1", "PersistentVolume") => self.storage.add_volume(json).map_err(wrong)?,
+        if !of.is_openkruise() {
+            self.observed.add(kind, json).map_err(wrong)?;
+        }
+        match kind {
+            Kind::DaemonSet | Kind::StatefulSet => {
+                self.found.alone(evaluator.alone(of, json, None)?);
+            }
+            Kind::PersistentVolumeClaim => self.storage.add_claim(json).map_err(wrong)?,
+            Kind::PersistentVolume => self.storage.add_volume(json).map_err(wrong)?,
             _ => {
-                let kind = kind::of(api_version, kind);
+                let kind = kind::of(api_version, kind.as_str());
                 let item = kind.and_then(|kind| Item::read(kind, json));
                 item.map(|item| self.found.view.inventory.put(item));
             }
@@ -269,7 +275,7 @@ impl Seen {
         Ok(())
     }
 
-    /// A list could not be read, or not to its end.
+    /// Records that a list could not be read, or not to its end.
     fn problem(&mut self, of: &Collection, namespace: Option<&str>, problem: &Problem) {
         let name = of.name();
         if !of.is_openkruise() {
@@ -288,7 +294,7 @@ impl Seen {
                 let (namespaces, _) = forbidden.or_insert_with(|| (vec![], why.clone()));
                 namespaces.extend(namespace.map(str::to_owned));
             }
-            // The same for each list that follows.
+            // Each list that follows fails for the same reason.
             (Problem::Unreachable(why), _) => {
                 if !self.missing.failures.contains(why) {
                     self.missing.failures.push(why.clone());
@@ -301,12 +307,12 @@ impl Seen {
         }
     }
 
-    /// Everything was read that can be.
+    /// Records that everything has been read that can be.
     fn finish(&mut self, namespaces: &[String]) {
         self.missing.is_incomplete = !self.missing.failures.is_empty();
         let read = SETS.iter().chain(&AROUND).chain([&NAMESPACES]);
-        let read = read.filter(|collection| !self.missing.kinds.contains(collection.kind));
-        for kind in read.filter_map(|it| kind::of(it.api_version, it.kind)) {
+        let read = read.filter(|collection| !self.missing.kinds.contains(&collection.kind));
+        for kind in read.filter_map(|it| kind::of(it.api_version, it.kind.as_str())) {
             self.found.view.set_freshness(kind, Freshness::Fresh);
         }
         let named = (!namespaces.is_empty()).then(|| namespaces.iter().cloned().collect());
@@ -315,7 +321,12 @@ impl Seen {
 }
 
 impl Missing {
-    /// What must not be read, a line for each kind.
+    /// The notes for the user about what is not known.
+    pub(super) fn noted(&self) -> impl Iterator<Item = String> {
+        self.notes.iter().chain(self.optional.values()).cloned()
+    }
+
+    /// Returns a note for each kind that may not be read.
     pub(super) fn forbidden(&self) -> impl Iterator<Item = String> {
         self.forbidden.iter().map(|(name, (namespaces, why))| {
             let place = match &**namespaces {
@@ -327,13 +338,13 @@ impl Missing {
         })
     }
 
-    /// Whether something must not be read.
+    /// Returns whether some kind may not be read.
     pub(super) fn is_forbidden(&self) -> bool {
         !self.forbidden.is_empty()
     }
 
-    /// Whether all sets were read.
+    /// Returns whether all sets were read.
     pub(super) fn has_all_sets(&self) -> bool {
-        self.failures.is_empty() && !SETS.iter().any(|set| self.kinds.contains(set.kind))
+        self.failures.is_empty() && !SETS.iter().any(|set| self.kinds.contains(&set.kind))
     }
 }

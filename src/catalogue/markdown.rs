@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::{Door, Rule, all};
+use super::{Rule, Runner, all};
 use crate::kubernetes::kind::Kind;
 
 const GENERATED: &str =
@@ -12,7 +12,7 @@ const GENERATED: &str =
 type Section = (&'static str, fn(&Rule) -> bool);
 
 const SECTIONS: &[Section] = &[
-    ("In a running cluster", |rule| rule.doors.iter().eq([&Door::Audit])),
+    ("In a running cluster", |rule| rule.runners.iter().eq([&Runner::Audit])),
     ("Injection and pods", |rule| rule.kinds.contains(&Kind::Pod)),
     ("DaemonSets", |rule| is_only(rule, Kind::DaemonSet)),
     ("StatefulSets", |rule| is_only(rule, Kind::StatefulSet)),
@@ -43,12 +43,12 @@ pub fn index() -> String {
             "\n## {title}\n\n| rule | default | run by | what it finds |\n|---|---|---|---|\n"
         );
         for rule in rules {
-            let (meta, doors) = (rule.meta, rule.doors());
+            let (meta, runners) = (rule.meta, rule.runners());
             let fixed = if meta.adjustable { "" } else { " *fixed*" };
             // Writing to a String cannot fail.
             let _ = writeln!(
                 out,
-                "| [`{id}`](rules/{id}.md) | {mode}{fixed} | {doors} | {summary} |",
+                "| [`{id}`](rules/{id}.md) | {mode}{fixed} | {runners} | {summary} |",
                 id = meta.id,
                 mode = meta.mode,
                 summary = meta.summary,
@@ -70,14 +70,14 @@ pub fn page(rule: &Rule) -> String {
     let fixed = if meta.adjustable { "" } else { ", fixed" };
     format!(
         "# {id}\n\n{GENERATED}\n\n{summary}.\n\n\
-         Default: `{mode}`{fixed}. Kinds: {kinds}. Run by: {doors}.\n\n{why}\n\n\
+         Default: `{mode}`{fixed}. Kinds: {kinds}. Run by: {runners}.\n\n{why}\n\n\
          ## Bad\n\n```yaml\n{bad}\n```\n\n## Good\n\n```yaml\n{good}\n```\n\n\
          [All rules](../rules.md)\n",
         id = meta.id,
         summary = capitalised(meta.summary),
         mode = meta.mode,
         kinds = rule.kinds(),
-        doors = rule.doors(),
+        runners = rule.runners(),
         why = meta.why.trim_end(),
         bad = meta.bad.trim_end(),
         good = meta.good.trim_end(),

@@ -86,7 +86,7 @@ impl CheckedSource {
                     }));
                     contents.extend(objects.related().filter_map(|node| {
                         let mut item = Item::of_json(&node.to_json())?;
-                        item.set_place(file.clone(), node.mark.line);
+                        item.set_location(file.clone(), node.mark.line);
                         let is_stored = node.get("metadata").and_then(|it| it.get("uid")).is_some();
                         Some(Content::Related(item, is_stored))
                     }));
@@ -111,11 +111,11 @@ impl CheckedSource {
 
 impl CheckedManifest {
     fn of(manifest: &Manifest<'_>, file: &Arc<str>, checker: &Checker<'_>) -> Self {
-        let checked = checker.check(manifest);
+        let checked = checker.check(manifest, file);
         let mut item = checked.item;
         let fields: Vec<Field> = item.as_ref().map(Item::fields).unwrap_or_default();
         if let Some(item) = &mut item {
-            item.set_place(file.clone(), manifest.node.mark.line);
+            item.set_location(file.clone(), manifest.node.mark.line);
         }
         let marks = fields.iter().map(|field| manifest.node.locate(field)).collect();
         CheckedManifest { report: checked.report, item, marks }

@@ -18,9 +18,9 @@ use crate::{
         namespaces::Namespaces,
         volumes,
     },
-    object::{storage::Storage, weight::Weight},
+    object::{size::ObjectSize, storage::Storage},
     policy::Policy,
-    proposal::{Applier, Outcome, Proposal, Stored, apply::Verb},
+    proposal::{Applied, Applier, Proposal, Stored, apply::Verb},
     report::diagnostic::{Diagnostic, ObjectReport, Severity, Strictness},
     rules::{api_validation::meta::SCHEMA, rule::inventory::Coverage},
     yaml::{Document, Node, Problem},
@@ -89,7 +89,8 @@ impl<'a> Checker<'a> {
         if self.strictness.no_ignores { Ignores::default() } else { Ignores::of(document) }
     }
 
-    pub(crate) fn check(&self, manifest: &Manifest<'_>) -> CheckedObject {
+    /// Checks an object of a file, whose name exceptions may match.
+    pub(crate) fn check(&self, manifest: &Manifest<'_>, file: &str) -> CheckedObject {
         let id = ObjectId::of(&manifest.node);
         let report =
             ObjectReport { rendered_from: manifest.rendered_from(), ..ObjectReport::of(id) };
@@ -97,12 +98,12 @@ impl<'a> Checker<'a> {
         let problems = manifest.problems.iter().cloned();
         object.report.diagnostics.extend(problems.map(schema));
         if let Some(decoded) = manifest.decode(self.policy.cluster.version) {
-            self.apply(&manifest.node, decoded, &mut object);
+            self.apply(&manifest.node, decoded, file, &mut object);
         }
         object
     }
 
-    fn apply(&self, node: &Node<'_>, decoded: Decoded, checked: &mut CheckedObject) {
+    fn apply(&self, node: &Node<'_>, decoded: Decoded, file: &str, checked: &mut CheckedObject) {
         let Decoded { resource, json, problems } = decoded;
         let decodes = problems.is_empty();
         checked.report.diagnostics.extend(problems.into_iter().map(schema));
@@ -110,20 +111,20 @@ impl<'a> Checker<'a> {
         let old = self.previous.get(&id);
         let proposal = Proposal { id: &id, resource, node, json: &json, old };
         // An unknown field doesn't keep the rest from being checked; a wrong type does.
-        self.applier().apply(&proposal, |node, outcome| match outcome {
-            Outcome::Stored(stored) => self.stored(*stored, node, checked),
-            Outcome::TooHeavy(weight) => self.too_heavy(&weight, node, checked),
-            Outcome::Undecodable(error) if decodes => {
+        self.applier(file).apply(&proposal, |node, outcome| match outcome {
+            Applied::Stored(stored) => self.stored(*stored, node, checked),
+            Applied::TooLarge(size) => self.too_large(&size, node, file, checked),
+            Applied::Undecodable(error) if decodes => {
                 let problem = Problem::at(node.mark, error.to_string());
                 checked.report.diagnostics.push(schema(problem));
             }
-            Outcome::Undecodable(_) => {}
+            Applied::Undecodable(_) => {}
         });
     }
 
-    fn applier(&self) -> Applier<'_> {
+    fn applier<'b>(&'b self, file: &'b str) -> Applier<'b> {
         Applier {
-            context: self.context(),
+            context: Context { file: Some(file), ..self.context() },
             verb: self.verb,
             storage: &self.context.storage,
             namespaces: &self.context.namespaces,
@@ -131,10 +132,17 @@ impl<'a> Checker<'a> {
         }
     }
 
-    fn too_heavy(&self, weight: &Weight, node: &Node<'_>, checked: &mut CheckedObject) {
+    fn too_large(
+        &self,
+        size: &ObjectSize,
+        node: &Node<'_>,
+        file: &str,
+        checked: &mut CheckedObject,
+    ) {
+        let cx = Context { file: Some(file), ..self.context() };
         let id = &checked.report.id;
         let (namespace, name, old) = (&id.namespace, &id.name, self.previous.get(id));
-        let verdict = engine::evaluate_too_heavy(weight, namespace, name, old, &self.context());
+        let verdict = engine::evaluate_too_large(size, namespace, name, old, &cx);
         self.report(verdict, node, checked);
     }
 

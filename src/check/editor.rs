@@ -113,12 +113,12 @@ impl EditorText<'_> {
     /// if a program cannot fix it.
     pub(crate) fn fix(&self, finding: &Diagnostic) -> Option<(Vec<Edit>, bool)> {
         finding.fix.as_ref()?;
-        self.with_checker(|checker| fix::one(self.text, finding, checker))
+        self.with_checker(|checker| fix::one(self.text, self.name, finding, checker))
     }
 
     /// Returns the text after all safe fixes. `None` if there are none.
     pub(crate) fn fix_all(&self) -> Option<String> {
-        self.with_checker(|checker| fix::all(self.text, checker))
+        self.with_checker(|checker| fix::all(self.text, self.name, checker))
     }
 
     /// Returns the edit that adds a comment which exempts a finding. `None` if a comment cannot exempt it,

@@ -14,14 +14,14 @@ mod remove;
 use std::{
     fs,
     io::{self, IsTerminal, Write},
-    path::PathBuf,
+    path::{Path, PathBuf},
 };
 
 use clap::Args;
 use similar::TextDiff;
 
 pub(crate) use self::edit::Edit;
-use self::fixer::Fixer;
+use self::fixer::{Fixed, Fixer};
 use super::{
     checker::{Checker, InputContext},
     previous::Previous,
@@ -62,86 +62,120 @@ pub(crate) struct FixArgs {
     not_safe: bool,
 }
 
-/// Fixes all files below these paths. Returns `None` if they are to be checked now.
-///
-/// # Errors
-/// Returns an error if a file cannot be written, or the diff cannot be printed.
-pub(super) fn run(
-    args: &FixArgs,
-    (paths, exclude): (&[PathBuf], &Exclude),
-    selection: &Selection,
-    policy: &Policy,
-    repository: &Repository,
-    strictness: Strictness,
-) -> anyhow::Result<Option<Exit>> {
-    let mut say = Printable::new(anstream::stderr()).guarded();
-    if paths.iter().any(|path| path.as_os_str() == "-") {
-        writeln!(say, "error: --fix changes files, and standard input is none")?;
-        return Ok(Some(Exit::Error));
+/// The files to fix, and how.
+pub(super) struct Fixes<'a> {
+    pub(super) args: &'a FixArgs,
+    pub(super) paths: &'a [PathBuf],
+    pub(super) exclude: &'a Exclude,
+    pub(super) selection: &'a Selection,
+    pub(super) policy: &'a Policy,
+    /// The folder from which the policy's patterns of files are meant.
+    pub(super) root: &'a Path,
+    pub(super) repository: &'a Repository,
+    pub(super) strictness: Strictness,
+}
+
+impl Fixes<'_> {
+    /// Fixes all files below the paths. Returns `None` if they are to be checked now.
+    ///
+    /// # Errors
+    /// Returns an error if a file cannot be written, or the diff cannot be printed.
+    pub(super) fn run(&self) -> anyhow::Result<Option<Exit>> {
+        let mut say = Printable::new(anstream::stderr()).guarded();
+        if self.paths.iter().any(|path| path.as_os_str() == "-") {
+            writeln!(say, "error: --fix changes files, and standard input isn't one")?;
+            return Ok(Some(Exit::Error));
+        }
+        let sources =
+            listing::list(self.paths, self.exclude).sources.into_iter().filter_map(Result::ok);
+        let sources: Vec<Source> = sources.collect();
+        let mut policy = self.policy.clone();
+        policy.assign_files(self.root, sources.iter().filter_map(Source::file));
+        let previous = Previous::default();
+        let context = input_context(&sources);
+        let checker = Checker::new(&policy, &previous, Verb::default(), context, self.strictness);
+        let mut exit = Exit::Clean;
+        let (mut replacements, mut fixed) = (Vec::<Replacement>::new(), Vec::new());
+        for source in sources {
+            let is_named = source.is_named();
+            let (Source::File(path) | Source::FileInFolder(path, _)) = source else { continue };
+            // Files that cannot be read without loss are left for the check to report.
+            let bytes = files::read_regular(&path, LARGEST).ok();
+            let Some(text) = bytes.and_then(|bytes| String::from_utf8(bytes).ok()) else {
+                continue;
+            };
+            let target = fs::canonicalize(&path).unwrap_or_default();
+            if replacements.iter().any(|it| it.target() == target) {
+                continue;
+            }
+            let name = path.display().to_string();
+            let fixer = Fixer::new(&checker, self.selection, &name).named(is_named);
+            let new = fixer.with_unsafe(self.args.not_safe).fix(&text);
+            for note in &new.left {
+                writeln!(say, "note: {name}:{note}")?;
+            }
+            if new.count == 0 {
+                continue;
+            }
+            if self.args.dry_run {
+                exit = Exit::Denied;
+                self.show(&name, &text, &new, &mut say)?;
+            } else {
+                let replacement =
+                    Replacement::new(&path, Some(text.as_bytes()), new.text.as_bytes());
+                replacements.push(replacement.map_err(|error| {
+                    anyhow::anyhow!("{name}: cannot be written: {error}; no file was changed")
+                })?);
+                let findings = if new.count == 1 { "finding" } else { "findings" };
+                fixed.push(format!("fixed: {name}: {} {findings}", new.count));
+            }
+        }
+        replace_all(&replacements).map_err(anyhow::Error::msg)?;
+        fixed.iter().try_for_each(|line| writeln!(say, "{line}"))?;
+        Ok(self.args.dry_run.then_some(exit))
     }
-    let sources = listing::list(paths, exclude).sources.into_iter().filter_map(Result::ok);
-    let sources: Vec<Source> = sources.collect();
+
+    /// Prints what would change in a file.
+    fn show(
+        &self,
+        name: &str,
+        text: &str,
+        new: &Fixed,
+        say: &mut impl Write,
+    ) -> anyhow::Result<()> {
+        print_diff(&self.repository.relative(name), text, &new.text)?;
+        if !new.not_safe.is_empty() {
+            let rules: Vec<_> = new.not_safe.iter().copied().collect();
+            let rules = rules.join(", ");
+            writeln!(say, "note: {name}: these change what happens in the cluster: {rules}")?;
+        }
+        Ok(())
+    }
+}
+
+/// Reads what the manifests say about their namespaces and StorageClasses.
+fn input_context(sources: &[Source]) -> InputContext {
     let mut context = InputContext::default();
     for source in sources.iter().filter_map(|it| it.unread()?.read().ok()) {
         context.namespaces.add(source.text());
         volumes::add(&mut context.storage, source.text());
     }
-    let previous = Previous::default();
-    let checker = Checker::new(policy, &previous, Verb::default(), context, strictness);
-    let mut exit = Exit::Clean;
-    let (mut replacements, mut fixed) = (Vec::<Replacement>::new(), Vec::new());
-    for source in sources {
-        let is_named = source.is_named();
-        let (Source::File(path) | Source::FileInFolder(path, _)) = source else { continue };
-        // Files that cannot be read without loss are left for the check to report.
-        let bytes = files::read_regular(&path, LARGEST).ok();
-        let Some(text) = bytes.and_then(|bytes| String::from_utf8(bytes).ok()) else { continue };
-        let target = fs::canonicalize(&path).unwrap_or_default();
-        if replacements.iter().any(|it| it.target() == target) {
-            continue;
-        }
-        let name = path.display();
-        let new = Fixer::new(&checker, selection, is_named, args.not_safe).fix(&text);
-        for note in new.left {
-            writeln!(say, "note: {name}:{note}")?;
-        }
-        if new.count == 0 {
-            continue;
-        }
-        if args.dry_run {
-            exit = Exit::Denied;
-            print_diff(&repository.relative(&name.to_string()), &text, &new.text)?;
-            let rules: Vec<_> = new.not_safe.into_iter().collect();
-            if !rules.is_empty() {
-                let rules = rules.join(", ");
-                writeln!(say, "note: {name}: these change what happens in the cluster: {rules}")?;
-            }
-        } else {
-            let replacement = Replacement::new(&path, Some(text.as_bytes()), new.text.as_bytes());
-            replacements.push(replacement.map_err(|error| {
-                anyhow::anyhow!("{name}: cannot be written: {error}; no file was changed")
-            })?);
-            let findings = if new.count == 1 { "finding" } else { "findings" };
-            fixed.push(format!("fixed: {name}: {} {findings}", new.count));
-        }
-    }
-    replace_all(&replacements).map_err(anyhow::Error::msg)?;
-    fixed.iter().try_for_each(|line| writeln!(say, "{line}"))?;
-    Ok(args.dry_run.then_some(exit))
+    context
 }
 
 /// Returns the edits of a text in a folder that fix a single finding, and whether they are safe.
 pub(super) fn one(
     text: &str,
+    file: &str,
     finding: &Diagnostic,
     checker: &Checker<'_>,
 ) -> Option<(Vec<Edit>, bool)> {
-    Fixer::new(checker, &Selection::default(), false, true).one(text, finding)
+    Fixer::new(checker, &Selection::default(), file).with_unsafe(true).one(text, finding)
 }
 
 /// Returns a text in a folder after all safe fixes. `None` if there are none.
-pub(super) fn all(text: &str, checker: &Checker<'_>) -> Option<String> {
-    let fixed = Fixer::new(checker, &Selection::default(), false, false).fix(text);
+pub(super) fn all(text: &str, file: &str, checker: &Checker<'_>) -> Option<String> {
+    let fixed = Fixer::new(checker, &Selection::default(), file).fix(text);
     (fixed.count > 0).then_some(fixed.text)
 }
 

@@ -37,7 +37,7 @@ impl Previous {
                         self.insert(&manifest);
                     }
                 }
-                // What is passed over in a folder today was no manifest then either.
+                // A text that a folder leaves out today was no manifest then either.
                 Err(_) if !source.is_named() && !stray::looks_like_object(source.text()) => {}
                 Err(problem) => {
                     let (name, line) = (source.name(), problem.mark.line);

@@ -70,16 +70,15 @@ impl Texts<'_> {
         unreadable.iter().for_each(|message| ledger.failure(message));
         let mut items = Vec::new();
         inventory::add(&self.cluster, &mut items, &mut |message| ledger.failure(&message));
-        let text = self.new.text().to_owned();
-        let new = Source::named(self.new.name().to_owned(), text.clone());
+        let new = Source::named(self.new.name().to_owned(), self.new.text().to_owned());
         check_all(vec![Ok(new)], items, &checker, &mut ledger)?;
         let (report, findings, failures) = ledger.into_json()?;
-        Ok(CheckedTexts { report, fixes: fixes(&text, &findings, &checker), failures })
+        Ok(CheckedTexts { report, fixes: fixes(&self.new, &findings, &checker), failures })
     }
 
     /// Returns the manifests after all safe fixes. `None` if there are none.
     pub(crate) fn fix(&self) -> Option<String> {
-        fix::all(self.new.text(), &self.checker(&Previous::default()))
+        fix::all(self.new.text(), self.new.name(), &self.checker(&Previous::default()))
     }
 
     fn checker<'a>(&'a self, previous: &'a Previous) -> Checker<'a> {
@@ -90,11 +89,15 @@ impl Texts<'_> {
     }
 }
 
-fn fixes(text: &str, findings: &[Diagnostic], checker: &Checker<'_>) -> Vec<(usize, VerifiedFix)> {
+fn fixes(
+    source: &Source,
+    findings: &[Diagnostic],
+    checker: &Checker<'_>,
+) -> Vec<(usize, VerifiedFix)> {
     let fixable = findings.iter().enumerate();
     let fixable = fixable.filter_map(|(i, finding)| Some((i, finding, finding.fix.as_ref()?)));
     let verified = fixable.take(MOST_FIXES).filter_map(|(i, finding, fix)| {
-        let (edits, is_safe) = fix::one(text, finding, checker)?;
+        let (edits, is_safe) = fix::one(source.text(), source.name(), finding, checker)?;
         Some((i, VerifiedFix { title: fix.title(), is_safe, edits }))
     });
     verified.collect()

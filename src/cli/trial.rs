@@ -19,7 +19,7 @@ use clap::Args;
 use jiff::Timestamp;
 
 use self::{
-    api_server::{ApiServer, Outcome},
+    api_server::{ApiServer, ObjectResult},
     webhook::{Webhook, millis},
 };
 use crate::{
@@ -108,10 +108,10 @@ async fn play(args: &TryArgs, policy: Policy) -> anyhow::Result<Exit> {
             exit = exit.and(Exit::Error);
         }
         for given in &objects.given {
-            let outcome = api_server.create(given).await?;
-            outcome.print(&mut out)?;
-            exit = exit.and(if outcome.is_created() { Exit::Clean } else { Exit::Denied });
-            done.add(&outcome);
+            let result = api_server.create(given).await?;
+            result.print(&mut out)?;
+            exit = exit.and(if result.is_created() { Exit::Clean } else { Exit::Denied });
+            done.add(&result);
         }
     }
     done.print(&mut out)?;
@@ -128,9 +128,9 @@ struct Done {
 }
 
 impl Done {
-    fn add(&mut self, outcome: &Outcome) {
-        *(if outcome.is_created() { &mut self.created } else { &mut self.refused }) += 1;
-        self.calls.extend(outcome.calls.iter().map(|call| call.took));
+    fn add(&mut self, result: &ObjectResult) {
+        *(if result.is_created() { &mut self.created } else { &mut self.refused }) += 1;
+        self.calls.extend(result.calls.iter().map(|call| call.took));
     }
 
     const fn count(&self) -> usize {

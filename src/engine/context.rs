@@ -8,11 +8,14 @@ use super::{
     verdict::{Downgrade, Verdict, Violation},
 };
 use crate::{
-    finding::{Finding, Findings, Meta, Mode},
-    inject::pod::Pod,
+    finding::{Finding, Meta, Mode},
+    inject::pod::PartialPod,
     inventory::{item::Item, view::View},
-    object::{Metadata, Object, marks::IGNORE_ANNOTATION},
-    policy::{Policy, limit::Limit},
+    object::{
+        Metadata, Object, User,
+        marks::{EXCEED_ANNOTATION, IGNORE_ANNOTATION},
+    },
+    policy::Policy,
     rules::api_validation::meta::POD_TEMPLATE_VALIDATION,
 };
 
@@ -42,13 +45,31 @@ pub struct Context<'a> {
     pub deadline: Deadline<'a>,
     /// The cluster that the object is meant for, as the webhook sees it.
     pub view: Option<&'a View>,
+    /// The name of the file of the object, for exceptions that name files.
+    pub file: Option<&'a str>,
+    /// The user who makes the change, if one is known.
+    pub requester: Option<&'a User<'a>>,
 }
 
 impl<'a> Context<'a> {
+    /// Creates the context of a review without a deadline and without a view of the cluster.
+    pub const fn of_review(policy: &'a Policy, today: Date) -> Self {
+        let (origin, deadline) = (Origin::Admission, Deadline::NONE);
+        Context { policy, origin, today, deadline, view: None, file: None, requester: None }
+    }
+
     /// Creates the context of a command, which has no deadline and no view of a cluster.
     pub(crate) fn of_command(policy: &'a Policy, origin: Origin, now: Timestamp) -> Self {
         let today = TimeZone::UTC.to_datetime(now).date();
-        Context { policy, origin, today, deadline: Deadline::NONE, view: None }
+        Context {
+            policy,
+            origin,
+            today,
+            deadline: Deadline::NONE,
+            view: None,
+            file: None,
+            requester: None,
+        }
     }
 
     pub(super) fn mode(&self, rule: &Meta) -> Mode {
@@ -62,13 +83,16 @@ impl<'a> Context<'a> {
     }
 }
 
-/// The parts of an object that exceptions depend on: its namespace, its name and its own ignore
-/// annotation.
+/// The parts of an object that exceptions depend on: its namespace, its name, its own annotations and
+/// its file.
 #[derive(Clone, Copy, Debug)]
 pub struct Identity<'a> {
     pub(super) namespace: &'a str,
     pub(super) name: &'a str,
     pub(super) ignore: Option<&'a str>,
+    /// The file of an object that is evaluated with others.
+    pub(super) file: Option<&'a str>,
+    pub(super) exceed: Option<&'a str>,
 }
 
 impl<'a> From<&'a Metadata<'_>> for Identity<'a> {
@@ -77,6 +101,8 @@ impl<'a> From<&'a Metadata<'_>> for Identity<'a> {
             namespace: metadata.namespace(),
             name: metadata.name(),
             ignore: metadata.annotation(IGNORE_ANNOTATION),
+            file: None,
+            exceed: metadata.annotation(EXCEED_ANNOTATION),
         }
     }
 }
@@ -87,15 +113,21 @@ impl<'a> From<&'a Object<'_>> for Identity<'a> {
     }
 }
 
-impl<'a> From<&'a Pod<'_>> for Identity<'a> {
-    fn from(pod: &'a Pod<'_>) -> Self {
+impl<'a> From<&'a PartialPod<'_>> for Identity<'a> {
+    fn from(pod: &'a PartialPod<'_>) -> Self {
         Identity::from(&pod.metadata)
     }
 }
 
 impl<'a> From<&'a Item> for Identity<'a> {
     fn from(item: &'a Item) -> Self {
-        Identity { namespace: item.namespace(), name: item.name(), ignore: item.ignore() }
+        Identity {
+            namespace: item.namespace(),
+            name: item.name(),
+            ignore: item.ignore(),
+            file: item.file(),
+            exceed: item.exceed(),
+        }
     }
 }
 
@@ -141,25 +173,6 @@ impl Verdict {
     }
 }
 
-impl Verdict {
-    /// Adds the consequences that are beyond a limit.
-    pub(super) fn add_beyond(
-        &mut self,
-        limit: &Limit,
-        findings: Findings,
-        object: &Identity<'_>,
-        cx: &Context<'_>,
-    ) {
-        let mut own = Verdict::default();
-        for finding in findings.into_vec() {
-            own.add(finding, object, |_| false, cx);
-        }
-        own.at_most(limit.mode);
-        self.violations.extend(own.violations);
-        self.remarks.extend(own.remarks);
-    }
-}
-
 /// Returns the reason of the exception that covers a finding. An expired exception becomes a
 /// remark.
 fn exception(
@@ -169,7 +182,8 @@ fn exception(
     remarks: &mut Vec<String>,
 ) -> Option<String> {
     let exceptions = cx.policy.exceptions.iter();
-    let covering = exceptions.filter(|e| e.covers(finding.rule, object.namespace, object.name));
+    let (rule, file) = (finding.rule, object.file.or(cx.file));
+    let covering = exceptions.filter(|e| e.covers(rule, object.namespace, object.name, file));
     for exception in covering {
         match exception.expires {
             Some(last) if last < cx.today => {

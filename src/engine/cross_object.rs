@@ -2,7 +2,7 @@
 
 use std::{cell::OnceCell, collections::BTreeMap};
 
-use super::{context::Context, verdict::Verdict};
+use super::{context::Context, limits, verdict::Verdict};
 use crate::{
     finding::{Finding, Mode},
     inventory::{
@@ -10,13 +10,11 @@ use crate::{
         item::Item,
         view::{Freshness, View},
     },
-    kubernetes::kind::Kind,
     object::{Object, Subject},
     rules::{
-        cross_object::{RULES, daemon_leaves_nodes},
+        cross_object::RULES,
         rule::Rule,
         rule::inventory::{Coverage, Evidence, Former, InventoryFindings, Query},
-        traps::limits::Leaving,
     },
 };
 
@@ -83,17 +81,6 @@ pub(super) fn in_cluster(
     too_late
 }
 
-/// Returns the nodes that lose their pod because of an update, if it is certain which nodes there are.
-pub(super) fn leaving(subject: &Subject<'_>, cx: &Context<'_>) -> Leaving {
-    let is_certain = |view: &&View| view.freshness(Kind::Node) == Freshness::Fresh;
-    let view = cx.view.filter(is_certain)?;
-    let old = Item::of(&subject.old_alone()?.object);
-    let own = Item::of(&subject.object);
-    let query = Query::in_cluster(view, &own, subject.object.template(), &cx.policy.cluster);
-    let query = query.changed_from(Former::Item(&old));
-    daemon_leaves_nodes::leaving(&query).map(|it| it.counts())
-}
-
 /// Runs a rule on an object that a cluster is asked to store.
 fn run<'a>(
     rule: &'static Rule,
@@ -135,20 +122,21 @@ pub fn evaluate_cross_object(
 ) -> BTreeMap<usize, Verdict> {
     let mut verdicts: BTreeMap<usize, Verdict> = BTreeMap::new();
     let evaluated = || inventory.items().filter(|(_, item)| item.is_evaluated());
+    let former = |item| {
+        let former = before.same_as(item).next().and_then(|old| before.get(old));
+        former.map_or(Former::None, Former::Item)
+    };
+    let query = |inventory, index, former| {
+        let query = Query::in_input(inventory, index, coverage, &cx.policy.cluster)?;
+        Some(query.changed_from(former))
+    };
     for rule in RULES.iter().filter(|rule| cx.mode(&rule.meta) != Mode::Off) {
-        let run = |inventory, index, former| match Query::in_input(
-            inventory,
-            index,
-            coverage,
-            &cx.policy.cluster,
-        ) {
-            Some(query) => rule.run_among(&query.changed_from(former)),
+        let run = |inventory, index, former| match query(inventory, index, former) {
+            Some(query) => rule.run_among(&query),
             None => InventoryFindings::of(&rule.meta),
         };
         for (index, item) in evaluated() {
-            let former = before.same_as(item).next().and_then(|old| before.get(old));
-            let former = former.map_or(Former::None, Former::Item);
-            let found = run(inventory, index, former);
+            let found = run(inventory, index, former(item));
             if found.is_empty() {
                 continue;
             }
@@ -161,6 +149,15 @@ pub fn evaluate_cross_object(
                 verdict.add(finding, &item.into(), had_before, cx);
             }
             verdict.leave_out(&rule.meta, left_out);
+        }
+    }
+    for (index, item) in evaluated().filter(|_| !cx.policy.limits.is_empty()) {
+        let mut verdict = Verdict::default();
+        if let Some(query) = query(inventory, index, former(item)) {
+            limits::add_nodes(&query, item, cx, &mut verdict);
+        }
+        if !verdict.violations.is_empty() {
+            verdicts.entry(index).or_default().join(verdict);
         }
     }
     verdicts

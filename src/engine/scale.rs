@@ -4,13 +4,14 @@
 
 use super::{
     context::{Context, Identity},
+    limits::{add_beyond, covering},
     verdict::Verdict,
 };
 use crate::{
     finding::Findings,
     inventory::view::Freshness,
     kubernetes::kind::Kind,
-    rules::traps::limits::{self, LIMIT_EXCEEDED},
+    rules::traps::limits::{self, LIMIT_EXCEEDED, Limits},
 };
 
 /// A change of the number of pods of a StatefulSet.
@@ -31,8 +32,8 @@ pub struct Scaling<'a> {
 pub fn evaluate_scaling(scaling: &Scaling<'_>, cx: &Context<'_>) -> Verdict {
     let mut verdict = Verdict::default();
     let &Scaling { namespace, name, from, to } = scaling;
-    let limits = cx.policy.limits.iter().filter(|it| it.covers(namespace, name));
-    let mut limits = limits.filter(|it| !it.limits.deletes_claims).peekable();
+    let unknown = Identity { namespace, name, ignore: None, exceed: None, file: None };
+    let mut limits = covering(&unknown, cx).filter(|it| !it.limits.deletes_claims).peekable();
     if to >= from || limits.peek().is_none() {
         return verdict;
     }
@@ -52,12 +53,15 @@ pub fn evaluate_scaling(scaling: &Scaling<'_>, cx: &Context<'_>) -> Verdict {
     let Some(scaled) = item.controller().and_then(|it| it.scaled_claims.as_deref()) else {
         return verdict;
     };
-    let object = Identity { namespace, name, ignore: item.ignore() };
+    let object = Identity { namespace, name, file: None, ..Identity::from(item) };
     for limit in limits {
-        let mut findings = Findings::of(&LIMIT_EXCEEDED);
-        let gone = scaled.start + i64::from(to)..scaled.start + i64::from(from);
-        limits::scaled_down(name, &scaled.claim, gone, &limit.limits, &mut findings);
-        verdict.add_beyond(limit, findings, &object, cx);
+        let gone = || scaled.start + i64::from(to)..scaled.start + i64::from(from);
+        let find = |limits: &Limits, found: &mut Findings| {
+            if !limits.deletes_claims {
+                limits::scaled_down(name, &scaled.claim, gone(), limits, found);
+            }
+        };
+        add_beyond(limit, &object, &find, cx, &mut verdict);
     }
     verdict
 }

@@ -93,7 +93,13 @@ fn add(
     verdicts: &mut BTreeMap<ObjectName, StatusVerdict>,
 ) {
     let mut verdict = Verdict::default();
-    let object = Identity { namespace: &about.namespace, name: &about.name, ignore };
+    let object = Identity {
+        namespace: &about.namespace,
+        name: &about.name,
+        ignore,
+        exceed: None,
+        file: None,
+    };
     verdict.add(finding, &object, |_| false, cx);
     if is_note {
         verdict.at_most(Mode::Audit);

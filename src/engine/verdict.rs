@@ -25,6 +25,13 @@ pub enum Downgrade {
     Exception(String),
     /// The object's own annotation exempts it from a warning.
     Annotation,
+    /// An annotation permits the change to exceed a limit.
+    Permit {
+        /// The limit, the last day, and the user if one is known.
+        text: String,
+        /// The mode without the annotation.
+        mode: Mode,
+    },
 }
 
 /// The verdict on one object.
@@ -52,6 +59,22 @@ impl Verdict {
         if let Some(mode) = kept.map(|it| it.mode).filter(|_| count > 0) {
             self.left_out.push((rule, mode, count));
             self.remarks.push(format!("{}: and {count} more like these", rule.id));
+        }
+    }
+
+    /// Adds another verdict on the same object.
+    pub(super) fn join(&mut self, other: Verdict) {
+        self.violations.extend(other.violations);
+        self.left_out.extend(other.left_out);
+        self.remark(other.remarks);
+    }
+
+    /// Adds remarks, each only once.
+    pub(super) fn remark(&mut self, remarks: impl IntoIterator<Item = String>) {
+        for remark in remarks {
+            if !self.remarks.contains(&remark) {
+                self.remarks.push(remark);
+            }
         }
     }
 

@@ -9,7 +9,7 @@ use crate::object::{DecodeError, Metadata, Str, decode, marks::NODE_ANNOTATION};
 
 /// A pod, reduced to the fields that injection reads.
 #[derive(Debug)]
-pub struct Pod<'a> {
+pub struct PartialPod<'a> {
     /// The pod's metadata.
     pub metadata: Metadata<'a>,
     pub(super) spec: PodSpec,
@@ -38,7 +38,7 @@ struct Raw<'a> {
     spec: Option<PodSpec>,
 }
 
-impl<'a> Pod<'a> {
+impl<'a> PartialPod<'a> {
     /// Reads a pod.
     ///
     /// # Errors
@@ -52,7 +52,10 @@ impl<'a> Pod<'a> {
                 kind: pod.kind.unwrap_or_default().0.into_owned(),
             });
         }
-        Ok(Pod { metadata: pod.metadata.unwrap_or_default(), spec: pod.spec.unwrap_or_default() })
+        Ok(PartialPod {
+            metadata: pod.metadata.unwrap_or_default(),
+            spec: pod.spec.unwrap_or_default(),
+        })
     }
 
     /// Returns the pod's name, or the prefix of its generated name.

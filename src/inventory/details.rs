@@ -8,9 +8,11 @@ use memchr::memmem;
 use super::{nodes::Nodes, resources::Resources, system::System, waits::Wait, zones};
 use crate::{
     finding::{Field, paths::CLAIM_TEMPLATES},
-    kubernetes::{containers::containers, pod_security::Refusal},
+    kubernetes::{containers::containers, pod_security::FailedCheck},
     object::{
-        Object, StatefulSetSpec, Workload, marks::IGNORE_ANNOTATION, storage::OLD_CLASS_ANNOTATION,
+        Object, StatefulSetSpec, Workload,
+        marks::{EXCEED_ANNOTATION, IGNORE_ANNOTATION},
+        storage::OLD_CLASS_ANNOTATION,
     },
 };
 
@@ -19,6 +21,8 @@ use crate::{
 pub(crate) struct Details {
     /// The value of the annotation that exempts the set from warnings.
     pub(crate) ignore: Option<Box<str>>,
+    /// The value of the annotation that permits to exceed limits.
+    pub(crate) exceed: Option<Box<str>>,
     /// The number of pods of a StatefulSet.
     pub(crate) replicas: i32,
     /// Whether the manifest sets that number.
@@ -42,7 +46,7 @@ pub(crate) struct Details {
     /// The claim templates whose claims get the default class.
     pub(crate) default_classes: Box<[usize]>,
     /// The violations of the Pod Security Standards in the pods; only if the template will be gone.
-    pub(crate) refusals: Box<[Refusal]>,
+    pub(crate) refusals: Box<[FailedCheck]>,
     /// The tolerations of a DaemonSet's pods.
     pub(crate) tolerations: Box<[Toleration]>,
     /// The CPU and the memory that a pod requests.
@@ -60,6 +64,7 @@ impl Details {
             Workload::StatefulSet(spec) => Details::of_stateful_set(spec, object.name()),
         };
         details.ignore = object.metadata.annotation(IGNORE_ANNOTATION).map(Into::into);
+        details.exceed = object.metadata.annotation(EXCEED_ANNOTATION).map(Into::into);
         if let Some(pod) = &object.template().spec {
             details.service_account = text(pod.service_account_name.as_ref());
             if matches!(object.workload, Workload::DaemonSet(_)) {

@@ -2,7 +2,7 @@
 
 use super::{
     index::{Index, Key, Selecting},
-    item::{Class, Controller, Item, Role},
+    item::{Controller, Item, Role, StorageClass},
     labels::{Bucket, Selector},
 };
 
@@ -23,8 +23,8 @@ pub(super) fn keys(item: &Item, act: &mut dyn FnMut(Key<'_>)) {
                 }
             }
             if let Some(ports) = &controller.ports {
-                for claim in &ports.claims {
-                    let (port, protocol) = (claim.port, &*claim.protocol);
+                for host_port in &ports.host_ports {
+                    let (port, protocol) = (host_port.port, &*host_port.protocol);
                     act(Key::Port(port, protocol));
                     for (key, value) in ports.nodes.pins().take(MOST_PINS) {
                         act(Key::PortLabelled(port, protocol, key));
@@ -39,10 +39,10 @@ pub(super) fn keys(item: &Item, act: &mut dyn FnMut(Key<'_>)) {
                 act(Key::NodeLabel(key, value));
             }
         }
-        Role::Class(Class { is_default: true, .. }) => act(Key::DefaultClass),
+        Role::StorageClass(StorageClass { is_default: true, .. }) => act(Key::DefaultClass),
         Role::Autoscaler(_)
-        | Role::Class(_)
-        | Role::Budget(_)
+        | Role::StorageClass(_)
+        | Role::DisruptionBudget(_)
         | Role::Named
         | Role::Namespace(_)
         | Role::Service(_) => {}
@@ -69,7 +69,9 @@ pub(super) fn selects(item: &Item) -> Option<(Selecting, &Selector)> {
         Role::Controller(controller) => {
             controller.selector.as_ref().map(|it| (Selecting::Controllers, it))
         }
-        Role::Budget(budget) => budget.selector.as_ref().map(|it| (Selecting::Budgets, it)),
+        Role::DisruptionBudget(budget) => {
+            budget.selector.as_ref().map(|it| (Selecting::Budgets, it))
+        }
         _ => None,
     }
 }

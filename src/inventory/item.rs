@@ -6,21 +6,22 @@ use k8s_openapi::{api::core::v1::PodTemplateSpec, apimachinery::pkg::util::intst
 
 use super::{
     details::Details,
+    host_port::HostPort,
     labels::{ALLOCATION, Labels, Selector},
     node::Node,
-    nodes::{Claim, Nodes},
+    nodes::Nodes,
 };
 use crate::{
     finding::{
         Field, Path,
         paths::{CLAIM_TEMPLATES, POD_SPEC, SELECTOR, SPEC, TEMPLATE_LABELS},
     },
-    kubernetes::{kind::Kind, pod_security::Refusal},
+    kubernetes::{kind::Kind, pod_security::FailedCheck},
 };
 
 /// A position in a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct Location {
     /// The file.
     pub file: Arc<str>,
     /// The line, counted from 1.
@@ -47,17 +48,17 @@ pub struct Item {
     pub(crate) name: Box<str>,
     pub(crate) role: Role,
     /// The position in its file, if the object comes from a file.
-    pub(crate) place: Option<Box<Place>>,
+    pub(crate) location: Option<Box<Location>>,
     /// The memory that the item takes in an inventory.
-    pub(super) weight: Weight,
+    pub(super) memory: MemorySize,
 }
 
 /// The approximate number of bytes that an object takes, without the parts that it shares with
 /// earlier objects. Two objects are equal whatever they take.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Weight(pub(super) u32);
+pub(super) struct MemorySize(pub(super) u32);
 
-impl PartialEq for Weight {
+impl PartialEq for MemorySize {
     fn eq(&self, _: &Self) -> bool {
         true
     }
@@ -69,8 +70,8 @@ pub(crate) enum Role {
     /// An object of which only the name matters.
     Named,
     Autoscaler(Box<Autoscaler>),
-    Budget(Box<Budget>),
-    Class(Class),
+    DisruptionBudget(Box<DisruptionBudget>),
+    StorageClass(StorageClass),
     Controller(Controller),
     Namespace(PodSecurity),
     Node(Node),
@@ -100,12 +101,14 @@ pub(crate) struct ScaledClaims {
     pub(crate) claim: Box<str>,
     /// The first ordinal.
     pub(crate) start: i64,
+    /// The value of the annotation that permits to exceed limits.
+    pub(crate) exceed: Option<Box<str>>,
 }
 
 /// The ports of the node that the pods of a controller claim, and the nodes.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Ports {
-    pub(crate) claims: Box<[Claim]>,
+    pub(crate) host_ports: Box<[HostPort]>,
     pub(crate) nodes: Nodes,
 }
 
@@ -133,7 +136,7 @@ pub(crate) struct Autoscaler {
 
 /// A StorageClass.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Class {
+pub(crate) struct StorageClass {
     /// Whether claims that name no class get this one.
     pub(crate) is_default: bool,
     /// Whether a volume is made in a zone before a node is chosen for its pod.
@@ -142,7 +145,7 @@ pub(crate) struct Class {
 
 /// A PodDisruptionBudget.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Budget {
+pub(crate) struct DisruptionBudget {
     /// The pods that the budget protects; `None` if it protects none.
     pub(crate) selector: Option<Selector>,
     pub(crate) min_available: Option<IntOrString>,
@@ -177,6 +180,14 @@ impl Item {
         &self.name
     }
 
+    /// Returns the value of the annotation `setguard.io/exceed`. In a cluster it is known only for a
+    /// StatefulSet that deletes claims when it is scaled down.
+    pub fn exceed(&self) -> Option<&str> {
+        let controller = self.controller()?;
+        let details = controller.details.as_ref().and_then(|it| it.exceed.as_deref());
+        details.or_else(|| controller.scaled_claims.as_ref()?.exceed.as_deref())
+    }
+
     /// Returns the value of the annotation `setguard.io/ignore`.
     pub fn ignore(&self) -> Option<&str> {
         self.details()?.ignore.as_deref()
@@ -201,8 +212,8 @@ impl Item {
         if let Some(wait) = &details.waits {
             wait.at(|path| fields.push(path.to_field()));
         }
-        for claim in controller.claims() {
-            claim.at(|path| fields.push(path.to_field()));
+        for port in controller.host_ports() {
+            port.at(|path| fields.push(path.to_field()));
         }
         let named = details.storage_classes.iter().map(|(template, _)| template);
         let templates = named.chain(&details.default_classes);
@@ -216,7 +227,7 @@ impl Item {
     #[must_use]
     pub fn with_refusals(mut self, template: &PodTemplateSpec) -> Self {
         if let Role::Controller(Controller { details: Some(details), .. }) = &mut self.role {
-            details.refusals = Refusal::all(template).into();
+            details.refusals = FailedCheck::all(template).into();
         }
         self
     }
@@ -231,8 +242,13 @@ impl Item {
     }
 
     /// Sets the position in its file.
-    pub fn set_place(&mut self, file: Arc<str>, line: usize) {
-        self.place = Some(Box::new(Place { file, line }));
+    pub fn set_location(&mut self, file: Arc<str>, line: usize) {
+        self.location = Some(Box::new(Location { file, line }));
+    }
+
+    /// Returns the name of its file, if it comes from a file.
+    pub fn file(&self) -> Option<&str> {
+        self.location.as_deref().map(|it| &*it.file)
     }
 
     pub(crate) const fn controller(&self) -> Option<&Controller> {
@@ -265,16 +281,16 @@ impl Item {
         }
     }
 
-    pub(crate) const fn class(&self) -> Option<&Class> {
+    pub(crate) const fn class(&self) -> Option<&StorageClass> {
         match &self.role {
-            Role::Class(class) => Some(class),
+            Role::StorageClass(class) => Some(class),
             _ => None,
         }
     }
 
-    pub(crate) const fn budget(&self) -> Option<&Budget> {
+    pub(crate) const fn budget(&self) -> Option<&DisruptionBudget> {
         match &self.role {
-            Role::Budget(budget) => Some(budget),
+            Role::DisruptionBudget(budget) => Some(budget),
             _ => None,
         }
     }
@@ -300,9 +316,9 @@ impl Item {
     pub(crate) fn bytes(&self) -> usize {
         let role = match &self.role {
             Role::Autoscaler(it) => size_of::<Autoscaler>() + it.kind.len() + it.name.len(),
-            Role::Class(_) | Role::Named => 0,
-            Role::Budget(budget) => {
-                size_of::<Budget>() + budget.selector.as_ref().map_or(0, Selector::bytes)
+            Role::StorageClass(_) | Role::Named => 0,
+            Role::DisruptionBudget(budget) => {
+                size_of::<DisruptionBudget>() + budget.selector.as_ref().map_or(0, Selector::bytes)
             }
             Role::Controller(controller) => controller.bytes(),
             Role::Namespace(_) => 32,
@@ -324,18 +340,18 @@ impl Item {
 
 impl Controller {
     /// Returns the ports of the node that its pods claim.
-    pub(crate) fn claims(&self) -> &[Claim] {
-        self.ports.as_ref().map_or(&[], |ports| &ports.claims)
+    pub(crate) fn host_ports(&self) -> &[HostPort] {
+        self.ports.as_ref().map_or(&[], |ports| &ports.host_ports)
     }
 
     fn bytes(&self) -> usize {
-        let ports = self
-            .ports
-            .as_ref()
-            .map_or(0, |ports| size_of::<Ports>() + ports.claims.len() * size_of::<Claim>() + 256);
-        let claims = self.scaled_claims.as_ref();
-        let claims =
-            claims.map_or(0, |it| size_of::<ScaledClaims>() + it.claim.len() + 2 * ALLOCATION);
+        let ports = self.ports.as_ref().map_or(0, |ports| {
+            size_of::<Ports>() + ports.host_ports.len() * size_of::<HostPort>() + 256
+        });
+        let claims = self.scaled_claims.as_ref().map_or(0, |it| {
+            let exceed = it.exceed.as_ref().map_or(0, |text| text.len() + ALLOCATION);
+            size_of::<ScaledClaims>() + it.claim.len() + 2 * ALLOCATION + exceed
+        });
         self.labels.bytes() + self.selector.as_ref().map_or(0, Selector::bytes) + ports + claims
     }
 }
@@ -344,8 +360,8 @@ impl Controller {
 impl fmt::Display for Item {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} {}", self.kind, self.name)?;
-        match self.place.as_deref() {
-            Some(Place { file, line }) => write!(f, " ({file}:{line})"),
+        match self.location.as_deref() {
+            Some(Location { file, line }) => write!(f, " ({file}:{line})"),
             None => Ok(()),
         }
     }

@@ -2,11 +2,12 @@
 
 use super::{
     file::{MOST_PINS, looks_at, rarest},
+    host_port::HostPort,
     index::{Key, Selecting},
     item::{Controller, Item, Role},
     labels::{Labels, Selector},
     node::Node,
-    nodes::{Claim, Nodes, Wanted},
+    nodes::{Nodes, Wanted},
     store::Inventory,
 };
 use crate::kubernetes::kind::Kind;
@@ -103,14 +104,14 @@ impl Inventory {
         }
     }
 
-    /// Returns the ids of the controllers that may claim this port of one of these nodes, and
+    /// Returns the ids of the controllers that may use this port of one of these nodes, and
     /// possibly others: two lists in ascending order.
-    pub(crate) fn claimants<'a>(
+    pub(crate) fn users_of_port<'a>(
         &'a self,
-        claim: &'a Claim,
+        wanted: &'a HostPort,
         nodes: &'a Nodes,
     ) -> [Box<dyn Iterator<Item = u32> + 'a>; 2] {
-        let (port, protocol) = (claim.port, &*claim.protocol);
+        let (port, protocol) = (wanted.port, &*wanted.protocol);
         let all = self.index.get(Key::Port(port, protocol));
         let key = |key: &str| self.index.get(Key::PortLabelled(port, protocol, key));
         let pin = |key: &str, value: &str| self.index.get(Key::PortPin(port, protocol, key, value));

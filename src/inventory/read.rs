@@ -11,9 +11,10 @@ use serde::Deserialize;
 use self::shapes::Metadata;
 use super::{
     details::Details,
-    item::{Controller, Item, Ports, Role, Weight},
+    host_port::HostPort,
+    item::{Controller, Item, MemorySize, Ports, Role},
     labels::{Labels, Selector},
-    nodes::{Claim, Nodes},
+    nodes::Nodes,
 };
 use crate::{
     inventory::kind,
@@ -70,8 +71,8 @@ fn item(kind: Kind, metadata: Metadata, role: Role) -> Item {
         namespace: namespace.into(),
         name: name.or(metadata.generate_name).unwrap_or_default().into(),
         role,
-        place: None,
-        weight: Weight::default(),
+        location: None,
+        memory: MemorySize::default(),
     }
 }
 
@@ -89,7 +90,7 @@ fn object(object: &Object<'_>) -> Item {
         Workload::StatefulSet(spec) => (Kind::StatefulSet, spec.replicas != Some(0)),
     };
     if let Some(pod) = template.spec.as_ref().filter(|_| has_pods) {
-        controller.ports = Ports::of(Claim::all(pod), || Nodes::of(pod));
+        controller.ports = Ports::of(HostPort::all(pod), || Nodes::of(pod));
     }
     controller.details = Some(Box::new(Details::of(object)));
     Item {
@@ -100,8 +101,8 @@ fn object(object: &Object<'_>) -> Item {
         namespace: Arc::from(metadata.namespace()),
         name: object.name().into(),
         role: Role::Controller(controller),
-        place: None,
-        weight: Weight::default(),
+        location: None,
+        memory: MemorySize::default(),
     }
 }
 
@@ -115,8 +116,8 @@ impl Controller {
 }
 
 impl Ports {
-    fn of(claims: Box<[Claim]>, nodes: impl FnOnce() -> Nodes) -> Option<Box<Self>> {
-        (!claims.is_empty()).then(|| Box::new(Ports { claims, nodes: nodes() }))
+    fn of(host_ports: Box<[HostPort]>, nodes: impl FnOnce() -> Nodes) -> Option<Box<Self>> {
+        (!host_ports.is_empty()).then(|| Box::new(Ports { host_ports, nodes: nodes() }))
     }
 }
 

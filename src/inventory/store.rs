@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::{
     file,
     index::{Index, Key},
-    item::{Item, Role, Weight},
+    item::{Item, MemorySize, Role},
     labels::{Bucket, Label, split},
     shards::Shards,
 };
@@ -156,13 +156,13 @@ impl Inventory {
                 self.index.insert(Key::Filed(selecting, &item.namespace, bucket), id);
             }
         }
-        item.weight = Weight(u32::try_from(bytes).unwrap_or(u32::MAX));
+        item.memory = MemorySize(u32::try_from(bytes).unwrap_or(u32::MAX));
         self.items.insert(spread(id), Arc::new(item));
     }
 
     pub(super) fn remove_id(&mut self, id: u32) -> bool {
         let Some(item) = self.items.remove(spread(id)) else { return false };
-        self.bytes = self.bytes.saturating_sub(item.weight.0 as usize);
+        self.bytes = self.bytes.saturating_sub(item.memory.0 as usize);
         file::keys(&item, &mut |key| self.index.remove(key, id));
         if let Some((selecting, selector)) = file::selects(&item) {
             // The selector was filed in one of these places; the index does not remember which.
@@ -192,12 +192,12 @@ impl Inventory {
                 let selector = controller.selector.as_mut();
                 bytes + selector.map_or(0, |selector| selector.share(&same))
             }
-            Role::Budget(budget) => {
+            Role::DisruptionBudget(budget) => {
                 budget.selector.as_mut().map_or(0, |selector| selector.share(&same))
             }
             Role::Node(node) => node.labels.share(&same),
             Role::Service(service) => service.selector.share(&same),
-            Role::Autoscaler(_) | Role::Class(_) | Role::Named | Role::Namespace(_) => 0,
+            Role::Autoscaler(_) | Role::StorageClass(_) | Role::Named | Role::Namespace(_) => 0,
         }
     }
 

@@ -13,6 +13,10 @@ pub enum Kind {
     DaemonSet,
     /// `apps/v1`
     Deployment,
+    /// `discovery.k8s.io/v1`
+    EndpointSlice,
+    /// `v1`
+    Event,
     /// `autoscaling/v2`
     HorizontalPodAutoscaler,
     /// `batch/v1`
@@ -23,6 +27,8 @@ pub enum Kind {
     Namespace,
     /// `v1`
     Node,
+    /// `v1`
+    PersistentVolume,
     /// `v1`
     PersistentVolumeClaim,
     /// `v1`
@@ -37,6 +43,8 @@ pub enum Kind {
     ReplicaSet,
     /// `v1`
     ReplicationController,
+    /// `v1`
+    ResourceQuota,
     /// `v1`
     Service,
     /// `v1`
@@ -53,17 +61,53 @@ impl Kind {
     /// The number of kinds.
     pub const COUNT: usize = Kind::ValidatingWebhookConfiguration as usize + 1;
 
+    /// All kinds, in alphabetical order.
+    pub const ALL: [Kind; Kind::COUNT] = [
+        Kind::ControllerRevision,
+        Kind::DaemonSet,
+        Kind::Deployment,
+        Kind::EndpointSlice,
+        Kind::Event,
+        Kind::HorizontalPodAutoscaler,
+        Kind::Job,
+        Kind::MutatingWebhookConfiguration,
+        Kind::Namespace,
+        Kind::Node,
+        Kind::PersistentVolume,
+        Kind::PersistentVolumeClaim,
+        Kind::Pod,
+        Kind::PodDisruptionBudget,
+        Kind::Policy,
+        Kind::PriorityClass,
+        Kind::ReplicaSet,
+        Kind::ReplicationController,
+        Kind::ResourceQuota,
+        Kind::Service,
+        Kind::ServiceAccount,
+        Kind::StatefulSet,
+        Kind::StorageClass,
+        Kind::ValidatingWebhookConfiguration,
+    ];
+
+    /// Returns the kind with this name, as in the field `kind`, in any API group.
+    pub fn named(name: &str) -> Option<Self> {
+        Kind::ALL.into_iter().find(|kind| kind.as_str() == name)
+    }
+
     /// The name as in the field `kind`.
     pub const fn as_str(self) -> &'static str {
         match self {
             Kind::ControllerRevision => "ControllerRevision",
             Kind::DaemonSet => "DaemonSet",
             Kind::Deployment => "Deployment",
+            Kind::EndpointSlice => "EndpointSlice",
+            Kind::Event => "Event",
             Kind::HorizontalPodAutoscaler => "HorizontalPodAutoscaler",
             Kind::Job => "Job",
             Kind::MutatingWebhookConfiguration => "MutatingWebhookConfiguration",
             Kind::Namespace => "Namespace",
             Kind::Node => "Node",
+            Kind::PersistentVolume => "PersistentVolume",
             Kind::PersistentVolumeClaim => "PersistentVolumeClaim",
             Kind::Pod => "Pod",
             Kind::PodDisruptionBudget => "PodDisruptionBudget",
@@ -71,6 +115,7 @@ impl Kind {
             Kind::PriorityClass => "PriorityClass",
             Kind::ReplicaSet => "ReplicaSet",
             Kind::ReplicationController => "ReplicationController",
+            Kind::ResourceQuota => "ResourceQuota",
             Kind::Service => "Service",
             Kind::ServiceAccount => "ServiceAccount",
             Kind::StatefulSet => "StatefulSet",
@@ -87,6 +132,7 @@ impl Kind {
             | Kind::Deployment
             | Kind::ReplicaSet
             | Kind::StatefulSet => "apps/v1",
+            Kind::EndpointSlice => "discovery.k8s.io/v1",
             Kind::HorizontalPodAutoscaler => "autoscaling/v2",
             Kind::Job => "batch/v1",
             Kind::PodDisruptionBudget => "policy/v1",
@@ -96,11 +142,14 @@ impl Kind {
             Kind::MutatingWebhookConfiguration | Kind::ValidatingWebhookConfiguration => {
                 "admissionregistration.k8s.io/v1"
             }
-            Kind::Namespace
+            Kind::Event
+            | Kind::Namespace
             | Kind::Node
+            | Kind::PersistentVolume
             | Kind::PersistentVolumeClaim
             | Kind::Pod
             | Kind::ReplicationController
+            | Kind::ResourceQuota
             | Kind::Service
             | Kind::ServiceAccount => "v1",
         }
@@ -113,6 +162,7 @@ impl Kind {
             Kind::MutatingWebhookConfiguration
                 | Kind::Namespace
                 | Kind::Node
+                | Kind::PersistentVolume
                 | Kind::Policy
                 | Kind::PriorityClass
                 | Kind::StorageClass
@@ -133,5 +183,19 @@ impl From<WorkloadKind> for Kind {
 impl fmt::Display for Kind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(self.as_str())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_kind_has_its_name() {
+        assert!(Kind::ALL.is_sorted_by_key(|kind| kind.as_str()));
+        for (index, kind) in Kind::ALL.into_iter().enumerate() {
+            assert_eq!((kind as usize, Kind::named(kind.as_str())), (index, Some(kind)));
+        }
+        assert_eq!(Kind::named("Secret"), None);
     }
 }

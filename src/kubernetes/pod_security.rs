@@ -22,12 +22,12 @@ const MOST_NAMED: usize = 4;
 
 /// A check that a pod does not pass.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Refusal {
+pub(crate) struct FailedCheck {
     check: u8,
     what: Box<str>,
 }
 
-impl Refusal {
+impl FailedCheck {
     /// Returns the refusals of a standard for a pod.
     pub(crate) fn by(standard: Standard, pod: &PodTemplateSpec) -> Vec<Self> {
         refusals(pod, |check| check.is_part_of(standard))
@@ -49,14 +49,14 @@ impl Refusal {
 }
 
 /// Writes a refusal such as `hostPath volumes (proc, sys)`.
-impl fmt::Display for Refusal {
+impl fmt::Display for FailedCheck {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let reason = self.check().map(|check| check.reason).unwrap_or_default();
         write!(f, "{reason} ({})", self.what)
     }
 }
 
-fn refusals(pod: &PodTemplateSpec, wanted: impl Fn(&Check) -> bool) -> Vec<Refusal> {
+fn refusals(pod: &PodTemplateSpec, wanted: impl Fn(&Check) -> bool) -> Vec<FailedCheck> {
     let checks = (0..).zip(CHECKS).filter(|(_, check)| wanted(check));
     let refusals = checks.filter_map(|(number, check)| {
         let mut what = (check.refuses)(pod);
@@ -68,7 +68,7 @@ fn refusals(pod: &PodTemplateSpec, wanted: impl Fn(&Check) -> bool) -> Vec<Refus
         if more > 0 {
             named.push_str(&format!(" and {more} more"));
         }
-        (!named.is_empty()).then(|| Refusal { check: number, what: named.into() })
+        (!named.is_empty()).then(|| FailedCheck { check: number, what: named.into() })
     });
     refusals.collect()
 }

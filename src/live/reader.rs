@@ -20,6 +20,7 @@ use kube::{
     config::{KubeConfigOptions, Kubeconfig, KubeconfigError},
     core,
 };
+use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 use tokio::{sync::Semaphore, time::sleep};
 use tokio_util::codec::LinesCodecError;
@@ -154,6 +155,27 @@ impl Reader {
         on_page: impl FnMut(&[&RawValue]),
     ) -> Result<(), Problem> {
         self.list_from(list, on_page).await.map(drop)
+    }
+
+    /// Returns all objects of a list, each read as a `T`.
+    ///
+    /// # Errors
+    /// Returns an error if the list or one of its objects cannot be read.
+    pub(crate) async fn objects<T: DeserializeOwned>(
+        &self,
+        list: &List,
+    ) -> Result<Vec<T>, Problem> {
+        let (mut objects, mut wrong) = (Vec::new(), None);
+        let on_page = |items: &[&RawValue]| {
+            for item in items {
+                match serde_json::from_str(item.get()) {
+                    Ok(object) => objects.push(object),
+                    Err(error) => wrong = Some(error),
+                }
+            }
+        };
+        self.list(list, on_page).await?;
+        wrong.map_or(Ok(objects), |error| Err(Problem::failed(error)))
     }
 
     /// Lists, and returns the version for the next watch.

@@ -2,13 +2,11 @@
 
 use std::path::Path;
 
-use ignore::gitignore::Gitignore;
-
-use super::{exclude, group::Group, source::Source};
+use super::{exclude::FilePatterns, group::Group, source::Source};
 
 /// The clusters of a policy, each with the patterns of its files.
 #[derive(Debug, Default)]
-pub(crate) struct Clusters(Vec<(String, Gitignore)>);
+pub(crate) struct Clusters(Vec<(String, FilePatterns)>);
 
 impl Clusters {
     /// Takes the name and the patterns of each cluster, and the folder from which these are meant; an empty
@@ -17,23 +15,14 @@ impl Clusters {
         clusters: impl Iterator<Item = (&'a str, &'a [String])>,
         root: &Path,
     ) -> Self {
-        let root = if root.as_os_str().is_empty() { Path::new(".") } else { root };
-        let root = root.canonicalize().unwrap_or_else(|_| root.to_owned());
-        Clusters(
-            clusters
-                .map(|(name, paths)| (name.to_owned(), exclude::patterns(&root, paths)))
-                .collect(),
-        )
+        let patterns = |paths: &[String]| FilePatterns::new(paths, root);
+        Clusters(clusters.map(|(name, paths)| (name.to_owned(), patterns(paths))).collect())
     }
 
     /// Returns the cluster of a file, given by its path without links. A file of several clusters belongs
     /// to none of them: its objects would be related with those of all.
     pub(crate) fn group(&self, file: &Path) -> Option<Group> {
-        let is_of = |patterns: &Gitignore| {
-            let inside = file.strip_prefix(patterns.path());
-            inside.is_ok_and(|it| patterns.matched_path_or_any_parents(it, false).is_ignore())
-        };
-        let mut of = self.0.iter().filter(|(_, patterns)| is_of(patterns));
+        let mut of = self.0.iter().filter(|(_, patterns)| patterns.matches(file));
         let (name, _) = of.next()?;
         Some(if of.next().is_some() { Group::Alone } else { Group::Cluster(name.clone()) })
     }

@@ -58,6 +58,26 @@ impl Exclude {
     }
 }
 
+/// Patterns of files, like those of `.gitignore`.
+#[derive(Debug)]
+pub(crate) struct FilePatterns(Gitignore);
+
+impl FilePatterns {
+    /// Takes patterns and the folder from which they are meant; an empty path is the working folder.
+    /// Invalid patterns were reported before, and are ignored.
+    pub(crate) fn new(lines: &[String], root: &Path) -> Self {
+        let root = if root.as_os_str().is_empty() { Path::new(".") } else { root };
+        let root = root.canonicalize().unwrap_or_else(|_| root.to_owned());
+        FilePatterns(patterns(&root, lines))
+    }
+
+    /// Returns whether the patterns match a file or a folder above it, given by its path without links.
+    pub(crate) fn matches(&self, file: &Path) -> bool {
+        let inside = file.strip_prefix(self.0.path());
+        inside.is_ok_and(|it| self.0.matched_path_or_any_parents(it, false).is_ignore())
+    }
+}
+
 /// Returns patterns that are meant from a folder. Invalid ones are ignored.
 pub(super) fn patterns(root: &Path, lines: &[String]) -> Gitignore {
     let mut builder = GitignoreBuilder::new(root);

@@ -68,7 +68,7 @@ fn read(path: &Path) -> Option<String> {
     String::from_utf8(bytes).ok()
 }
 
-/// What is left out of a folder.
+/// The files and folders below a folder that are left out.
 #[derive(Debug, Default)]
 struct LeftOut {
     notes: Vec<String>,

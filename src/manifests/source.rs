@@ -2,7 +2,10 @@
 
 #![expect(clippy::disallowed_methods, reason = "files are read here")]
 
-use std::{cell::OnceCell, path::PathBuf};
+use std::{
+    cell::OnceCell,
+    path::{Path, PathBuf},
+};
 
 use super::{
     encoding,
@@ -131,6 +134,18 @@ impl Source {
         match self {
             Source::Text { name, .. } => name,
             _ => "",
+        }
+    }
+
+    /// Returns the name that the source has once it is read, and its path. A text that isn't a file has the
+    /// path that it is named after.
+    pub(crate) fn file(&self) -> Option<(String, &Path)> {
+        match self {
+            Source::File(path) | Source::FileInFolder(path, _) => {
+                Some((path.display().to_string(), path))
+            }
+            Source::Text { name, .. } => Some((name.clone(), Path::new(name))),
+            Source::Stdin => None,
         }
     }
 

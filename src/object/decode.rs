@@ -4,8 +4,8 @@ use serde::Deserialize;
 
 use super::{
     metadata::{Metadata, Str},
+    size::{self, ObjectSize},
     unread::Unread,
-    weight::{self, Weight},
 };
 
 /// The object does not decode as the expected resource.
@@ -19,9 +19,9 @@ pub enum DecodeError {
         /// The parser's error.
         source: serde_json::Error,
     },
-    /// The object is too heavy to be read; see [`weight`].
+    /// The object is too large to be read; see [`size`].
     #[error("the object is too large to evaluate")]
-    TooHeavy(Box<Weight>),
+    TooLarge(Box<ObjectSize>),
     /// The object has a different kind.
     #[error("expected {expected}, got apiVersion {api_version:?}, kind {kind:?}")]
     Kind {
@@ -34,14 +34,14 @@ pub enum DecodeError {
     },
 }
 
-/// Reads the JSON of an object of this kind, unless it is too heavy.
+/// Reads the JSON of an object of this kind, unless it is too large.
 pub(crate) fn decode<'a, T: Deserialize<'a>>(
     kind: &'static str,
     json: &'a str,
 ) -> Result<T, DecodeError> {
     let wrong = |source| DecodeError::Json { kind, source };
-    if let Some(weight) = weight::too_heavy(json).map_err(wrong)? {
-        return Err(DecodeError::TooHeavy(Box::new(weight)));
+    if let Some(size) = size::too_large(json).map_err(wrong)? {
+        return Err(DecodeError::TooLarge(Box::new(size)));
     }
     serde_json::from_str(json).map_err(wrong)
 }

@@ -9,5 +9,9 @@ pub const CONTROL_PLANE_LABEL: &str = "setguard.io/control-plane";
 /// The annotation with which an object exempts itself from warnings: rule ids, separated by commas.
 pub const IGNORE_ANNOTATION: &str = "setguard.io/ignore";
 
+/// The annotation with which those whom the policy lists exceed a limit: `LIMIT=LAST-DAY`, separated by
+/// commas.
+pub const EXCEED_ANNOTATION: &str = "setguard.io/exceed";
+
 /// The label of the ConfigMap whose dry-run patches show that the API server calls setguard.
 pub const REHEARSAL_LABEL: &str = "setguard.io/rehearsal";

@@ -13,7 +13,7 @@ use crate::{finding::shorten, kubernetes::selector};
 
 /// A PodDisruptionBudget.
 #[derive(Clone, Debug)]
-pub struct Budget {
+pub struct PodDisruptionBudget {
     /// The namespace.
     pub namespace: Box<str>,
     /// The name.
@@ -74,7 +74,7 @@ struct Status<'a> {
     conditions: Option<Vec<Condition<'a>>>,
 }
 
-impl Budget {
+impl PodDisruptionBudget {
     pub(crate) fn read(json: &str) -> serde_json::Result<Self> {
         let Raw { metadata, spec, status } = serde_json::from_str(json)?;
         let mut conditions = status.conditions.iter().flatten();
@@ -82,7 +82,7 @@ impl Budget {
         let said = |it: &Condition<'_>| {
             shorten(it.message.as_deref().unwrap_or_default(), LONGEST).into_owned().into()
         };
-        Ok(Budget {
+        Ok(PodDisruptionBudget {
             namespace: metadata.namespace().into(),
             name: metadata.name().into(),
             is_owned: metadata.is_owned(),

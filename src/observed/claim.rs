@@ -10,7 +10,7 @@ use crate::{kubernetes::quantity, object::storage::DEFAULT_CLASS_ANNOTATIONS};
 
 /// A PersistentVolumeClaim.
 #[derive(Clone, Debug)]
-pub struct Claim {
+pub struct PersistentVolumeClaim {
     /// `Pending`, `Bound` or `Lost`.
     pub phase: Box<str>,
     /// The time of creation, in seconds since 1970.
@@ -36,7 +36,7 @@ pub struct Claim {
 
 /// A PersistentVolume.
 #[derive(Clone, Debug)]
-pub struct Volume {
+pub struct PersistentVolume {
     /// The nodes on which the volume can be used; `None` if all.
     pub nodes: Option<NodeSelector>,
     /// The storage class; empty for none.
@@ -49,11 +49,13 @@ pub struct Volume {
     pub(crate) claim: Option<Name>,
     /// Whether the claim that the volume was bound to is gone.
     pub(crate) is_released: bool,
+    /// Whether the volume is retained when its claim is deleted.
+    pub(crate) is_retained: bool,
 }
 
 /// A StorageClass.
 #[derive(Clone, Debug)]
-pub struct Class {
+pub struct StorageClass {
     /// Whether claims that name no class get this class.
     pub is_default: bool,
     /// Whether a volume is chosen only once a pod needs it.
@@ -62,6 +64,8 @@ pub struct Class {
     pub allows_expansion: bool,
     /// The provisioner of the volumes.
     pub provisioner: Box<str>,
+    /// Whether the volumes of this class are retained when their claims are deleted.
+    pub(crate) retains_volumes: bool,
 }
 
 #[derive(Deserialize)]
@@ -123,6 +127,7 @@ struct VolumeSpec {
     capacity: Option<BTreeMap<String, Quantity>>,
     access_modes: Option<Box<[Box<str>]>>,
     claim_ref: Option<ClaimRef>,
+    persistent_volume_reclaim_policy: Option<Box<str>>,
 }
 
 #[derive(Default, Deserialize)]
@@ -141,7 +146,7 @@ struct Affinity {
 /// All fields that are not read individually.
 type Fields = serde_json::Map<String, serde_json::Value>;
 
-impl Claim {
+impl PersistentVolumeClaim {
     /// Reads a claim with its namespace and name.
     pub(crate) fn read(json: &str) -> serde_json::Result<(Name, Self)> {
         let Raw { metadata, spec, status }: Raw<'_, ClaimSpec<'_>, ClaimStatus<'_>> =
@@ -155,7 +160,7 @@ impl Claim {
             annotated = serde_json::from_str(json)?;
         }
         let annotations = annotated.metadata.annotations;
-        let claim = Claim {
+        let claim = PersistentVolumeClaim {
             phase: phase.into(),
             modes: spec.access_modes.unwrap_or_default(),
             has_node: annotations.is_some_and(|it| it.contains_key(SELECTED_NODE)),
@@ -174,7 +179,7 @@ impl Claim {
     }
 
     /// Returns whether a volume has room for what the claim requests, if both are known.
-    pub(crate) fn has_room_in(&self, volume: &Volume) -> bool {
+    pub(crate) fn has_room_in(&self, volume: &PersistentVolume) -> bool {
         !is_smaller(volume.capacity.as_ref(), self.request.as_ref())
     }
 
@@ -192,37 +197,39 @@ fn is_smaller(one: Option<&Quantity>, other: Option<&Quantity>) -> bool {
     one.zip(other).is_some_and(|(one, other)| one.cmp(&other).is_lt())
 }
 
-impl Volume {
+impl PersistentVolume {
     /// Reads a volume with its name.
-    pub(super) fn read(json: &str) -> serde_json::Result<(Box<str>, Self)> {
+    pub(crate) fn read(json: &str) -> serde_json::Result<(Box<str>, Self)> {
         let Raw { metadata, spec, status }: Raw<'_, VolumeSpec, ClaimStatus<'_>> =
             serde_json::from_str(json)?;
-        let volume = Volume {
+        let volume = PersistentVolume {
             nodes: spec.node_affinity.and_then(|it| it.required),
             class: spec.storage_class_name.unwrap_or_default(),
             capacity: spec.capacity.and_then(|mut it| it.remove("storage")),
             modes: spec.access_modes.unwrap_or_default(),
             claim: spec.claim_ref.map(|it| (it.namespace, it.name)),
             is_released: status.phase.as_deref() == Some("Released"),
+            is_retained: spec.persistent_volume_reclaim_policy.as_deref() == Some("Retain"),
         };
         Ok((metadata.name().into(), volume))
     }
 }
 
-impl Class {
+impl StorageClass {
     /// Reads a storage class with its name.
-    pub(super) fn read(json: &str) -> serde_json::Result<(Box<str>, Self)> {
+    pub(crate) fn read(json: &str) -> serde_json::Result<(Box<str>, Self)> {
         let mut fields: Fields = serde_json::from_str(json)?;
         let metadata = fields.remove("metadata").unwrap_or_default();
         let is_true = |key: &&str| metadata["annotations"][*key] == "true";
         let text = |value: Option<&serde_json::Value>| {
             value.and_then(|it| it.as_str()).unwrap_or_default().to_owned()
         };
-        let class = Class {
+        let class = StorageClass {
             is_default: DEFAULT_CLASS_ANNOTATIONS.iter().any(is_true),
             waits_for_pod: text(fields.get("volumeBindingMode")) == "WaitForFirstConsumer",
             allows_expansion: fields.get("allowVolumeExpansion").is_some_and(|it| it == true),
             provisioner: text(fields.get("provisioner")).into(),
+            retains_volumes: text(fields.get("reclaimPolicy")) == "Retain",
         };
         Ok((text(metadata.get("name")).into(), class))
     }

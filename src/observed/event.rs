@@ -6,13 +6,11 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::{MicroTime, Time};
 use serde::Deserialize;
 
 use super::meta::{Metadata, Unread};
-use crate::finding::shorten;
+use crate::{finding::shorten, kubernetes::kind::Kind};
 
-/// The reasons that rules look for.
-const REASONS: [&str; 29] = [
+/// The reasons that rules look for, in addition to [`ENDED`].
+const REASONS: [&str; 16] = [
     "BackOff",
-    "DeadlineExceeded",
-    "Evicted",
     "Failed",
     "FailedAttachVolume",
     "FailedBinding",
@@ -25,6 +23,14 @@ const REASONS: [&str; 29] = [
     "FailedPrepareDynamicResources",
     "FailedResourceClaimCreation",
     "FailedScheduling",
+    "ProvisioningFailed",
+    "RecreatingFailedPod",
+    "Unhealthy",
+];
+/// The reasons of pods that a node has evicted or rejected.
+pub(crate) const ENDED: [&str; 13] = [
+    "DeadlineExceeded",
+    "Evicted",
     "NodeAffinity",
     "NodePorts",
     "NodeShutdown",
@@ -33,12 +39,9 @@ const REASONS: [&str; 29] = [
     "OutOfmemory",
     "OutOfpods",
     "PodOSNotSupported",
-    "ProvisioningFailed",
-    "RecreatingFailedPod",
     "SysctlForbidden",
     "TopologyAffinityError",
     "UnexpectedAdmissionError",
-    "Unhealthy",
 ];
 /// The longest time that a controller waits before it tries again what was refused, in seconds, and
 /// the tolerated delay.
@@ -69,7 +72,7 @@ pub struct Event {
 }
 
 /// The object that an event is about: its namespace, kind and name.
-pub(super) type About = (Box<str>, Box<str>, Box<str>);
+pub(super) type About = (Box<str>, Kind, Box<str>);
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -108,9 +111,12 @@ impl Event {
     /// Reads an event and the object that it is about; `None` if no rule looks for it.
     pub(super) fn read(json: &str) -> serde_json::Result<Option<(About, Self)>> {
         let raw: Raw<'_> = serde_json::from_str(json)?;
-        let Some(reason) = raw.reason.as_deref().filter(|it| REASONS.contains(it)) else {
+        let is_needed = |it: &&str| REASONS.contains(it) || ENDED.contains(it);
+        let Some(reason) = raw.reason.as_deref().filter(is_needed) else {
             return Ok(None);
         };
+        let Involved { kind, namespace, name } = raw.involved_object;
+        let Some(kind) = Kind::named(&kind) else { return Ok(None) };
         let created = raw.metadata.created();
         let at = raw.event_time.as_ref().map_or(created, |it| it.0.as_second());
         let series = raw.series.and_then(|it| it.last_observed_time).map(|it| it.0.as_second());
@@ -118,14 +124,13 @@ impl Event {
         let message = raw.message.as_deref().unwrap_or_default();
         // The recorder puts this prefix before a message that stands for several.
         let message = message.strip_prefix("(combined from similar events): ").unwrap_or(message);
-        let Involved { kind, namespace, name } = raw.involved_object;
         let event = Event {
             reason: reason.into(),
             message: shorten(message.trim(), LONGEST).into_owned().into(),
             first: raw.first_timestamp.map_or(at, |it| it.0.as_second()),
             last: series.or(last).unwrap_or(at),
         };
-        Ok(Some(((namespace.as_ref().into(), kind.as_ref().into(), name.as_ref().into()), event)))
+        Ok(Some(((namespace.as_ref().into(), kind, name.as_ref().into()), event)))
     }
 
     /// Returns whether this is the same warning as another, without a long time between them.

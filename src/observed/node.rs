@@ -9,13 +9,13 @@ use super::{
     meta::{Condition, Metadata},
     trouble::LONGEST,
 };
-use crate::{finding::shorten, rollout::node::Node as Place};
+use crate::{finding::shorten, rollout::node::NodeInfo};
 
 /// A node, reduced to what matters for pods of sets.
 #[derive(Clone, Debug)]
 pub struct Node {
     /// The fields that the controller of DaemonSets reads.
-    pub place: Place,
+    pub place: NodeInfo,
     /// The time of creation, in seconds since 1970.
     pub created: i64,
     /// The time since which the node has not been ready, if it is not.
@@ -67,7 +67,7 @@ impl Node {
                 it.last_transition_time.as_ref().map_or(created, |time| time.0.as_second())
             }),
             is_cordoned: spec.unschedulable == Some(true),
-            place: Place {
+            place: NodeInfo {
                 name: metadata.name().to_owned(),
                 labels: metadata.labels.take().unwrap_or_default(),
                 taints: spec.taints.unwrap_or_default(),

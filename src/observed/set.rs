@@ -14,7 +14,7 @@ use serde::{Deserialize, de::DeserializeOwned};
 use crate::{
     kubernetes::{
         cluster::Version,
-        pod_security::{Refusal, Standard},
+        pod_security::{FailedCheck, Standard},
         resource::WorkloadKind,
     },
     object::{DaemonSetSpec, StatefulSetSpec, defaults, marks::IGNORE_ANNOTATION},
@@ -198,7 +198,7 @@ impl Set {
             let baseline = Standard::of(Some("baseline"), None, Version::NEWEST.minor());
             let template = &whole.spec.template;
             set.needs_privileged =
-                baseline.is_some_and(|standard| !Refusal::by(standard, template).is_empty());
+                baseline.is_some_and(|standard| !FailedCheck::by(standard, template).is_empty());
         }
         Ok(set)
     }
@@ -266,7 +266,7 @@ impl Set {
         }
     }
 
-    /// Returns whether pods get a new template only after they were deleted by hand.
+    /// Returns whether pods get a new template only after they were deleted manually.
     pub(crate) fn is_on_delete(&self) -> bool {
         let strategy = match &self.state {
             State::DaemonSet(it) => {
@@ -378,4 +378,6 @@ fn is_healthy_stateful_set<T>(spec: &StatefulSetSpec<T>, status: &StatefulSetSta
         && status.ready_replicas.unwrap_or_default() == wanted
         && status.available_replicas.unwrap_or_default() == wanted
         && status.current_revision == status.update_revision
+        // A pod that is being deleted counts as ready as long as it is, and not as updated.
+        && status.updated_replicas.unwrap_or_default() == wanted
 }

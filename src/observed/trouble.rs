@@ -247,14 +247,15 @@ impl Status<'_> {
         init.rev().find(runs)
     }
 
-    /// Returns whether a container has been started again since the pod became unready. A container
-    /// that was started before that is unready for another reason.
+    /// Returns whether a container has been started again since the pod became unready, or in the same
+    /// second, as the first restart is. A container that was started before that is unready for another
+    /// reason.
     fn has_restarted(&self, container: &Container<'_>) -> bool {
         let started =
             container.state.as_ref().and_then(|it| it.running.as_ref()?.started_at.as_ref());
         let unready = self.condition("Ready").and_then(|it| it.last_transition_time.as_ref());
         container.restart_count > 0
-            && started.zip(unready).is_none_or(|(started, unready)| started.0 > unready.0)
+            && started.zip(unready).is_none_or(|(started, unready)| started.0 >= unready.0)
     }
 
     /// Returns the trouble of a pod that no scheduler, or not the kubelet of its node, has

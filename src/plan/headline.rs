@@ -3,8 +3,10 @@
 use std::fmt::Write as _;
 
 use super::{
-    forecast::{Change, Forecast},
-    picture::{self, Tally, count},
+    forecast::{ChangeKind, Forecast, Rollout},
+    picture,
+    refusal::ExceededLimit,
+    tally::{Tally, count},
 };
 use crate::rollout::Action;
 
@@ -16,7 +18,7 @@ const MOST_NAMES: usize = 20;
 
 /// The kind of a consequence, the gravest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Kind {
+pub(super) enum FactKind {
     DataLost,
     BeyondLimit,
     Unknown,
@@ -26,16 +28,16 @@ pub(super) enum Kind {
     Note,
 }
 
-impl Kind {
+impl FactKind {
     pub(super) const fn as_str(self) -> &'static str {
         match self {
-            Kind::DataLost => "Data lost",
-            Kind::BeyondLimit => "Beyond a limit",
-            Kind::Unknown => "Not known",
-            Kind::NeverEnds => "Never ends",
-            Kind::Refused => "Refused",
-            Kind::PodsDown => "Pods down",
-            Kind::Note => "Note",
+            FactKind::DataLost => "Data lost",
+            FactKind::BeyondLimit => "Beyond a limit",
+            FactKind::Unknown => "Not known",
+            FactKind::NeverEnds => "Never ends",
+            FactKind::Refused => "Refused",
+            FactKind::PodsDown => "Pods down",
+            FactKind::Note => "Note",
         }
     }
 }
@@ -43,7 +45,7 @@ impl Kind {
 /// A consequence of a change for an object.
 #[derive(Debug)]
 pub(super) struct Fact {
-    pub(super) kind: Kind,
+    pub(super) kind: FactKind,
     /// The object.
     pub(super) object: String,
     pub(super) text: String,
@@ -70,7 +72,7 @@ impl Fact {
 pub(super) fn facts(forecasts: &[Forecast], unknown: &[String]) -> Vec<Fact> {
     let mut facts: Vec<_> = forecasts.iter().flat_map(of).collect();
     facts.extend(unknown.iter().map(|it| Fact {
-        kind: Kind::Unknown,
+        kind: FactKind::Unknown,
         object: it.clone(),
         text: UNREAD.to_owned(),
         names: Vec::new(),
@@ -88,52 +90,60 @@ pub(super) fn without(forecasts: &[Forecast]) -> &'static str {
 }
 
 fn of(forecast: &Forecast) -> Vec<Fact> {
-    let mut facts = Vec::new();
-    let mut add = |kind, text: String, names| {
-        facts.push(Fact { kind, object: picture::title(forecast), text, names });
-    };
+    let object = picture::title(forecast);
+    let fact = |kind, text: String, names| Fact { kind, object: object.clone(), text, names };
     // The steps of a refused change are those of its remedy.
-    if forecast.change == Change::Refused {
+    if forecast.change == ChangeKind::Refused {
         let text = "the API server refuses the change".to_owned();
-        add(Kind::Refused, text, Vec::new());
-        return facts;
+        return vec![fact(FactKind::Refused, text, Vec::new())];
     }
-    for it in &forecast.exceeded {
-        add(Kind::BeyondLimit, String::new(), vec![it.what.message.clone()]);
-    }
-    let deleted = forecast.course.steps.iter().filter(|step| step.action == Action::Delete);
-    let claims = deleted.flat_map(|step| &step.claims);
-    let lost: Vec<_> = claims.filter(|it| !forecast.retained.contains(*it)).cloned().collect();
+    let beyond = |it: &ExceededLimit| {
+        fact(FactKind::BeyondLimit, String::new(), vec![it.what.message.clone()])
+    };
+    let mut facts: Vec<_> = forecast.exceeded.iter().map(beyond).collect();
+    let rollout = forecast.rollout.as_ref();
+    let lost = rollout.map(lost_claims).unwrap_or_default();
     if !lost.is_empty() {
         let claims = if lost.len() == 1 { "this claim is" } else { "these claims are" };
-        add(Kind::DataLost, format!("{claims} deleted with the data:"), lost);
+        facts.push(fact(FactKind::DataLost, format!("{claims} deleted with the data:"), lost));
     }
-    if let Some(stop) = &forecast.course.stop {
+    if let Some(stop) = rollout.and_then(|it| it.course.stop.as_ref()) {
         let name = vec![forecast.name(&stop.target)];
-        add(Kind::NeverEnds, "the rollout stops and waits for".to_owned(), name);
+        let text = "the rollout stops and waits for".to_owned();
+        facts.push(fact(FactKind::NeverEnds, text, name));
     }
-    let down = forecast.course.at_most_unavailable;
-    let exist = Tally::of(&forecast.course).deleted
-        + forecast.kept.iter().map(|(target, _)| count(target)).sum::<usize>();
-    if !forecast.over_budgets.is_empty() {
-        let names = forecast.over_budgets.iter().map(|it| it.name.to_string()).collect();
-        let text = "more at a time than a PodDisruptionBudget allows to evict:";
-        add(Kind::PodsDown, text.to_owned(), names);
+    if let Some(rollout) = rollout.filter(|it| !it.over_budgets.is_empty()) {
+        let names = rollout.over_budgets.iter().map(|it| it.name.to_string()).collect();
+        let text = "more at a time than a PodDisruptionBudget allows to evict:".to_owned();
+        facts.push(fact(FactKind::PodsDown, text, names));
     }
-    let is_certain = !forecast.course.steps.is_empty() || forecast.change == Change::None;
-    if !is_certain {
+    if forecast.active().is_none() && forecast.change != ChangeKind::None {
         let text = if forecast.notes.is_empty() { "no pod is created or deleted" } else { "" };
-        add(Kind::Note, text.to_owned(), forecast.notes.clone());
+        facts.push(fact(FactKind::Note, text.to_owned(), forecast.notes.clone()));
     }
-    if forecast.change == Change::Delete {
-        add(Kind::PodsDown, "all pods are deleted".to_owned(), Vec::new());
-    } else if forecast.change != Change::Create && down > 0 {
-        let pods = if down == 1 { "1 pod is" } else { &format!("{down} pods are") };
-        let text = match down >= exist {
-            true => format!("{pods} down at a time: all that there are"),
-            false => format!("at most {pods} down at a time, of {exist}"),
-        };
-        add(Kind::PodsDown, text, Vec::new());
-    }
+    facts.extend(down(forecast).map(|text| fact(FactKind::PodsDown, text, Vec::new())));
     facts
+}
+
+/// Returns the claims that are deleted with their data.
+fn lost_claims(rollout: &Rollout) -> Vec<String> {
+    let deleted = rollout.course.steps.iter().filter(|step| step.action == Action::Delete);
+    let claims = deleted.flat_map(|step| &step.claims);
+    claims.filter(|it| !rollout.retains(it)).cloned().collect()
+}
+
+/// Returns how many pods are down at a time, if any pod that there is.
+fn down(forecast: &Forecast) -> Option<String> {
+    if forecast.change == ChangeKind::Delete {
+        return Some("all pods are deleted".to_owned());
+    }
+    let rollout = forecast.rollout.as_ref().filter(|_| forecast.change != ChangeKind::Create)?;
+    let down = Some(rollout.course.at_most_unavailable).filter(|down| *down > 0)?;
+    let kept: usize = rollout.kept.iter().map(|it| count(&it.target)).sum();
+    let exist = Tally::of(&rollout.course).deleted + kept;
+    let pods = if down == 1 { "1 pod is" } else { &format!("{down} pods are") };
+    Some(match down >= exist {
+        true => format!("{pods} down at a time: all that there are"),
+        false => format!("at most {pods} down at a time, of {exist}"),
+    })
 }

@@ -6,8 +6,8 @@ use std::io::{self, Write};
 use serde::Serialize;
 
 use super::{
-    forecast::Forecast,
-    picture::{Tally, count, replaced},
+    forecast::{Forecast, Kept, Rollout},
+    tally::{Tally, count, replaced},
 };
 use crate::rollout::{Action, Step, Target};
 
@@ -84,7 +84,7 @@ struct ClaimsV1<'a> {
     deleted: &'a [String],
 }
 
-#[derive(Serialize)]
+#[derive(Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct SummaryV1 {
     created: usize,
@@ -119,10 +119,12 @@ pub(super) fn print(
 
 fn object(forecast: &Forecast) -> ObjectV1<'_> {
     let id = &forecast.id;
-    let course = &forecast.course;
-    let Tally { created, deleted, .. } = Tally::of(course);
-    let replaced = replaced(forecast);
-    let why = course.stop.as_ref().map(|stop| forecast.why(stop));
+    let findings = forecast.refusals.iter().chain(forecast.exceeded.iter().map(|it| &it.what));
+    let changes = forecast.differences.iter().map(|it| DifferenceV1 {
+        field: &it.path,
+        old: it.old.as_deref(),
+        new: it.new.as_deref(),
+    });
     ObjectV1 {
         object: IdV1 {
             api_version: &id.api_version,
@@ -131,39 +133,36 @@ fn object(forecast: &Forecast) -> ObjectV1<'_> {
             name: &id.name,
         },
         change: forecast.change.as_str(),
-        findings: forecast
-            .refusals
-            .iter()
-            .chain(forecast.exceeded.iter().map(|it| &it.what))
+        findings: findings
             .map(|it| FindingV1 { rule: it.rule, field: &it.field, message: &it.message })
             .collect(),
-        changes: forecast
-            .differences
-            .iter()
-            .map(|it| DifferenceV1 {
-                field: &it.path,
-                old: it.old.as_deref(),
-                new: it.new.as_deref(),
-            })
-            .collect(),
-        steps: steps(forecast),
-        summary: SummaryV1 {
-            created: created - replaced,
-            deleted: deleted - replaced,
-            replaced,
-            kept: forecast.kept.iter().map(|(target, _)| count(target)).sum(),
-            at_most_unavailable: course.at_most_unavailable,
-            at_least_seconds: course.at_least_seconds,
-            estimated_seconds: forecast.estimate.as_ref().map(|(seconds, _)| *seconds),
-            waves: course.waves,
-            stops_at: course.stop.as_ref().map(|stop| forecast.name(&stop.target)),
-            why: why.or_else(|| forecast.why_kept.clone()),
-        },
+        changes: changes.collect(),
+        steps: forecast.rollout.as_ref().map(|it| steps(it, forecast)).unwrap_or_default(),
+        summary: forecast.rollout.as_ref().map(|it| summary(it, forecast)).unwrap_or_default(),
         notes: &forecast.notes,
     }
 }
 
-fn steps(forecast: &Forecast) -> Vec<StepV1<'_>> {
+fn summary(rollout: &Rollout, forecast: &Forecast) -> SummaryV1 {
+    let course = &rollout.course;
+    let Tally { created, deleted } = Tally::of(course);
+    let replaced = replaced(course);
+    let why = course.stop.as_ref().map(|stop| forecast.why(stop));
+    SummaryV1 {
+        created: created - replaced,
+        deleted: deleted - replaced,
+        replaced,
+        kept: rollout.kept.iter().map(|it| count(&it.target)).sum(),
+        at_most_unavailable: course.at_most_unavailable,
+        at_least_seconds: course.at_least_seconds,
+        estimated_seconds: rollout.estimate.as_ref().map(|it| it.seconds),
+        waves: course.waves,
+        stops_at: course.stop.as_ref().map(|stop| forecast.name(&stop.target)),
+        why: why.or_else(|| rollout.why_kept.clone()),
+    }
+}
+
+fn steps<'a>(rollout: &'a Rollout, forecast: &'a Forecast) -> Vec<StepV1<'a>> {
     let mut room = MOST_CANDIDATES;
     let mut is_first = true;
     let mut chance = |target: &Target| {
@@ -176,19 +175,19 @@ fn steps(forecast: &Forecast) -> Vec<StepV1<'_>> {
         let names = || candidates.iter().map(|index| forecast.node(*index)).collect();
         (Some(*count), is_listed.then(names))
     };
-    let steps = forecast.course.steps.iter().map(|step| {
+    let steps = rollout.course.steps.iter().map(|step| {
         let (count, candidates) = chance(&step.target);
         StepV1 { count, candidates, ..of(step, forecast) }
     });
     let mut steps: Vec<_> = steps.collect();
-    steps.extend(forecast.kept.iter().map(|(target, is_new)| {
+    steps.extend(rollout.kept.iter().map(|Kept { target, revision }| {
         let (count, candidates) = chance(target);
         StepV1 {
             wave: 0,
             action: "keep",
             pod: pod(target, forecast),
             node: node(target, forecast),
-            revision: if *is_new { "new" } else { "old" },
+            revision: revision.as_str(),
             claims: ClaimsV1::default(),
             count,
             candidates,

@@ -56,34 +56,28 @@ impl Cluster {
         input.world.know_all();
         for (namespace, known_as) in &namespaces {
             let lists = [
-                ("api/v1", "v1", "pods", "Pod"),
-                ("api/v1", "v1", "persistentvolumeclaims", "PersistentVolumeClaim"),
-                ("apis/apps/v1", "apps/v1", "controllerrevisions", "ControllerRevision"),
+                ("v1", "pods", "Pod"),
+                ("v1", "persistentvolumeclaims", "PersistentVolumeClaim"),
+                ("apps/v1", "controllerrevisions", "ControllerRevision"),
             ];
-            for (root, api_version, plural, kind) in lists {
-                let path = format!("/{root}/namespaces/{namespace}/{plural}");
-                self.list(&path, api_version, kind, Some(known_as), input).await?;
+            for (api_version, plural, kind) in lists {
+                let of = Listed::in_namespace(api_version, plural, kind, namespace);
+                self.list(&Listed { known_as: Some(known_as), ..of }, input).await?;
             }
         }
         for (namespace, known_as) in &namespaces {
-            let path = format!("/apis/policy/v1/namespaces/{namespace}/poddisruptionbudgets");
+            let (plural, kind) = ("poddisruptionbudgets", "PodDisruptionBudget");
+            let of = Listed::in_namespace("policy/v1", plural, kind, namespace);
             let lack = "whether the rollout takes more down than they allow to evict";
-            self.list_if_allowed(
-                &path,
-                ("policy/v1", "PodDisruptionBudget"),
-                Some(known_as),
-                lack,
-                input,
-            )
-            .await?;
+            self.list_if_allowed(&Listed { known_as: Some(known_as), ..of }, lack, input).await?;
         }
         if input.given.iter().any(|given| deletes_claims(&given.json)) {
             let lack = "whether the volumes of deleted claims are retained with their data";
-            let path = "/api/v1/persistentvolumes";
-            self.list_if_allowed(path, ("v1", "PersistentVolume"), None, lack, input).await?;
+            let of = Listed::of_cluster("v1", "persistentvolumes", "PersistentVolume");
+            self.list_if_allowed(&of, lack, input).await?;
         }
         if input.given.iter().any(|given| given.id.kind == "DaemonSet") {
-            self.list("/api/v1/nodes", "v1", "Node", None, input).await?;
+            self.list(&Listed::of_cluster("v1", "nodes", "Node"), input).await?;
         }
         Ok(())
     }
@@ -116,16 +110,14 @@ impl Cluster {
     /// Lists objects without which the plan knows less: if they may not be read, a note says so.
     async fn list_if_allowed(
         &self,
-        path: &str,
-        (api_version, kind): (&str, &str),
-        namespace: Option<&String>,
+        of: &Listed<'_>,
         lack: &str,
         input: &mut Input,
     ) -> anyhow::Result<()> {
-        let listed = self.list(path, api_version, kind, namespace, input).await;
-        let Err(error) = listed else { return Ok(()) };
+        let Err(error) = self.list(of, input).await else { return Ok(()) };
         match error.downcast_ref() {
             Some(Problem::Forbidden(_) | Problem::Absent(_)) => {
+                let kind = of.kind;
                 report::note(&format!("{kind}s may not be read, so it isn't known {lack}"));
                 Ok(())
             }
@@ -133,25 +125,54 @@ impl Cluster {
         }
     }
 
-    async fn list(
-        &self,
-        path: &str,
-        api_version: &str,
-        kind: &str,
-        namespace: Option<&String>,
-        input: &mut Input,
-    ) -> anyhow::Result<()> {
-        let list = List { path: path.to_owned(), ..List::default() };
+    async fn list(&self, of: &Listed<'_>, input: &mut Input) -> anyhow::Result<()> {
+        let list = List { path: of.path.clone(), ..List::default() };
         let mut wrong = None;
         let listed = self.reader.list(&list, |items| {
             for item in items {
-                let read = add_one(input, api_version, kind, item.get(), namespace);
+                let read = of.add(item.get(), input);
                 wrong = wrong.take().or(read.err());
             }
         });
-        listed.await.with_context(|| path.to_owned())?;
-        wrong.map_or(Ok(()), Err).with_context(|| format!("a {kind} cannot be read"))
+        listed.await.with_context(|| of.path.clone())?;
+        wrong.map_or(Ok(()), Err).with_context(|| format!("a {} cannot be read", of.kind))
     }
+}
+
+/// The objects of a list.
+struct Listed<'a> {
+    path: String,
+    api_version: &'a str,
+    kind: &'a str,
+    /// The namespace that the manifests have in the input.
+    known_as: Option<&'a str>,
+}
+
+impl<'a> Listed<'a> {
+    fn in_namespace(api_version: &'a str, plural: &str, kind: &'a str, namespace: &str) -> Self {
+        let path = format!("{}/namespaces/{namespace}/{plural}", root(api_version));
+        Listed { path, api_version, kind, known_as: None }
+    }
+
+    fn of_cluster(api_version: &'a str, plural: &str, kind: &'a str) -> Self {
+        let path = format!("{}/{plural}", root(api_version));
+        Listed { path, api_version, kind, known_as: None }
+    }
+
+    /// Adds an object of the list to the input.
+    fn add(&self, item: &str, input: &mut Input) -> anyhow::Result<()> {
+        let mut item: Value = serde_json::from_str(item)?;
+        if let Some(namespace) = self.known_as {
+            item["metadata"]["namespace"] = Value::String(namespace.to_owned());
+        }
+        Ok(input.world.add(self.api_version, self.kind, &item.to_string())?)
+    }
+}
+
+/// Returns the path below which the resources of a version are.
+fn root(api_version: &str) -> String {
+    let prefix = if api_version.contains('/') { "/apis" } else { "/api" };
+    format!("{prefix}/{api_version}")
 }
 
 /// Returns whether a StatefulSet deletes the claims of its pods.
@@ -159,19 +180,4 @@ fn deletes_claims(manifest: &str) -> bool {
     let object: Value = serde_json::from_str(manifest).unwrap_or_default();
     let policy = &object["spec"]["persistentVolumeClaimRetentionPolicy"];
     ["whenScaled", "whenDeleted"].iter().any(|when| policy[when] == "Delete")
-}
-
-/// Adds an object of a list that was read from this namespace.
-fn add_one(
-    input: &mut Input,
-    api_version: &str,
-    kind: &str,
-    item: &str,
-    namespace: Option<&String>,
-) -> anyhow::Result<()> {
-    let mut item: Value = serde_json::from_str(item)?;
-    if let Some(namespace) = namespace {
-        item["metadata"]["namespace"] = Value::String(namespace.clone());
-    }
-    Ok(input.world.add(api_version, kind, &item.to_string())?)
 }

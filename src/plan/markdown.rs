@@ -31,7 +31,7 @@ pub(super) fn print(
         let settings = forecast.settings.iter().map(|it| format!(", {}", setting(it)));
         writeln!(out, "\n### {}\n", code_span(&title))?;
         writeln!(out, "{change}{}", settings.collect::<String>())?;
-        if !forecast.course.steps.is_empty() {
+        if forecast.active().is_some() {
             writeln!(out)?;
         }
         for (tone, text) in picture::summary(forecast) {

@@ -1,46 +1,53 @@
 //! The reasons why the API server, or a limit of the policy, refuses an object.
 
 use crate::{
-    engine::verdict::Verdict,
+    engine::verdict::{Verdict, Violation},
     finding::Mode,
     rules::traps::{immutable_field, limits::LIMIT_EXCEEDED},
 };
 
-/// A reason why an object is refused.
+/// A finding of a plan: a reason why an object is refused, or a consequence beyond a limit.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Refusal {
+pub(super) struct PlanFinding {
     pub(super) rule: &'static str,
     pub(super) field: String,
     pub(super) message: String,
 }
 
+impl PlanFinding {
+    fn of(violation: &Violation) -> Self {
+        let finding = &violation.finding;
+        PlanFinding {
+            rule: finding.rule.id,
+            field: finding.field.to_string(),
+            message: finding.message.clone(),
+        }
+    }
+}
+
 /// Returns why the API server refuses an object.
-pub(super) fn of(verdict: &Verdict) -> impl Iterator<Item = Refusal> {
-    verdict.refusals().map(|violation| Refusal {
-        rule: violation.finding.rule.id,
-        field: violation.finding.field.to_string(),
-        message: violation.finding.message.clone(),
-    })
+pub(super) fn of(verdict: &Verdict) -> impl Iterator<Item = PlanFinding> {
+    verdict.refusals().map(PlanFinding::of)
 }
 
 /// A consequence that a limit of the policy forbids.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Exceeded {
+pub(super) struct ExceededLimit {
     pub(super) is_denied: bool,
-    pub(super) what: Refusal,
+    pub(super) what: PlanFinding,
 }
 
 /// Returns the consequences that the limits of the policy forbid.
-pub(super) fn exceeded(verdict: &Verdict) -> impl Iterator<Item = Exceeded> {
+pub(super) fn exceeded(verdict: &Verdict) -> impl Iterator<Item = ExceededLimit> {
     let shown = verdict.denials().chain(verdict.warnings());
-    shown.filter(|violation| *violation.finding.rule == LIMIT_EXCEEDED).map(|violation| Exceeded {
-        is_denied: violation.mode == Mode::Deny,
-        what: Refusal {
-            rule: violation.finding.rule.id,
-            field: violation.finding.field.to_string(),
-            message: violation.finding.message.clone(),
-        },
+    shown.filter(|violation| *violation.finding.rule == LIMIT_EXCEEDED).map(|violation| {
+        ExceededLimit { is_denied: violation.mode == Mode::Deny, what: PlanFinding::of(violation) }
     })
+}
+
+/// Returns the remarks about limits, such as why an annotation doesn't permit to exceed one.
+pub(super) fn remarks(verdict: &Verdict) -> impl Iterator<Item = String> {
+    verdict.remarks.iter().filter(|it| it.starts_with(LIMIT_EXCEEDED.id)).cloned()
 }
 
 /// Returns the ways to make a change that the API server refuses because the field is immutable.

@@ -12,7 +12,7 @@ use super::{
     picture, remedy,
     timeline::{Row, Shown, Timeline},
 };
-use crate::{finding::shorten, printable::one_line, report::junit::Xml};
+use crate::{finding::shorten, printable::one_line, report::junit::Xml, rollout::Revision};
 
 /// The most objects that are drawn.
 const MOST_OBJECTS: usize = 24;
@@ -87,6 +87,15 @@ pub(super) fn xml(text: &str) -> String {
     Xml(&one_line(text)).to_string()
 }
 
+/// A cell as it is drawn.
+struct Shape<'a> {
+    column: usize,
+    /// The number of columns.
+    span: usize,
+    class: &'a str,
+    text: &'a str,
+}
+
 struct Canvas {
     body: String,
     width: usize,
@@ -96,15 +105,18 @@ struct Canvas {
 
 impl Canvas {
     fn object(&mut self, forecast: &Forecast) {
-        let timeline = Timeline::of(forecast);
-        let columns = timeline.waves.len() + usize::from(timeline.stops);
-        self.width = self.width.max(2 * MARGIN + NAMES + columns * COLUMN);
+        let timeline = forecast.rollout.as_ref().map(|it| Timeline::of(it, forecast));
+        let timeline = timeline.filter(|it| forecast.active().is_some() || it.stops);
+        if let Some(timeline) = &timeline {
+            let columns = timeline.waves.len() + usize::from(timeline.stops);
+            self.width = self.width.max(2 * MARGIN + NAMES + columns * COLUMN);
+        }
         self.line("title", &picture::title(forecast));
         let settings: Vec<_> = forecast.settings.iter().map(String::as_str).collect();
         let change = [&[forecast.change.as_str()], settings.as_slice()].concat().join(", ");
         self.line("dull", &change);
-        if !forecast.course.steps.is_empty() || timeline.stops {
-            self.table(&timeline, forecast);
+        if let Some(timeline) = &timeline {
+            self.table(timeline, forecast);
         }
         for (_, text) in picture::summary(forecast) {
             self.wrapped(&text);
@@ -154,25 +166,34 @@ impl Canvas {
     fn row(&mut self, row: &Row, timeline: &Timeline) {
         self.text(MARGIN, self.y + 17, "", &shorten(&row.name, LONGEST_NAME));
         let columns = timeline.waves.len();
-        if let Some((count, is_new)) = row.kept.filter(|_| row.cells.is_empty()) {
-            let template = if is_new { "left alone" } else { "keeps the old template" };
+        if let Some((count, revision)) = row.kept.filter(|_| row.cells.is_empty()) {
+            let template = match revision {
+                Revision::New => "left alone",
+                Revision::Old => "keeps the old template",
+            };
             let number = if count > 1 { format!("{count}: ") } else { String::new() };
-            self.cell(row, 0, columns.max(1), "kept", &format!("{number}{template}"));
+            let text = format!("{number}{template}");
+            let class = "kept";
+            self.cell(row, &Shape { column: 0, span: columns.max(1), class, text: &text });
         }
         for (i, wave) in timeline.waves.iter().enumerate() {
             let Shown::One(wave) = wave else { continue };
             if let Some(cell) = row.cells.get(wave) {
-                self.cell(row, i, 1, cell.class(), &cell.text());
+                let (class, text) = (cell.class(), &cell.text());
+                self.cell(row, &Shape { column: i, span: 1, class, text });
             }
         }
         if row.stops {
-            self.cell(row, columns, 1, "lost", "never ready");
+            let (class, text) = ("lost", "never ready");
+            self.cell(row, &Shape { column: columns, span: 1, class, text });
         }
     }
 
     /// Draws a cell; a pointer above it shows the whole name.
-    fn cell(&mut self, row: &Row, i: usize, span: usize, class: &str, text: &str) {
-        let (x, y, width, height) = (column(i) + 2, self.y + 3, span * COLUMN - 4, ROW - 6);
+    fn cell(&mut self, row: &Row, shape: &Shape<'_>) {
+        let Shape { class, text, .. } = shape;
+        let (x, y) = (column(shape.column) + 2, self.y + 3);
+        let (width, height) = (shape.span * COLUMN - 4, ROW - 6);
         let name = xml(&row.name);
         let _ = writeln!(
             self.body,

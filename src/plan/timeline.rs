@@ -2,8 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use super::{forecast::Forecast, picture::count};
-use crate::rollout::{Action, Target};
+use super::{
+    forecast::{Forecast, Kept, Rollout},
+    tally::count,
+};
+use crate::rollout::{Action, Revision, Target};
 
 /// The most rows of a table; the rows in the middle are left out.
 const MOST_ROWS: usize = 40;
@@ -51,8 +54,8 @@ impl Cell {
 pub(super) struct Row {
     pub(super) name: String,
     pub(super) cells: BTreeMap<usize, Cell>,
-    /// The number of pods that stay as they are, and whether they have the new template.
-    pub(super) kept: Option<(usize, bool)>,
+    /// The number of pods that stay as they are, and their template.
+    pub(super) kept: Option<(usize, Revision)>,
     /// Whether the rollout stops here.
     pub(super) stops: bool,
 }
@@ -91,29 +94,29 @@ impl Key {
 }
 
 impl Timeline {
-    pub(super) fn of(forecast: &Forecast) -> Self {
+    pub(super) fn of(rollout: &Rollout, forecast: &Forecast) -> Self {
         let mut rows: BTreeMap<Key, Row> = BTreeMap::new();
-        for step in &forecast.course.steps {
+        for step in &rollout.course.steps {
             let row = row(&mut rows, forecast, &step.target);
             let cell = row.cells.entry(step.wave).or_default();
             match step.action {
                 Action::Create => cell.created += count(&step.target),
                 Action::Delete => {
                     cell.deleted += count(&step.target);
-                    cell.loses_data |= step.claims.iter().any(|it| !forecast.retained.contains(it));
+                    cell.loses_data |= step.claims.iter().any(|it| !rollout.retains(it));
                 }
             }
         }
-        for (target, is_new) in &forecast.kept {
+        for Kept { target, revision } in &rollout.kept {
             let row = row(&mut rows, forecast, target);
             let before = row.kept.map_or(0, |(before, _)| before);
-            row.kept = Some((before + count(target), *is_new));
+            row.kept = Some((before + count(target), *revision));
         }
-        let stop = forecast.course.stop.as_ref();
+        let stop = rollout.course.stop.as_ref();
         if let Some(stop) = stop {
             row(&mut rows, forecast, &stop.target).stops = true;
         }
-        let waves = (1..=forecast.course.waves).collect();
+        let waves = (1..=rollout.course.waves).collect();
         Timeline {
             rows: shown(rows.into_values().collect(), MOST_ROWS),
             waves: shown(waves, MOST_WAVES),

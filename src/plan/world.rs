@@ -13,15 +13,23 @@ use serde_json::value::RawValue;
 
 use super::undo::Undo;
 use crate::{
+    inventory::{
+        item::Item,
+        view::{Freshness, View},
+    },
     kubernetes::{
+        kind::Kind,
         resource::WorkloadKind,
         selector::{self, matches_labels},
         semantic,
     },
     manifests::id::ObjectId,
     object::defaults,
-    observed::{Budget, Claim, Member, Node, Owner, Pod, Revision},
-    rollout::{Health, node::Node as Place},
+    observed::{
+        Member, Node, Owner, PersistentVolume, PersistentVolumeClaim, Pod, PodDisruptionBudget,
+        Revision, StorageClass,
+    },
+    rollout::{Health, node::NodeInfo},
 };
 
 /// Namespace and name.
@@ -31,14 +39,14 @@ type Labels = BTreeMap<String, String>;
 
 /// The names of the volume and the storage class of a claim.
 #[derive(Debug)]
-struct Storage {
+struct ClaimStorage {
     volume: Option<Box<str>>,
     class: Option<Box<str>>,
 }
 
 /// The template of a revision.
 #[derive(Debug)]
-struct Template {
+struct RevisionTemplate {
     kind: WorkloadKind,
     /// The value of the label on the pods.
     on_pods: String,
@@ -58,25 +66,27 @@ pub(super) struct World {
     /// The pods that belong to other owners than sets.
     strangers: BTreeSet<Name>,
     /// The claims by namespace. `None` if the input has neither claims nor revisions.
-    claims: Option<BTreeMap<Name, Storage>>,
+    claims: Option<BTreeMap<Name, ClaimStorage>>,
     /// Whether the volumes are retained when their claims are deleted, by name.
     volumes: BTreeMap<Box<str>, bool>,
     /// Whether the volumes of the storage classes are retained, by name.
     classes: BTreeMap<Box<str>, bool>,
     /// The PodDisruptionBudgets. Those that were read last replace others of the same name.
-    budgets: BTreeMap<Name, Budget>,
-    /// The pods that are being deleted, with their uids, by namespace and name.
-    ending: BTreeMap<Name, Box<str>>,
-    /// The nodes of pods of DaemonSets that are being deleted, by their owner.
-    ending_daemons: BTreeMap<Owner, BTreeSet<Box<str>>>,
+    budgets: BTreeMap<Name, PodDisruptionBudget>,
+    /// The pods that are being deleted, by their owner.
+    ending: BTreeMap<Owner, Vec<Member>>,
+    /// The pods that are being deleted and that no set owns.
+    ending_orphans: Vec<Member>,
     /// The claims that a pod owns, by the namespace and the name of the pod, with its uid. They are
     /// deleted with the pod.
     owned: BTreeMap<Name, Vec<(Box<str>, String)>>,
-    revisions: BTreeMap<Owner, Vec<Template>>,
+    revisions: BTreeMap<Owner, Vec<RevisionTemplate>>,
     /// The revisions without an owner, by namespace, each with all its labels.
-    orphaned_revisions: BTreeMap<Box<str>, Vec<(Labels, Template)>>,
+    orphaned_revisions: BTreeMap<Box<str>, Vec<(Labels, RevisionTemplate)>>,
     /// The nodes; `None` if none were given.
-    pub(super) nodes: Option<Vec<Place>>,
+    pub(super) nodes: Option<Vec<NodeInfo>>,
+    /// The nodes as rules see them.
+    pub(super) view: View,
     /// The time at which the cluster is examined.
     pub(super) now: Timestamp,
 }
@@ -92,7 +102,7 @@ impl World {
         match (api_version, kind) {
             ("v1", "Pod") => self.add_pod(Member::read(json)?),
             ("v1", "PersistentVolumeClaim") => {
-                let (name, claim) = Claim::read(json)?;
+                let (name, claim) = PersistentVolumeClaim::read(json)?;
                 let claims = self.claims.get_or_insert_default();
                 // A claim that is being deleted is gone soon.
                 if claim.deleted.is_none() {
@@ -100,21 +110,20 @@ impl World {
                         let owned = self.owned.entry((name.0.clone(), pod)).or_default();
                         owned.push((uid, name.1.to_string()));
                     }
-                    claims.insert(name, Storage { volume: claim.volume, class: claim.class });
+                    claims.insert(name, ClaimStorage { volume: claim.volume, class: claim.class });
                 }
             }
             ("v1", "PersistentVolume") => {
-                let Retention { metadata, spec, .. } = serde_json::from_str(json)?;
-                let retains = spec.persistent_volume_reclaim_policy.as_deref() == Some("Retain");
-                self.volumes.insert(metadata.name, retains);
+                let (name, volume) = PersistentVolume::read(json)?;
+                self.volumes.insert(name, volume.is_retained);
             }
             ("storage.k8s.io/v1", "StorageClass") => {
-                let Retention { metadata, reclaim_policy, .. } = serde_json::from_str(json)?;
-                self.classes.insert(metadata.name, reclaim_policy.as_deref() == Some("Retain"));
+                let (name, class) = StorageClass::read(json)?;
+                self.classes.insert(name, class.retains_volumes);
             }
-            ("v1", "Node") => self.nodes.get_or_insert_default().push(Node::read(json)?.place),
+            ("v1", "Node") => self.add_node(json)?,
             ("policy/v1", "PodDisruptionBudget") => {
-                let budget = Budget::read(json)?;
+                let budget = PodDisruptionBudget::read(json)?;
                 self.budgets.insert((budget.namespace.clone(), budget.name.clone()), budget);
             }
             ("apps/v1", "ControllerRevision") => self.add_revision(json)?,
@@ -129,17 +138,24 @@ impl World {
         self.claims.get_or_insert_default();
     }
 
+    fn add_node(&mut self, json: &str) -> Result<(), serde_json::Error> {
+        self.nodes.get_or_insert_default().push(Node::read(json)?.place);
+        if let Some(item) = Item::read(Kind::Node, json) {
+            self.view.set_freshness(Kind::Node, Freshness::Fresh);
+            self.view.inventory.put(item);
+        }
+        Ok(())
+    }
+
     fn add_pod(&mut self, mut member: Member) {
         let pods = self.pods.get_or_insert_default();
         let name = (member.namespace.clone(), member.pod.name.clone());
-        // A pod that is being deleted is gone soon.
+        // No set adopts a pod that is being deleted, and its name is free soon.
         if member.pod.deleted.is_some() {
-            let owner = member.owner.filter(|it| it.kind == WorkloadKind::DaemonSet);
-            let node = member.pod.node.filter(|_| !member.pod.has_ended);
-            if let Some((owner, node)) = owner.zip(node) {
-                self.ending_daemons.entry(owner).or_default().insert(node);
+            match member.owner.take() {
+                Some(owner) => self.ending.entry(owner).or_default().push(member),
+                None => self.ending_orphans.push(member),
             }
-            self.ending.insert(name, member.uid);
         } else if let Some(owner) = member.owner.take() {
             pods.entry(owner).or_default().push(member);
         } else if member.orphan.is_some() {
@@ -184,7 +200,7 @@ impl World {
         };
         let on_pods = revision.on_pods().to_owned();
         let number = revision.number.unwrap_or_default();
-        let template = Template { kind, on_pods, number, template };
+        let template = RevisionTemplate { kind, on_pods, number, template };
         match owner {
             Some(owner) => self.revisions.entry(owner).or_default().push(template),
             None if revision.is_owned => {}
@@ -200,13 +216,13 @@ impl World {
     /// they have no owner; `None` if nothing is known about pods.
     ///
     /// Kubernetes: `ClaimPods`, pkg/controller/controller_ref_manager.go.
-    pub(super) fn pods<'a>(&'a self, set: &'a Set<'a>) -> Option<Vec<&'a Member>> {
+    pub(super) fn pods<'a>(&'a self, set: &SetQuery<'_>) -> Option<Vec<&'a Member>> {
         let own = self.pods.as_ref()?.get(&set.owner()).into_iter().flatten();
         Some(own.chain(self.adopted(set)).collect())
     }
 
     /// Returns the pods without an owner that a set adopts.
-    pub(super) fn adopted<'a>(&'a self, set: &'a Set<'a>) -> impl Iterator<Item = &'a Member> {
+    pub(super) fn adopted<'a>(&'a self, set: &SetQuery<'_>) -> impl Iterator<Item = &'a Member> {
         let orphans = self.orphans.get(&*set.id.namespace).into_iter().flatten();
         orphans.filter(|member| {
             let is_member =
@@ -216,7 +232,7 @@ impl World {
     }
 
     /// Returns whether a pod that the set neither has nor adopts has this name.
-    pub(super) fn is_taken(&self, set: &Set<'_>, pod: &str) -> bool {
+    pub(super) fn is_taken(&self, set: &SetQuery<'_>, pod: &str) -> bool {
         let namespace = &*set.id.namespace;
         let mut orphans = self.orphans.get(namespace).into_iter().flatten();
         self.strangers.contains(&(namespace.into(), pod.into()))
@@ -227,13 +243,13 @@ impl World {
     }
 
     /// Returns the revision of a set that has this template, as the label of its pods names it.
-    pub(super) fn revision(&self, set: &Set<'_>, template: &PodTemplateSpec) -> Option<&str> {
+    pub(super) fn revision(&self, set: &SetQuery<'_>, template: &PodTemplateSpec) -> Option<&str> {
         let mut all = self.templates(set).into_iter();
         let found = all.find(|own| semantic::equal_templates(&own.template, template));
         found.map(|own| own.on_pods.as_str())
     }
 
-    fn templates(&self, set: &Set<'_>) -> Vec<&Template> {
+    fn templates(&self, set: &SetQuery<'_>) -> Vec<&RevisionTemplate> {
         let own = self.revisions.get(&set.owner()).into_iter().flatten();
         let orphans = self.orphaned_revisions.get(&*set.id.namespace).into_iter().flatten();
         let adopted = orphans.filter(|(labels, own)| own.kind == set.kind && set.selects(labels));
@@ -242,7 +258,12 @@ impl World {
 
     /// Returns the revision to which a change to this template has to be rolled back: the newest of
     /// the others if it has a pod that is available, otherwise the newest that has one.
-    pub(super) fn undo(&self, set: &Set<'_>, template: &PodTemplateSpec, min_ready: i64) -> Undo {
+    pub(super) fn undo(
+        &self,
+        set: &SetQuery<'_>,
+        template: &PodTemplateSpec,
+        min_ready: i64,
+    ) -> Undo {
         let mut others = self.templates(set);
         if others.is_empty() {
             return Undo::Before;
@@ -250,7 +271,7 @@ impl World {
         others.retain(|own| !semantic::equal_templates(&own.template, template));
         others.sort_by_key(|own| std::cmp::Reverse(own.number));
         let pods = self.pods(set).unwrap_or_default();
-        let works = |own: &&Template| {
+        let works = |own: &&RevisionTemplate| {
             let is_up = |it: &Pod| self.health(it, min_ready) == Health::Available;
             pods.iter().any(|it| it.pod.is_of(&own.on_pods) && is_up(&it.pod))
         };
@@ -264,39 +285,39 @@ impl World {
         }
     }
 
+    /// Returns the pods of a set that are being deleted.
+    pub(super) fn ending(&self, set: &SetQuery<'_>) -> &[Member] {
+        self.ending.get(&set.owner()).map_or(&[], Vec::as_slice)
+    }
+
+    /// Returns the claims that are deleted with pods that no set owns, but that have the names of pods of
+    /// this one.
+    pub(super) fn doomed_claims(&self, namespace: &str, set: &str) -> Vec<(i64, Vec<String>)> {
+        let here = self.ending_orphans.iter().filter(|it| *it.namespace == *namespace);
+        let named = here.filter_map(|it| Some((it.pod.ordinal(set)?, self.claims_owned_by(it))));
+        let claims = named.filter(|(_, claims)| !claims.is_empty());
+        claims.map(|(ordinal, claims)| (ordinal, claims.into_iter().collect())).collect()
+    }
+
     /// Returns the nodes on which a pod of a DaemonSet is being deleted.
-    pub(super) fn ending_daemons(&self, set: &Set<'_>) -> BTreeSet<&str> {
-        let nodes = self.ending_daemons.get(&set.owner()).into_iter().flatten();
-        nodes.map(|node| &**node).collect()
+    pub(super) fn ending_daemons(&self, set: &SetQuery<'_>) -> BTreeSet<&str> {
+        let running = self.ending(set).iter().filter(|it| !it.pod.has_ended);
+        running.filter_map(|it| it.pod.node.as_deref()).collect()
     }
 
     /// Returns the health of a pod now.
     pub(super) fn health(&self, pod: &Pod, min_ready_seconds: i64) -> Health {
-        match pod.health(self.now) {
-            Health::Ready(since) if since + min_ready_seconds <= 0 => Health::Available,
-            health => health,
-        }
+        pod.health(self.now).after(min_ready_seconds)
     }
 
-    /// Returns the claims that go with pods of a set that are being deleted already, by ordinal:
-    /// those pods own them, as `whenScaled: Delete` makes them when it condemns a pod. The garbage
-    /// collector deletes them whatever the set is changed to meanwhile.
+    /// Returns the claims that a pod owns. They are deleted with it.
     ///
     /// Kubernetes: `updateClaimOwnerRefForSetAndPod`,
     /// pkg/controller/statefulset/stateful_set_utils.go.
-    pub(super) fn claims_that_go(&self, namespace: &str, set: &str) -> BTreeMap<i64, Vec<String>> {
-        let mut all = BTreeMap::new();
-        for (pod, uid) in self.ending.iter().filter(|((own, _), _)| &**own == namespace) {
-            let ordinal = pod.1.strip_prefix(set).and_then(|rest| rest.strip_prefix('-'));
-            let Some(ordinal) = ordinal.and_then(|it| it.parse().ok()) else { continue };
-            let owned = self.owned.get(pod).into_iter().flatten();
-            let own = owned.filter(|(owner, _)| owner == uid).map(|(_, claim)| claim.clone());
-            let own: Vec<_> = own.collect();
-            if !own.is_empty() {
-                all.insert(ordinal, own);
-            }
-        }
-        all
+    pub(super) fn claims_owned_by(&self, pod: &Member) -> BTreeSet<String> {
+        let name = (pod.namespace.clone(), pod.pod.name.clone());
+        let owned = self.owned.get(&name).into_iter().flatten();
+        owned.filter(|(owner, _)| *owner == pod.uid).map(|(_, claim)| claim.clone()).collect()
     }
 
     /// Returns whether a claim exists; `None` if nothing is known about claims.
@@ -309,7 +330,8 @@ impl World {
     /// volume, or if that isn't given by its storage class.
     pub(super) fn retains(&self, namespace: &str, claim: &str) -> bool {
         let name = (namespace.into(), claim.into());
-        let Some(Storage { volume, class }) = self.claims.as_ref().and_then(|it| it.get(&name))
+        let Some(ClaimStorage { volume, class }) =
+            self.claims.as_ref().and_then(|it| it.get(&name))
         else {
             return false;
         };
@@ -319,35 +341,14 @@ impl World {
     }
 }
 
-/// The reclaim policy of a volume or a storage class.
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Retention {
-    metadata: Named,
-    #[serde(default)]
-    spec: VolumeSpec,
-    reclaim_policy: Option<Box<str>>,
-}
-
-#[derive(Deserialize)]
-struct Named {
-    name: Box<str>,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-struct VolumeSpec {
-    persistent_volume_reclaim_policy: Option<Box<str>>,
-}
-
 /// A set whose pods are sought.
-pub(super) struct Set<'a> {
+pub(super) struct SetQuery<'a> {
     pub(super) id: &'a ObjectId,
     pub(super) kind: WorkloadKind,
     pub(super) selector: Option<&'a LabelSelector>,
 }
 
-impl Set<'_> {
+impl SetQuery<'_> {
     fn owner(&self) -> Owner {
         let (namespace, name) = (&*self.id.namespace, &*self.id.name);
         Owner { namespace: namespace.into(), kind: self.kind, name: name.into() }

@@ -83,6 +83,10 @@ pub struct ExceptionEntry {
     /// Names of objects; `*` stands for any text. If empty: every name.
     #[serde(default)]
     pub names: Vec<String>,
+    /// Files: patterns like those of `.gitignore`, from the folder of this file. If empty: every file.
+    /// In a cluster, where objects have no file, an exception with files has no effect.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub files: Vec<String>,
     /// Ids of rules.
     #[schemars(extend("items" = schema::rule_ids(), "minItems" = 1))]
     pub rules: Vec<String>,

@@ -6,7 +6,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::pattern::any;
-use crate::{finding::Mode, kubernetes::int_or_percent, rules::traps::limits::Limits};
+use crate::{
+    finding::Mode, kubernetes::int_or_percent, object::User, rules::traps::limits::Limits,
+};
 
 /// Consequences that changes of the objects it names must not have.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
@@ -33,6 +35,9 @@ pub struct LimitEntry {
     /// `false`: a change must not replace all pods at once.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replaces_all: Option<bool>,
+    /// Those who may exceed the limit with the annotation `setguard.io/exceed`. If absent: no user.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub may_exceed: Option<MayExceed>,
     /// The reaction to a change beyond the limit: `deny` (the default) or `warn`.
     #[serde(default = "deny")]
     #[schemars(extend("enum" = ["deny", "warn"]))]
@@ -40,6 +45,52 @@ pub struct LimitEntry {
     /// The reason for the limit, which the message contains.
     #[schemars(extend("pattern" = r"\S"))]
     pub reason: String,
+}
+
+/// Those who may exceed a limit with an annotation.
+#[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema, PartialEq, Eq)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct MayExceed {
+    /// The names of users, exactly as the API server knows them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub users: Vec<String>,
+    /// The names of groups, exactly as the API server knows them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(extend("items" = json!({ "type": "string", "not": { "enum": EVERYONE } })))]
+    pub groups: Vec<String>,
+    /// Whether `setguard check` and `setguard plan` honor the annotation in a manifest, although they know
+    /// no user.
+    #[serde(default)]
+    pub in_manifests: bool,
+}
+
+/// The groups that have nearly every client.
+const EVERYONE: [&str; 3] =
+    ["system:authenticated", "system:unauthenticated", "system:serviceaccounts"];
+
+impl MayExceed {
+    /// Returns whether a user is listed.
+    pub fn lists(&self, user: &User<'_>) -> bool {
+        let mut groups = user.groups.iter().flatten();
+        self.users.iter().any(|it| **it == *user.username)
+            || groups.any(|group| self.groups.iter().any(|it| **it == **group))
+    }
+
+    /// Returns whether this lists all whom another lists.
+    fn includes(&self, other: &MayExceed) -> bool {
+        other.users.iter().all(|it| self.users.contains(it))
+            && other.groups.iter().all(|it| self.groups.contains(it))
+            && self.in_manifests >= other.in_manifests
+    }
+
+    fn problems(&self) -> impl Iterator<Item = (&'static str, String)> {
+        let is_empty = self.users.is_empty() && self.groups.is_empty() && !self.in_manifests;
+        let empty = is_empty.then(|| "lists neither users nor groups".to_owned());
+        let all = self.groups.iter().find(|it| EVERYONE.contains(&it.as_str()));
+        let all = all
+            .map(|it| format!("every client belongs to {it}, or nearly; name a group of people"));
+        empty.into_iter().chain(all).map(|message| ("mayExceed", message))
+    }
 }
 
 const fn deny() -> Mode {
@@ -73,6 +124,8 @@ pub struct Limit {
     pub limits: Limits,
     /// The reaction to a change beyond the limit.
     pub mode: Mode,
+    /// Those who may exceed the limit.
+    pub may_exceed: Option<MayExceed>,
 }
 
 impl Limit {
@@ -101,8 +154,12 @@ impl Limit {
             // Which of the two is stricter depends on the number of pods.
             _ => false,
         };
+        let none = MayExceed::default();
+        let [our_users, their_users] =
+            [self, other].map(|it| it.may_exceed.as_ref().unwrap_or(&none));
         has(&self.namespaces, &other.namespaces)
             && has(&self.names, &other.names)
+            && their_users.includes(our_users)
             && self.mode >= other.mode
             && most
             && ours.deletes_claims <= theirs.deletes_claims
@@ -136,6 +193,7 @@ impl LimitEntry {
                 problems.push(("atMostUnavailable", message.to_owned()));
             }
         }
+        problems.extend(self.may_exceed.iter().flat_map(MayExceed::problems));
         let forbids = [self.deletes_claims, self.never_ends, self.replaces_all];
         if self.at_most_unavailable.is_none() && !forbids.contains(&Some(false)) {
             let message = "limits nothing; write atMostUnavailable, or `false` for deletesClaims, neverEnds \
@@ -149,7 +207,7 @@ impl LimitEntry {
             replaces_all: self.replaces_all.unwrap_or(true),
             reason: self.reason,
         };
-        let Self { namespaces, names, mode, .. } = self;
-        (Limit { namespaces, names, limits, mode }, problems)
+        let Self { namespaces, names, mode, may_exceed, .. } = self;
+        (Limit { namespaces, names, limits, mode, may_exceed }, problems)
     }
 }

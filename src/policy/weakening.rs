@@ -83,8 +83,12 @@ impl Exception {
             ours.is_empty()
                 || !theirs.is_empty() && theirs.iter().all(|pattern| ours.contains(pattern))
         };
+        // With `!`, a pattern takes back what others match, so fewer patterns may match more.
+        let plain = |it: &Exception| !it.files.iter().any(|pattern| pattern.starts_with('!'));
         has(&self.namespaces, &other.namespaces)
             && has(&self.names, &other.names)
+            && (self.files == other.files
+                || plain(self) && plain(other) && has(&self.files, &other.files))
             && other.rules.iter().all(|rule| self.rules.contains(rule))
             && self.expires.is_none_or(|last| other.expires.is_some_and(|it| it <= last))
     }

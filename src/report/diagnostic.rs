@@ -120,8 +120,12 @@ impl Diagnostic {
     /// Returns an evaluated finding as a report shows it. `None` if its rule is off.
     pub(crate) fn of(violation: Violation, mark: Mark, strictness: Strictness) -> Option<Self> {
         let Violation { finding, mut mode, mut downgrade } = violation;
-        if strictness.no_ignores && downgrade == Some(Downgrade::Annotation) {
-            (mode, downgrade) = (Mode::Warn, None);
+        if strictness.no_ignores {
+            (mode, downgrade) = match downgrade {
+                Some(Downgrade::Annotation) => (Mode::Warn, None),
+                Some(Downgrade::Permit { mode, .. }) => (mode, None),
+                downgrade => (mode, downgrade),
+            };
         }
         let severity = match mode {
             Mode::Off => return None,
@@ -147,6 +151,9 @@ impl Diagnostic {
                 Downgrade::Exception(reason) => format!("exempted by the policy: {reason}"),
                 Downgrade::Annotation => {
                     format!("exempted by the annotation {}", marks::IGNORE_ANNOTATION)
+                }
+                Downgrade::Permit { text, .. } => {
+                    format!("permitted by the annotation {}: {text}", marks::EXCEED_ANNOTATION)
                 }
             }),
             occurrence: 0,

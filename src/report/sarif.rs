@@ -47,7 +47,7 @@ struct Run<'a> {
     /// Without this property, columns would count UTF-16 code units.
     column_kind: &'static str,
     invocations: [Invocation<'a>; 1],
-    results: Vec<Outcome<'a>>,
+    results: Vec<SarifResult<'a>>,
 }
 
 #[derive(Debug, Serialize)]
@@ -122,7 +122,7 @@ struct Text<'a> {
 /// A result, in SARIF's terms.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Outcome<'a> {
+struct SarifResult<'a> {
     rule_id: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     rule_index: Option<usize>,
@@ -201,7 +201,7 @@ pub(super) fn write(collected: &Collected, out: &mut dyn Write) -> io::Result<()
     });
     let results = entries.into_iter().map(|entry| {
         let index = rules.binary_search_by_key(&entry.diagnostic.rule.id, |rule| rule.id);
-        Outcome::new(collected, entry, index.ok())
+        SarifResult::new(collected, entry, index.ok())
     });
     let results = results.collect();
     let policy = collected.policy.as_ref().filter(|it| it.weakens()).map(PolicyUse::to_string);
@@ -264,7 +264,7 @@ impl<'a> Descriptor<'a> {
     }
 }
 
-impl<'a> Outcome<'a> {
+impl<'a> SarifResult<'a> {
     fn new(collected: &'a Collected, entry: &'a Entry, rule_index: Option<usize>) -> Self {
         let diagnostic = &entry.diagnostic;
         // `[text](target)` would be a link.
@@ -275,7 +275,7 @@ impl<'a> Outcome<'a> {
             kind: "resource",
         });
         let fingerprint = collected.fingerprint(entry).digest();
-        Outcome {
+        SarifResult {
             rule_id: diagnostic.rule.id,
             rule_index,
             level: diagnostic.severity.as_str(),

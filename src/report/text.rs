@@ -29,26 +29,26 @@ use crate::{
 /// Texts longer than this many bytes lose their middle, since they may contain a value of any size.
 const LONG_TEXT: usize = 600;
 
-/// The place of a finding.
-enum Place<'a> {
+/// The part of the input that a finding is about.
+enum FoundIn<'a> {
     /// A document that could not be read.
     Document,
     Object(&'a ObjectReport),
     Many(&'a Folded),
 }
 
-impl Place<'_> {
+impl FoundIn<'_> {
     /// Describes the object.
     fn object(&self) -> Option<String> {
         match self {
-            Place::Document => None,
-            Place::Object(ObjectReport { id, ready, .. }) => Some(match ready {
+            FoundIn::Document => None,
+            FoundIn::Object(ObjectReport { id, ready, .. }) => Some(match ready {
                 Some(Ready { ready, wanted }) if *wanted > 0 => {
                     format!("{id}, {ready} of {wanted} pods ready")
                 }
                 _ => id.to_string(),
             }),
-            Place::Many(Folded { count, first, .. }) => {
+            FoundIn::Many(Folded { count, first, .. }) => {
                 let names: Vec<_> = first.iter().map(ToString::to_string).collect();
                 let more = count.saturating_sub(first.len());
                 let more = if more > 0 { format!(" and {more} more") } else { String::new() };
@@ -60,8 +60,8 @@ impl Place<'_> {
     /// Returns the file that the object was rendered from.
     fn rendered_from(&self) -> Option<&str> {
         match self {
-            Place::Object(object) => object.rendered_from.as_deref(),
-            Place::Document | Place::Many(_) => None,
+            FoundIn::Object(object) => object.rendered_from.as_deref(),
+            FoundIn::Document | FoundIn::Many(_) => None,
         }
     }
 }
@@ -139,7 +139,7 @@ impl Text {
     fn print(
         &mut self,
         source: Option<&Source>,
-        place: &Place<'_>,
+        found_in: &FoundIn<'_>,
         diagnostic: &Diagnostic,
     ) -> io::Result<()> {
         self.counts.add(diagnostic.severity);
@@ -158,10 +158,10 @@ impl Text {
         if let Some(source) = source {
             group = excerpt(group, source, diagnostic.mark);
         }
-        if let Some(object) = place.object() {
+        if let Some(object) = found_in.object() {
             group = group.element(Level::NOTE.with_name("in").message(clean(&object)));
         }
-        if let Some(file) = place.rendered_from() {
+        if let Some(file) = found_in.rendered_from() {
             let file = format!("{file}, rendered");
             group = group.element(Level::NOTE.with_name("from").message(clean(&file)));
         }
@@ -227,7 +227,7 @@ impl Report for Text {
             self.heading(object)?;
         }
         for diagnostic in shown.clone() {
-            self.print(source, &Place::Object(object), diagnostic)?;
+            self.print(source, &FoundIn::Object(object), diagnostic)?;
         }
         for remark in &object.remarks {
             let place =
@@ -243,7 +243,7 @@ impl Report for Text {
             self.has_folded = true;
             writeln!(self.out, "in many objects\n")?;
         }
-        self.print(None, &Place::Many(folded), &folded.diagnostic)
+        self.print(None, &FoundIn::Many(folded), &folded.diagnostic)
     }
 
     fn changes(&mut self, changes: &Changes) -> io::Result<()> {
@@ -260,7 +260,7 @@ impl Report for Text {
     }
 
     fn unreadable(&mut self, source: &Source, diagnostic: &Diagnostic) -> io::Result<()> {
-        self.print(Some(source), &Place::Document, diagnostic)?;
+        self.print(Some(source), &FoundIn::Document, diagnostic)?;
         if self.is_terminal { self.out.flush() } else { Ok(()) }
     }
 

@@ -9,14 +9,16 @@ mod update;
 
 use std::{collections::BTreeSet, iter, mem, rc::Rc};
 
-pub use self::settings::{Budget, Settings, surges};
+pub use self::settings::{RolloutBudget, Settings, surges};
 use super::{
-    Action, Course, Health, NeverReady, Revision, Step, Stop, Target, Waits, timeline::Timeline,
+    Action, Course, Health, NeverReady, Revision, Step, Stop, Target, Waits,
+    clock::Clock,
+    waves::{self, Controller},
 };
 
 /// The pods that a node has, and whether it should have one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Place {
+pub struct NodePods {
     /// Whether the node should get a pod.
     pub runs: bool,
     /// Whether the node may keep a pod that it has.
@@ -37,7 +39,7 @@ pub struct Place {
     pub is_ending: bool,
 }
 
-impl Place {
+impl NodePods {
     /// Returns whether there is a pod.
     pub const fn has_pods(&self) -> bool {
         self.old.is_some() || self.new.is_some() || self.excess + self.excess_new > 0
@@ -51,9 +53,9 @@ impl Place {
 }
 
 /// Simulates the controller, starting from this state of the nodes.
-pub fn simulate(settings: &Settings, places: Vec<Place>, never_ready: &NeverReady) -> Course {
-    let mut simulation = Simulation::new(settings, places, never_ready);
-    simulation.run();
+pub fn simulate(settings: &Settings, nodes: Vec<NodePods>, never_ready: &NeverReady) -> Course {
+    let mut simulation = Simulation::new(settings, nodes, never_ready);
+    waves::run(&mut simulation);
     simulation.finish()
 }
 
@@ -88,14 +90,14 @@ const GROUPS: usize = 10;
 struct Simulation<'a> {
     settings: &'a Settings,
     surges: bool,
-    budget: Budget,
+    budget: RolloutBudget,
     wanted: usize,
     never_ready: &'a NeverReady,
-    places: Vec<Place>,
+    nodes: Vec<NodePods>,
     groups: [BTreeSet<usize>; GROUPS],
     /// Nodes that get no new pod, and whose deleted pods are not gone yet.
     leaving: BTreeSet<usize>,
-    timeline: Timeline<(usize, Revision)>,
+    clock: Clock<(usize, Revision)>,
     /// The nodes with excess pods, once for each of these pods: the old pods, and the new ones.
     excess: [Vec<usize>; 2],
     /// The nodes from which the controller has begun to choose at random.
@@ -111,81 +113,7 @@ struct Simulation<'a> {
     course: Course,
 }
 
-impl<'a> Simulation<'a> {
-    fn new(settings: &'a Settings, places: Vec<Place>, never_ready: &'a NeverReady) -> Self {
-        let wanted = places.iter().filter(|place| place.runs).count();
-        let mut simulation = Simulation {
-            settings,
-            surges: settings.surges(),
-            budget: settings.budget(wanted),
-            wanted,
-            never_ready,
-            groups: Default::default(),
-            leaving: (0..)
-                .zip(&places)
-                .filter(|(_, place)| place.is_ending && !place.runs && !place.has_pods())
-                .map(|(index, _)| index)
-                .collect(),
-            timeline: Timeline::new(settings.min_ready_seconds),
-            excess: [|it: &Place| it.excess, |it: &Place| it.excess_new].map(|count| {
-                let places = places.iter().enumerate();
-                places.flat_map(|(index, it)| iter::repeat_n(index, count(it))).collect()
-            }),
-            candidates: None,
-            lasting: places.iter().map(|it| it.runs && it.has_pods()).collect(),
-            down: 0,
-            serving: 0,
-            expected: places.iter().filter(|place| place.serves()).count().min(wanted),
-            course: Course::default(),
-            places,
-        };
-        for index in 0..simulation.places.len() {
-            if let Some(place) = simulation.places.get(index).copied() {
-                for (health, revision) in [(place.old, Revision::Old), (place.new, Revision::New)] {
-                    if let Some(health) = health {
-                        simulation.timeline.add((index, revision), health);
-                    }
-                }
-                simulation.down += usize::from(simulation.is_down(index));
-                simulation.serving += usize::from(place.serves());
-                simulation.group_mut(simulation.group_of(place)).insert(index);
-            }
-        }
-        simulation.course.at_most_unavailable = simulation.down;
-        simulation
-    }
-
-    fn run(&mut self) {
-        loop {
-            self.course.waves += 1;
-            let before = self.course.steps.len();
-            // Pods do not become available within a wave.
-            while self.sync() {
-                let down = self.down.max(self.expected.saturating_sub(self.serving));
-                self.course.at_most_unavailable = self.course.at_most_unavailable.max(down);
-            }
-            if self.course.steps.len() == before {
-                self.course.waves -= 1;
-            }
-            if !self.leaving.is_empty() {
-                self.leaving.clear();
-                continue;
-            }
-            let changes = self.timeline.advance();
-            if changes.is_empty() {
-                break;
-            }
-            for ((index, revision), health) in changes {
-                self.change(index, |place| match revision {
-                    Revision::Old => place.old = Some(health),
-                    Revision::New => place.new = Some(health),
-                });
-            }
-        }
-    }
-
-    /// Runs one round of the controller. Returns whether it did anything.
-    ///
+impl Controller for Simulation<'_> {
     /// Kubernetes: `updateDaemonSet`. After the controller has created or deleted pods, it waits
     /// until it has seen the change before it goes on with the rolling update.
     fn sync(&mut self) -> bool {
@@ -195,6 +123,74 @@ impl<'a> Simulation<'a> {
             if self.budget.max_surge == 0 { self.replace() } else { self.surge() }
         }
         self.course.steps.len() > steps
+    }
+
+    fn advance(&mut self) -> bool {
+        if !self.leaving.is_empty() {
+            self.leaving.clear();
+            return true;
+        }
+        let changes = self.clock.advance();
+        for ((index, revision), health) in &changes {
+            self.change(*index, |node| match revision {
+                Revision::Old => node.old = Some(*health),
+                Revision::New => node.new = Some(*health),
+            });
+        }
+        !changes.is_empty()
+    }
+
+    fn down(&self) -> usize {
+        self.down.max(self.expected.saturating_sub(self.serving))
+    }
+
+    fn course(&mut self) -> &mut Course {
+        &mut self.course
+    }
+}
+
+impl<'a> Simulation<'a> {
+    fn new(settings: &'a Settings, nodes: Vec<NodePods>, never_ready: &'a NeverReady) -> Self {
+        let wanted = nodes.iter().filter(|node| node.runs).count();
+        let mut simulation = Simulation {
+            settings,
+            surges: settings.surges(),
+            budget: settings.budget(wanted),
+            wanted,
+            never_ready,
+            groups: Default::default(),
+            leaving: (0..)
+                .zip(&nodes)
+                .filter(|(_, node)| node.is_ending && !node.runs && !node.has_pods())
+                .map(|(index, _)| index)
+                .collect(),
+            clock: Clock::new(settings.min_ready_seconds),
+            excess: [|it: &NodePods| it.excess, |it: &NodePods| it.excess_new].map(|count| {
+                let nodes = nodes.iter().enumerate();
+                nodes.flat_map(|(index, it)| iter::repeat_n(index, count(it))).collect()
+            }),
+            candidates: None,
+            lasting: nodes.iter().map(|it| it.runs && it.has_pods()).collect(),
+            down: 0,
+            serving: 0,
+            expected: nodes.iter().filter(|node| node.serves()).count().min(wanted),
+            course: Course::default(),
+            nodes,
+        };
+        for index in 0..simulation.nodes.len() {
+            if let Some(node) = simulation.nodes.get(index).copied() {
+                for (health, revision) in [(node.old, Revision::Old), (node.new, Revision::New)] {
+                    if let Some(health) = health {
+                        simulation.clock.add((index, revision), health);
+                    }
+                }
+                simulation.down += usize::from(simulation.is_down(index));
+                simulation.serving += usize::from(node.serves());
+                simulation.group_mut(simulation.group_of(node)).insert(index);
+            }
+        }
+        simulation.course.at_most_unavailable = simulation.down;
+        simulation
     }
 
     /// Creates missing pods and deletes superfluous ones. Kubernetes: `manage` and
@@ -213,7 +209,7 @@ impl<'a> Simulation<'a> {
         } else {
             for index in [self.take(Group::BothDone), self.take(Group::BothWaiting)].concat() {
                 // The controller keeps the older pod.
-                let keeps_new = self.places.get(index).is_some_and(|place| place.new_is_older);
+                let keeps_new = self.nodes.get(index).is_some_and(|node| node.new_is_older);
                 self.delete(index, if keeps_new { Revision::Old } else { Revision::New });
             }
         }
@@ -253,9 +249,9 @@ impl<'a> Simulation<'a> {
     }
 
     fn delete(&mut self, index: usize, revision: Revision) {
-        let has = self.places.get(index).is_some_and(|place| match revision {
-            Revision::Old => place.old.is_some(),
-            Revision::New => place.new.is_some(),
+        let has = self.nodes.get(index).is_some_and(|node| match revision {
+            Revision::Old => node.old.is_some(),
+            Revision::New => node.new.is_some(),
         });
         if has {
             self.steps(Action::Delete, revision, &[index], false);
@@ -265,36 +261,36 @@ impl<'a> Simulation<'a> {
 
     /// Puts a new pod on a node.
     fn put(&mut self, index: usize) {
-        let health = if self.never_ready.all_new { Health::Broken } else { Health::Starting };
-        self.change(index, |place| place.new = Some(health));
-        self.timeline.add((index, Revision::New), health);
+        let health = self.never_ready.start(Revision::New, None);
+        self.change(index, |node| node.new = Some(health));
+        self.clock.add((index, Revision::New), health);
     }
 
     fn forget(&mut self, index: usize, revision: Revision) {
         let mut gone = None;
-        self.change(index, |place| {
+        self.change(index, |node| {
             gone = match revision {
-                Revision::Old => place.old.take(),
-                Revision::New => place.new.take(),
+                Revision::Old => node.old.take(),
+                Revision::New => node.new.take(),
             };
         });
         if let Some(health) = gone {
-            self.timeline.remove((index, revision), health);
+            self.clock.remove((index, revision), health);
         }
-        let place = self.places.get(index);
-        if place.is_some_and(|it| !it.runs && it.old.is_none() && it.new.is_none()) {
+        let node = self.nodes.get(index);
+        if node.is_some_and(|it| !it.runs && it.old.is_none() && it.new.is_none()) {
             self.leaving.insert(index);
         }
     }
 
-    fn change(&mut self, index: usize, change: impl FnOnce(&mut Place)) {
-        let Some(before) = self.places.get(index).copied() else { return };
+    fn change(&mut self, index: usize, change: impl FnOnce(&mut NodePods)) {
+        let Some(before) = self.nodes.get(index).copied() else { return };
         self.down -= usize::from(self.is_down(index));
         self.group_mut(self.group_of(before)).remove(&index);
         let mut after = before;
         change(&mut after);
-        if let Some(place) = self.places.get_mut(index) {
-            *place = after;
+        if let Some(node) = self.nodes.get_mut(index) {
+            *node = after;
         }
         self.group_mut(self.group_of(after)).insert(index);
         self.down += usize::from(self.is_down(index));
@@ -304,19 +300,19 @@ impl<'a> Simulation<'a> {
     /// Returns whether the node had a pod, and has no available one now.
     fn is_down(&self, index: usize) -> bool {
         self.lasting.get(index) == Some(&true)
-            && self.places.get(index).is_some_and(|place| !place.serves())
+            && self.nodes.get(index).is_some_and(|node| !node.serves())
     }
 
-    fn group_of(&self, place: Place) -> Group {
+    fn group_of(&self, node: NodePods) -> Group {
         let is_up = |health| health == Health::Available;
         let is_ready = |health| matches!(health, Health::Available | Health::Ready(_));
-        if !place.keeps && (place.old.is_some() || place.new.is_some()) {
+        if !node.keeps && (node.old.is_some() || node.new.is_some()) {
             return Group::Forbidden;
         }
-        match (place.old, place.new) {
-            (None, None) if place.runs => Group::Empty,
+        match (node.old, node.new) {
+            (None, None) if node.runs => Group::Empty,
             (None, None) => Group::Settled,
-            (Some(old), None) => match (is_up(old), place.runs) {
+            (Some(old), None) => match (is_up(old), node.runs) {
                 (true, true) => Group::Old,
                 (true, false) => Group::OldLeaving,
                 (false, true) => Group::OldDown,
@@ -346,7 +342,7 @@ impl<'a> Simulation<'a> {
     }
 
     fn finish(mut self) -> Course {
-        self.course.at_least_seconds = self.timeline.now;
+        self.course.at_least_seconds = self.clock.now;
         let left = [Group::Old, Group::OldDown, Group::OldLeaving, Group::OldDownLeaving];
         let unfinished =
             !self.settings.is_on_delete() && left.into_iter().any(|group| self.count(group) > 0);

@@ -51,6 +51,16 @@ impl Placing {
         }
     }
 
+    /// Returns whether a node meets the required node affinity.
+    fn meets_affinity(&self, node: &NodeInfo) -> bool {
+        let affinity = self.affinity.as_ref().and_then(|it| it.node_affinity.as_ref());
+        let required =
+            affinity.and_then(|it| it.required_during_scheduling_ignored_during_execution.as_ref());
+        let label = |key: &str| node.labels.get(key).map(String::as_str);
+        let meets = |term: &_| node_selector::matches(term, &node.name, label);
+        required.is_none_or(|required| required.node_selector_terms.iter().any(meets))
+    }
+
     /// Returns whether the pod spec has a list of tolerations.
     pub const fn has_tolerations(&self) -> bool {
         self.tolerations.is_some()
@@ -59,7 +69,7 @@ impl Placing {
 
 /// The fields of a node that the controller reads.
 #[derive(Clone, Debug, Default)]
-pub struct Node {
+pub struct NodeInfo {
     /// The name.
     pub name: String,
     /// The labels.
@@ -94,8 +104,33 @@ pub enum WhyNot {
     Gone,
 }
 
+/// Returns all reasons why the labels and taints of a node keep a pod with this spec away. The pod has no
+/// tolerations except those of its template.
+///
+/// Kubernetes: `Filter`, pkg/scheduler/framework/plugins/nodeaffinity/node_affinity.go and
+/// plugins/tainttoleration/taint_toleration.go.
+pub fn reasons(pod: &Placing, node: &NodeInfo) -> Vec<WhyNot> {
+    let labels = pod.node_selector.iter().flatten();
+    let missing = labels.filter(|(key, value)| node.labels.get(*key) != Some(value));
+    let missing = missing.map(|(key, value)| WhyNot::NodeSelector(key.clone(), value.clone()));
+    let affinity = (!pod.meets_affinity(node)).then_some(WhyNot::Affinity);
+    let own: Vec<&Toleration> = pod.tolerations.iter().flatten().collect();
+    let keeps_away = |taint: &&Taint| {
+        ["NoSchedule", "NoExecute"].contains(&taint.effect.as_str())
+            && !own.iter().any(|it| tolerations::tolerates_taint(it, taint))
+    };
+    let mut taints: Vec<&Taint> = node.taints.iter().filter(keeps_away).collect();
+    // A node that is down has each of its taints with two effects.
+    taints.dedup_by_key(|taint| &taint.key);
+    let taints = taints.into_iter().map(|taint| WhyNot::Taint(text(taint)));
+    missing.chain(affinity).chain(taints).collect()
+}
+
 /// Returns where the pods of a DaemonSet run, node by node.
-pub fn placements<'a>(pod: &Placing, nodes: impl IntoIterator<Item = &'a Node>) -> Vec<Placement> {
+pub fn placements<'a>(
+    pod: &Placing,
+    nodes: impl IntoIterator<Item = &'a NodeInfo>,
+) -> Vec<Placement> {
     let own = pod.tolerations.iter().flatten().cloned();
     let tolerations: Vec<_> = own.chain(of_daemons(pod.host_network == Some(true))).collect();
     nodes.into_iter().map(|node| placement(pod, &tolerations, node)).collect()
@@ -104,7 +139,7 @@ pub fn placements<'a>(pod: &Placing, nodes: impl IntoIterator<Item = &'a Node>) 
 /// Returns whether a node gets a pod with this spec.
 ///
 /// Kubernetes: `NodeShouldRunDaemonPod` and `predicates`, pkg/controller/daemon/daemon_controller.go.
-fn placement(pod: &Placing, tolerations: &[Toleration], node: &Node) -> Placement {
+fn placement(pod: &Placing, tolerations: &[Toleration], node: &NodeInfo) -> Placement {
     let named = pod.node_name.as_deref().filter(|name| !name.is_empty());
     if let Some(name) = named.filter(|name| *name != node.name) {
         return Placement::Loses(WhyNot::NodeName(name.to_owned()));
@@ -113,12 +148,7 @@ fn placement(pod: &Placing, tolerations: &[Toleration], node: &Node) -> Placemen
     if let Some((key, value)) = pod.node_selector.iter().flatten().find(missing) {
         return Placement::Loses(WhyNot::NodeSelector(key.clone(), value.clone()));
     }
-    let affinity = pod.affinity.as_ref().and_then(|it| it.node_affinity.as_ref());
-    let required =
-        affinity.and_then(|it| it.required_during_scheduling_ignored_during_execution.as_ref());
-    let label = |key: &str| node.labels.get(key).map(String::as_str);
-    let meets = |term: &_| node_selector::matches(term, &node.name, label);
-    if required.is_some_and(|required| !required.node_selector_terms.iter().any(meets)) {
+    if !pod.meets_affinity(node) {
         return Placement::Loses(WhyNot::Affinity);
     }
     let hurts = |effects: &[&str]| {

@@ -83,7 +83,7 @@ fn validate_in_newest_words(
                     Some(stateful_set::Old { metadata, spec, template: old_template })
                 }
             });
-            stateful_set::validate(object, spec, old, update, cluster, found)
+            stateful_set::validate(subject, spec, old, cluster, found)
         }
     }
 }

@@ -3,7 +3,7 @@
 use crate::{
     finding::{Findings, Meta, Mode, Reason, paths::SPEC},
     kubernetes::kind::Kind,
-    object::weight::{self, Weight},
+    object::size::{self, ObjectSize},
 };
 
 /// The kinds of object that can be too large.
@@ -36,20 +36,20 @@ pkg/server/config.go) and etcd a stored object to 1.5 MiB; pods have no limit on
 };
 
 /// Reports an object that was not read.
-pub fn too_heavy(weight: &Weight, found: &mut Findings) {
+pub fn too_large(size: &ObjectSize, found: &mut Findings) {
     let mib = |bytes: usize| bytes.div_ceil(1 << 20);
-    let heaviest = &weight.heaviest;
+    let largest = &size.largest;
     found.report_at(
-        heaviest.field.clone(),
+        largest.field.clone(),
         Reason::TooMany,
         format!(
             "setguard does not evaluate this object: it would take up to {} MiB of memory, of which \
              {} MiB are for the {} items here",
-            mib(weight.bytes),
-            mib(heaviest.bytes),
-            heaviest.items
+            mib(size.bytes),
+            mib(largest.bytes),
+            largest.items
         ),
-        format!("make it smaller, to at most {} MiB", mib(weight::MAX)),
+        format!("make it smaller, to at most {} MiB", mib(size::MAX)),
     );
 }
 

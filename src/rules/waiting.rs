@@ -11,13 +11,13 @@ use crate::{finding::Help, object::DaemonSetSpec, rollout::daemon_set::Settings}
 /// Kubernetes: `rollingUpdate`, pkg/controller/daemon/update.go; `UnavailableCount`,
 /// pkg/controller/daemon/util/daemonset_util.go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Budget {
+pub(super) struct Unavailability {
     pub(super) desired: i32,
     pub(super) unavailable: i32,
     pub(super) allowed: i64,
 }
 
-impl Budget {
+impl Unavailability {
     /// Returns the budget of a DaemonSet. Returns `None` if the DaemonSet is not updated by
     /// deleting pods, a few at a time.
     pub(super) fn of<T>(spec: &DaemonSetSpec<T>, status: &DaemonSetStatus) -> Option<Self> {
@@ -28,7 +28,7 @@ impl Budget {
         let unavailable = status.number_unavailable.unwrap_or_default();
         let deletes = !settings.is_on_delete() && budget.max_surge == 0 && allowed > 0;
         let allowed = i64::try_from(allowed).unwrap_or(i64::MAX);
-        deletes.then_some(Budget { desired, unavailable, allowed })
+        deletes.then_some(Unavailability { desired, unavailable, allowed })
     }
 
     /// Returns whether available pods must wait for unavailable ones. If no pod is available, all
@@ -39,7 +39,7 @@ impl Budget {
 
     /// Returns the consequence as text.
     pub(super) fn consequence(&self) -> String {
-        let Budget { desired, unavailable, allowed } = self;
+        let Unavailability { desired, unavailable, allowed } = self;
         format!(
             "unavailable pods: {unavailable} of {desired}; maxUnavailable allows {allowed}, so the \
              other pods keep the old template until those are available again"
@@ -86,7 +86,7 @@ mod tests {
                 number_unavailable: Some(unavailable),
                 ..DaemonSetStatus::default()
             };
-            Budget::of(&spec, &status).map(|budget| budget.is_used_up())
+            Unavailability::of(&spec, &status).map(|budget| budget.is_used_up())
         };
         let rolling = |most: serde_json::Value, surge: i32| {
             let rolling = json!({"maxUnavailable": most, "maxSurge": surge});

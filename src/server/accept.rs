@@ -27,6 +27,7 @@ use super::{
     connections::{Connection, Connections},
     metrics::HandshakeFailure,
     protocol::Protocols,
+    stalls::Watched,
     tls::{Tls, Trust},
 };
 
@@ -161,7 +162,8 @@ impl Acceptor {
                     // The server waits as long as a clone exists.
                     let _open = stop.clone();
                     let close = close(stop, is_last, trust, chain.to_vec());
-                    protocols.serve(is_http2, stream, stalls, service, close).await;
+                    let stream = Watched::new(stream, stalls, is_http2);
+                    protocols.serve(stream, service, close).await;
                 }
                 Err((why, error)) => {
                     app.metrics.handshake_failed(why);

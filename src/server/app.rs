@@ -9,7 +9,7 @@ use arc_swap::{ArcSwap, ArcSwapOption};
 use tokio::sync::Semaphore;
 
 use super::{
-    body::Budget,
+    body::BodyMemory,
     calls::Calls,
     metrics::{Metrics, ReleaseSource},
 };
@@ -48,7 +48,7 @@ pub struct App {
     /// Tracks whether an API server calls.
     pub(crate) calls: Calls,
     /// The memory for the bodies of requests.
-    pub(crate) bodies: Budget,
+    pub(crate) bodies: BodyMemory,
     /// A permit is held while a large review is evaluated. Each review may take up to 24 MiB, so
     /// only a few run at a time.
     pub(crate) evaluating: Arc<Semaphore>,
@@ -91,7 +91,7 @@ impl App {
             live,
             metrics,
             calls: Calls::default(),
-            bodies: Budget::of_all(),
+            bodies: BodyMemory::of_all(),
             evaluating: Arc::new(Semaphore::new(LARGE_REVIEWS)),
             phase: AtomicU8::new(Phase::Starting as u8),
             waiting: ArcSwapOption::empty(),

@@ -11,7 +11,7 @@ use tokio::{
     time::{Instant, timeout_at},
 };
 
-use self::room::{Place, Room};
+use self::room::{Reservation, Room};
 use super::http_error::HttpError;
 
 /// The largest AdmissionReview that is accepted, in bytes.
@@ -21,9 +21,9 @@ use super::http_error::HttpError;
 /// server treats a body that is rejected here as a failed call, so the limit is generous.
 pub const MAX_BODY: usize = 8 << 20;
 
-/// The part of each body that takes no room in a [`Budget`], in KiB. A typical review has 10 KiB,
-/// so it never waits for memory that other bodies hold. The limits on connections and HTTP/2
-/// streams bound the sum of these parts: 20 MiB.
+/// The part of each body that takes no room in a [`BodyMemory`], in KiB. A typical review has
+/// 10 KiB, so it never waits for memory that other bodies hold. The limits on connections and
+/// HTTP/2 streams bound the sum of these parts: 20 MiB.
 const ALWAYS_KIB: usize = 16;
 
 /// The limit for all bodies in memory at one time, in KiB: five of the largest. Further requests
@@ -41,44 +41,45 @@ const READ_TIMEOUT: Duration = Duration::from_secs(10);
 /// Memory for bodies: of all connections, or of one. Memory is taken as bytes arrive, so a client
 /// that only announces a large body takes none.
 #[derive(Debug)]
-pub struct Budget(Room);
+pub struct BodyMemory(Room);
 
-impl Budget {
-    /// Creates the budget for the bodies of all connections.
+impl BodyMemory {
+    /// Returns the memory for the bodies of all connections.
     pub fn of_all() -> Self {
-        Budget(Room::new(ALL_KIB))
+        BodyMemory(Room::new(ALL_KIB))
     }
 
-    /// Creates the budget for the bodies of one connection.
+    /// Returns the memory for the bodies of one connection.
     pub fn of_connection() -> Self {
-        Budget(Room::new(CONNECTION_KIB))
+        BodyMemory(Room::new(CONNECTION_KIB))
     }
 }
 
-/// The share of one body in two budgets, the connection's and the server's, until this is dropped.
+/// The share of one body in the memory of its connection and in the memory of the server, until this is
+/// dropped.
 #[derive(Debug)]
 pub struct Share<'a> {
-    budgets: [&'a Budget; 2],
+    of: [&'a BodyMemory; 2],
     /// `None` for a body that needs no room.
-    places: Option<[Place<'a>; 2]>,
+    reservations: Option<[Reservation<'a>; 2]>,
     /// Notified if other bodies need the room and this body does not arrive.
     evict: Arc<Notify>,
 }
 
-/// Reads a body, for at most ten seconds and not beyond `deadline`. The memory comes from the
-/// budget of its connection and from the budget of all connections.
+/// Reads a body, for at most ten seconds and not beyond `deadline`. Its bytes take room in the
+/// memory of its connection and in the memory of all connections.
 ///
 /// # Errors
 /// Returns an error if the body is too large, ends early or does not arrive in time, or if no room
 /// becomes free in time.
 pub async fn read<'a>(
     mut body: Body,
-    connection: &'a Budget,
-    all: &'a Budget,
+    connection: &'a BodyMemory,
+    all: &'a BodyMemory,
     deadline: Instant,
 ) -> Result<(Bytes, Share<'a>), HttpError> {
     let mut share =
-        Share { budgets: [connection, all], places: None, evict: Arc::new(Notify::new()) };
+        Share { of: [connection, all], reservations: None, evict: Arc::new(Notify::new()) };
     let end = deadline.min(Instant::now() + READ_TIMEOUT);
     let (mut first, mut rest) = (Bytes::new(), Vec::new());
     loop {
@@ -107,9 +108,9 @@ impl Share<'_> {
         if kib == 0 {
             return;
         }
-        let new = || self.budgets.map(|budget| budget.0.place(self.evict.clone()));
-        for place in self.places.get_or_insert_with(new) {
-            place.grow(kib).await;
+        let new = || self.of.map(|memory| memory.0.reserve(self.evict.clone()));
+        for reservation in self.reservations.get_or_insert_with(new) {
+            reservation.grow(kib).await;
         }
     }
 
@@ -126,8 +127,8 @@ impl Share<'_> {
     }
 
     fn set_waiting(&self, waiting: bool) {
-        for place in self.places.iter().flatten() {
-            place.set_waiting(waiting);
+        for reservation in self.reservations.iter().flatten() {
+            reservation.set_waiting(waiting);
         }
     }
 }

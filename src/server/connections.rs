@@ -28,7 +28,7 @@ use tokio::{
     time::timeout,
 };
 
-use super::{body::Budget, stalls::Stalls};
+use super::{body::BodyMemory, stalls::Stalls};
 
 /// The wait for room before the next search for an idle connection.
 const PAUSE: Duration = Duration::from_millis(100);
@@ -52,7 +52,7 @@ struct State {
     used: AtomicU64,
     give_way: Notify,
     /// The memory for the bodies of its requests.
-    bodies: Arc<Budget>,
+    bodies: Arc<BodyMemory>,
 }
 
 /// One connection. It is open until this is dropped.
@@ -104,7 +104,7 @@ impl Connections {
             stalls: Arc::default(),
             used: AtomicU64::new(id),
             give_way: Notify::new(),
-            bodies: Arc::new(Budget::of_connection()),
+            bodies: Arc::new(BodyMemory::of_connection()),
         });
         self.lock().insert(id, state.clone());
         Connection { all: self.clone(), id, state, _room: room }

@@ -12,10 +12,7 @@ use tokio::{
     time::timeout,
 };
 
-use super::{
-    connections::Counted,
-    stalls::{Stalls, Watched},
-};
+use super::{connections::Counted, stalls::Watched};
 
 /// The longest wait for the head of a connection's next request. hyper includes the idle time
 /// between requests. The API server drops idle connections after 90 s; if setguard closed a
@@ -90,17 +87,14 @@ impl Protocols {
     /// its requests in flight are answered, or after the time that `close` returns.
     pub async fn serve<S>(
         &self,
-        is_http2: bool,
-        stream: S,
-        stalls: Arc<Stalls>,
+        stream: Watched<S>,
         service: Counted,
         close: impl Future<Output = Option<Duration>>,
     ) where
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
-        let builder = if is_http2 { &self.http2 } else { &self.http1 };
-        let stream = TokioIo::new(Watched::new(stream, stalls, is_http2));
-        let mut connection = pin!(builder.serve_connection(stream, service));
+        let builder = if stream.is_http2() { &self.http2 } else { &self.http1 };
+        let mut connection = pin!(builder.serve_connection(TokioIo::new(stream), service));
         let ended = tokio::select! {
             ended = connection.as_mut() => ended,
             limit = close => {

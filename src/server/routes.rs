@@ -19,14 +19,14 @@ use tokio::time::{Instant, timeout_at};
 
 use super::{
     app::{App, Phase},
-    body::{self, Budget, MAX_BODY},
-    duration, faults,
+    body::{self, BodyMemory, MAX_BODY},
+    duration,
     http_error::HttpError,
-    record,
+    panics, record,
 };
 use crate::{
     admission::{self, Answer, Endpoint},
-    engine::deadline::Deadline,
+    engine::{Context, deadline::Deadline},
 };
 
 /// The longest time that the API server waits for a webhook. Kubernetes: `timeoutSeconds` is 1 to
@@ -56,7 +56,7 @@ fn entry(app: &Arc<App>, endpoint: Endpoint) -> MethodRouter<Arc<App>> {
     let handler = move |State(app): State<Arc<App>>, request| async move {
         handle(&app, endpoint, request).await
     };
-    post(handler).layer(faults::layer(app.clone(), endpoint)).fallback(|request: Request<Body>| {
+    post(handler).layer(panics::layer(app.clone(), endpoint)).fallback(|request: Request<Body>| {
         refuse(request, StatusCode::METHOD_NOT_ALLOWED, NOT_ALLOWED)
     })
 }
@@ -113,8 +113,8 @@ async fn review(
     if content_length(&head.headers).is_some_and(|length| length > MAX_BODY) {
         return Err(HttpError::TooLarge);
     }
-    let connection = head.extensions.get::<Arc<Budget>>().cloned();
-    let connection = connection.unwrap_or_else(|| Arc::new(Budget::of_connection()));
+    let connection = head.extensions.get::<Arc<BodyMemory>>().cloned();
+    let connection = connection.unwrap_or_else(|| Arc::new(BodyMemory::of_connection()));
     let (body, _share) = body::read(body, &connection, &app.bodies, deadline).await?;
     if Instant::now() >= deadline {
         return Err(HttpError::Busy);
@@ -122,8 +122,8 @@ async fn review(
     if body.len() <= LARGE_BODY {
         // A small review is evaluated so quickly that there is no need to look at the clock.
         let (policy, view) = (app.policy.load(), app.live.view());
-        let (view, none) = (view.as_deref(), Deadline::NONE);
-        return Ok(admission::answer(endpoint, &body, &policy, view, today(), none)?);
+        let cx = Context { view: view.as_deref(), ..Context::of_review(&policy, today()) };
+        return Ok(admission::answer(endpoint, &body, &cx)?);
     }
     // The rest of the time is for sending the answer.
     let end = started + (deadline - started) * 3 / 4;
@@ -135,12 +135,13 @@ async fn review(
         let _permit = permit;
         let is_over = || Instant::now() >= end;
         let (view, deadline) = (view.as_deref(), Deadline::passed_when(&is_over));
-        admission::answer(endpoint, &body, &policy, view, today(), deadline)
+        let cx = Context { view, deadline, ..Context::of_review(&policy, today()) };
+        admission::answer(endpoint, &body, &cx)
     };
     match tokio::task::spawn_blocking(work).await {
         Ok(answer) => Ok(answer?),
         Err(error) => match error.try_into_panic() {
-            // Resuming the panic in this task lets `faults` answer it.
+            // Resuming the panic in this task lets `panics` answer it.
             Ok(panic) => std::panic::resume_unwind(panic),
             Err(_) => Err(HttpError::Busy),
         },

@@ -127,6 +127,11 @@ impl<S> Watched<S> {
         Watched { stream, stalls, preface: is_http2.then_some(PREFACE), blocked: false }
     }
 
+    /// Returns whether the client speaks HTTP/2.
+    pub const fn is_http2(&self) -> bool {
+        self.preface.is_some()
+    }
+
     fn read(&mut self, bytes: usize) {
         match &mut self.preface {
             // Go's client keeps HTTP/1.1 connections in reserve, on which it has sent nothing yet.

@@ -4,16 +4,11 @@
 //! try and of the configurations in the Helm chart, which reads
 //! `charts/setguard/files/webhook-rules.yaml`.
 
+pub mod printed;
+
 use std::collections::{BTreeMap, BTreeSet};
 
-use k8s_openapi::{
-    ByteString,
-    api::admissionregistration::v1::{
-        MatchCondition, MutatingWebhook, MutatingWebhookConfiguration, RuleWithOperations,
-        ValidatingWebhook, ValidatingWebhookConfiguration, WebhookClientConfig,
-    },
-    apimachinery::pkg::apis::meta::v1::{LabelSelector, LabelSelectorRequirement, ObjectMeta},
-};
+use k8s_openapi::api::admissionregistration::v1::{MatchCondition, RuleWithOperations};
 use serde::Serialize;
 
 use crate::{
@@ -113,6 +108,29 @@ pub struct Registration {
 }
 
 impl Registration {
+    /// Creates a registration for all objects of these rules.
+    fn new(
+        key: &'static str,
+        name: &'static str,
+        endpoint: Endpoint,
+        rules: Vec<RuleWithOperations>,
+    ) -> Self {
+        Registration {
+            key,
+            name,
+            path: endpoint.path(),
+            rules,
+            match_conditions: Vec::new(),
+            namespace_labels: BTreeMap::new(),
+            object_labels: BTreeMap::new(),
+        }
+    }
+
+    fn only_if<const N: usize>(mut self, conditions: [MatchCondition; N]) -> Self {
+        self.match_conditions = conditions.into();
+        self
+    }
+
     fn validates(&self) -> bool {
         self.path == Endpoint::Validate.path()
     }
@@ -125,69 +143,72 @@ impl Registration {
 ///
 /// The writes to the scale subresource are sent only if the policy has a limit for them.
 pub fn registrations() -> [Registration; 7] {
-    let new = |key, name, endpoint: Endpoint, rules, only: &[&MatchCondition]| Registration {
-        key,
-        name,
-        path: endpoint.path(),
-        rules,
-        match_conditions: only.iter().copied().cloned().collect(),
-        namespace_labels: BTreeMap::new(),
-        object_labels: BTreeMap::new(),
-    };
-    let condition = |name: &str, expression: &str| MatchCondition {
-        name: name.to_owned(),
-        expression: expression.to_owned(),
-    };
-    let alive = condition("not-being-deleted", NOT_BEING_DELETED);
-    let down = condition("scales-down", SCALES_DOWN);
-    let scale = vec![rule("apps", "v1", "statefulsets/scale", UPDATE)];
-    let warned = condition("could-be-warned-of", &could_be_warned_of());
-    let daemons = condition("daemon-pods", DAEMON_PODS);
-    let pods = vec![rule("", "v1", "pods", CREATE)];
+    let [updated, created, scaled] = validating_registrations();
+    let [pods, workloads, labelled, control_plane] = mutating_registrations();
+    [updated, created, scaled, pods, workloads, labelled, control_plane]
+}
+
+fn validating_registrations() -> [Registration; 3] {
+    let validate = Endpoint::Validate;
     let workloads = |operations| RESOURCES.iter().map(|r| workload(r, operations)).collect();
+    let scale = vec![rule("apps", "v1", "statefulsets/scale", UPDATE)];
+    let down = condition("scales-down", SCALES_DOWN);
+    [
+        Registration::new("validate", "validate.setguard.io", validate, workloads(UPDATE))
+            .only_if([not_being_deleted()]),
+        Registration::new(
+            "validateCreated",
+            "create.validate.setguard.io",
+            validate,
+            workloads(CREATE),
+        ),
+        Registration::new(SCALE, "scale.validate.setguard.io", validate, scale).only_if([down]),
+    ]
+}
+
+fn mutating_registrations() -> [Registration; 4] {
+    let mutate = Endpoint::Mutate;
+    let pods = vec![rule("", "v1", "pods", CREATE)];
+    let daemons = condition("daemon-pods", DAEMON_PODS);
+    let before = looked_at_before();
+    let warned = condition("could-be-warned-of", &could_be_warned_of());
     let daemon_sets = RESOURCES.iter().filter(|r| r.kind == WorkloadKind::DaemonSet);
     let daemon_sets: Vec<_> = daemon_sets.map(|r| workload(r, ANY)).collect();
     let label = BTreeMap::from([(CONTROL_PLANE_LABEL, "true")]);
+    // The last two are for injection into a template. See `inject::template` for the label.
     [
-        new("validate", "validate.setguard.io", Endpoint::Validate, workloads(UPDATE), &[&alive]),
-        new(
-            "validateCreated",
-            "create.validate.setguard.io",
-            Endpoint::Validate,
-            workloads(CREATE),
-            &[],
-        ),
-        new(SCALE, "scale.validate.setguard.io", Endpoint::Validate, scale, &[&down]),
-        new("pods", "pods.mutate.setguard.io", Endpoint::Mutate, pods, &[&daemons]),
-        new(
-            "workloads",
-            "workloads.mutate.setguard.io",
-            Endpoint::Mutate,
-            looked_at_before(),
-            &[&alive, &warned],
-        ),
-        // Injection into a template. See `inject::template` for the label.
+        Registration::new("pods", "pods.mutate.setguard.io", mutate, pods).only_if([daemons]),
+        Registration::new("workloads", "workloads.mutate.setguard.io", mutate, before)
+            .only_if([not_being_deleted(), warned]),
         Registration {
             object_labels: label.clone(),
-            ..new(
+            ..Registration::new(
                 "labelled",
                 "labelled.mutate.setguard.io",
-                Endpoint::Mutate,
+                mutate,
                 daemon_sets.clone(),
-                &[&alive],
             )
+            .only_if([not_being_deleted()])
         },
         Registration {
             namespace_labels: label,
-            ..new(
+            ..Registration::new(
                 "controlPlane",
                 "control-plane.mutate.setguard.io",
                 Endpoint::MutateControlPlane,
                 daemon_sets,
-                &[&alive],
             )
+            .only_if([not_being_deleted()])
         },
     ]
+}
+
+fn condition(name: &str, expression: &str) -> MatchCondition {
+    MatchCondition { name: name.to_owned(), expression: expression.to_owned() }
+}
+
+fn not_being_deleted() -> MatchCondition {
+    condition("not-being-deleted", NOT_BEING_DELETED)
 }
 
 /// Returns the content of `charts/setguard/files/webhook-rules.yaml`.
@@ -206,46 +227,6 @@ pub fn chart_yaml() -> anyhow::Result<String> {
     Ok(out)
 }
 
-/// Returns both configurations for a server at this host and port with this CA (PEM), as YAML for
-/// `kubectl apply -f -`.
-///
-/// # Errors
-/// Returns an error if they cannot be serialized as YAML, which should never happen for any host or
-/// CA.
-pub fn yaml(host: &str, port: u16, ca: &str) -> anyhow::Result<String> {
-    let at = At { host, port, ca };
-    let validating = serde_saphyr::to_string(&validating(&at))?;
-    let mutating = serde_saphyr::to_string(&mutating(&at))?;
-    Ok(format!("---\n{}\n---\n{}\n", validating.trim_end(), mutating.trim_end()))
-}
-
-/// The address of the server, and its CA.
-struct At<'a> {
-    host: &'a str,
-    port: u16,
-    ca: &'a str,
-}
-
-impl At<'_> {
-    fn client_config(&self, path: &str) -> WebhookClientConfig {
-        let (host, port) = (self.host, self.port);
-        let url = if host.contains(':') {
-            format!("https://[{host}]:{port}{path}")
-        } else {
-            format!("https://{host}:{port}{path}")
-        };
-        WebhookClientConfig {
-            ca_bundle: Some(ByteString(self.ca.as_bytes().to_vec())),
-            service: None,
-            url: Some(url),
-        }
-    }
-}
-
-fn metadata() -> ObjectMeta {
-    ObjectMeta { name: Some("setguard".to_owned()), ..ObjectMeta::default() }
-}
-
 fn rule(group: &str, version: &str, resource: &str, operations: &[&str]) -> RuleWithOperations {
     let owned = |list: &[&str]| Some(list.iter().map(|&item| item.to_owned()).collect());
     RuleWithOperations {
@@ -259,106 +240,4 @@ fn rule(group: &str, version: &str, resource: &str, operations: &[&str]) -> Rule
 
 fn workload(r: &Resource, operations: &[&str]) -> RuleWithOperations {
     rule(r.group, r.version, r.plural, operations)
-}
-
-/// The configuration fails closed while the server is down, except in kube-system, which it skips:
-/// a cluster must be able to repair itself.
-fn validating(at: &At<'_>) -> ValidatingWebhookConfiguration {
-    let validating = registrations().into_iter().filter(|it| it.validates() && it.key != SCALE);
-    let webhooks = validating.map(|one| validating_webhook(at, one)).collect();
-    ValidatingWebhookConfiguration { metadata: metadata(), webhooks: Some(webhooks) }
-}
-
-fn validating_webhook(at: &At<'_>, registration: Registration) -> ValidatingWebhook {
-    let not_kube_system = LabelSelectorRequirement {
-        key: "kubernetes.io/metadata.name".to_owned(),
-        operator: "NotIn".to_owned(),
-        values: Some(vec!["kube-system".to_owned()]),
-    };
-    let conditions = registration.match_conditions;
-    ValidatingWebhook {
-        admission_review_versions: vec!["v1".to_owned()],
-        client_config: at.client_config(registration.path),
-        failure_policy: Some("Fail".to_owned()),
-        match_conditions: (!conditions.is_empty()).then_some(conditions),
-        match_policy: Some("Equivalent".to_owned()),
-        name: registration.name.to_owned(),
-        namespace_selector: Some(LabelSelector {
-            match_expressions: Some(vec![not_kube_system]),
-            match_labels: None,
-        }),
-        rules: Some(registration.rules),
-        side_effects: "None".to_owned(),
-        timeout_seconds: Some(5),
-        ..ValidatingWebhook::default()
-    }
-}
-
-fn mutating(at: &At<'_>) -> MutatingWebhookConfiguration {
-    let mutating = registrations().into_iter().filter(|one| !one.validates());
-    let webhooks = mutating.map(|one| mutating_webhook(at, one)).collect();
-    MutatingWebhookConfiguration { metadata: metadata(), webhooks: Some(webhooks) }
-}
-
-fn mutating_webhook(at: &At<'_>, registration: Registration) -> MutatingWebhook {
-    MutatingWebhook {
-        admission_review_versions: vec!["v1".to_owned()],
-        client_config: at.client_config(registration.path),
-        failure_policy: Some("Ignore".to_owned()),
-        match_conditions: Some(registration.match_conditions),
-        match_policy: Some("Equivalent".to_owned()),
-        name: registration.name.to_owned(),
-        namespace_selector: selector(&registration.namespace_labels),
-        object_selector: selector(&registration.object_labels),
-        reinvocation_policy: Some("IfNeeded".to_owned()),
-        rules: Some(registration.rules),
-        side_effects: "None".to_owned(),
-        timeout_seconds: Some(5),
-    }
-}
-
-/// Returns a selector of these labels, or `None`, which selects everything, if there are none.
-fn selector(labels: &BTreeMap<&str, &str>) -> Option<LabelSelector> {
-    let owned = labels.iter().map(|(&key, &value)| (key.to_owned(), value.to_owned()));
-    let match_labels = Some(owned.collect());
-    (!labels.is_empty()).then_some(LabelSelector { match_expressions: None, match_labels })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::yaml;
-
-    #[test]
-    fn what_is_printed_is_what_was_meant() {
-        let text = super::yaml("::1", 8443, "PEM\n").unwrap();
-        let documents: Vec<serde_json::Value> = yaml::parse(&text)
-            .into_iter()
-            .map(|document| serde_json::from_str(&document.unwrap().root.to_json()).unwrap())
-            .collect();
-        let at = At { host: "::1", port: 8443, ca: "PEM\n" };
-        assert_eq!(documents[0], serde_json::to_value(validating(&at)).unwrap());
-        assert_eq!(documents[1], serde_json::to_value(mutating(&at)).unwrap());
-        assert_eq!(documents.len(), 2);
-        // Each trap that needs to see the object before validation is in the condition.
-        let warned = documents[1]["webhooks"][1]["matchConditions"][1]["expression"].as_str();
-        for (trap, _, sent_if) in traps_before() {
-            assert!(warned.unwrap().contains(sent_if), "{}", trap.meta.id);
-        }
-        // The API server evaluates no condition for the creation of a DaemonSet without the label.
-        let webhooks = documents[1]["webhooks"].as_array().unwrap();
-        for webhook in webhooks.iter().filter(|webhook| webhook.get("objectSelector").is_none()) {
-            let mut rules = webhook["rules"].as_array().unwrap().iter();
-            let creates = rules.any(|rule| {
-                rule["resources"][0] == "daemonsets" && rule["operations"][0] == "CREATE"
-            });
-            assert!(!creates || webhook.get("namespaceSelector").is_some(), "{webhook}");
-        }
-        let webhook = &webhooks[3];
-        assert_eq!(webhook["clientConfig"]["url"], "https://[::1]:8443/mutate/control-plane");
-        assert_eq!(
-            webhook["namespaceSelector"]["matchLabels"]["setguard.io/control-plane"],
-            "true"
-        );
-    }
 }

@@ -30,7 +30,7 @@ mod token;
 
 use k8s_openapi::api::core::v1::{PodSpec, Volume};
 
-use self::pod::{Pod, REFUSED};
+use self::pod::{CreatedPod, REFUSED};
 use super::{
     object_meta,
     pod::util::{list, text},
@@ -52,7 +52,7 @@ use crate::{
 pub(crate) fn validate(object: &Object<'_>, cluster: &Cluster, found: &mut Findings) {
     finalizers(object, found);
     let Some(spec) = &object.template().spec else { return };
-    let pod = &Pod::new(object, spec, cluster);
+    let pod = &CreatedPod::new(object, spec, cluster);
     admission::validate(pod, found);
     token::validate(pod, found);
     whole_template(pod, found);
@@ -78,7 +78,7 @@ fn finalizers(object: &Object<'_>, found: &mut Findings) {
 
 /// Validates the whole template, where the API server does not validate the template of a
 /// StatefulSet.
-fn whole_template(pod: &Pod<'_>, found: &mut Findings) {
+fn whole_template(pod: &CreatedPod<'_>, found: &mut Findings) {
     let Some(set) = pod.stateful_set() else { return };
     if pod.cluster.has(since::STATEFUL_SET_TEMPLATE_VALIDATED) {
         return;
@@ -95,7 +95,7 @@ fn whole_template(pod: &Pod<'_>, found: &mut Findings) {
 }
 
 /// Follows `validateImageVolumeSource`, for a pod.
-fn image_volumes(pod: &Pod<'_>, found: &mut Findings) {
+fn image_volumes(pod: &CreatedPod<'_>, found: &mut Findings) {
     let lacks_reference = |volume: &Volume| {
         volume.image.as_ref().is_some_and(|image| text(&image.reference).is_empty())
     };
@@ -114,7 +114,7 @@ fn image_volumes(pod: &Pod<'_>, found: &mut Findings) {
 }
 
 /// Follows `validateContainersOnlyForPod`.
-fn images(pod: &Pod<'_>, found: &mut Findings) {
+fn images(pod: &CreatedPod<'_>, found: &mut Findings) {
     found.quote(REFUSED, "remove the whitespace", |found| {
         containers::visit(pod.spec, &POD_SPEC, &mut |container, path| {
             let image = text(&container.image);
@@ -132,7 +132,7 @@ pub(crate) fn is_bound_and_gated(spec: &PodSpec) -> bool {
     !text(&spec.node_name).is_empty() && !list(&spec.scheduling_gates).is_empty()
 }
 
-fn node_name(pod: &Pod<'_>, found: &mut Findings) {
+fn node_name(pod: &CreatedPod<'_>, found: &mut Findings) {
     if is_bound_and_gated(pod.spec) {
         found.quote(REFUSED, "leave out nodeName, or the schedulingGates", |found| {
             let detail = "cannot be set until all schedulingGates have been cleared";

@@ -26,9 +26,11 @@ use crate::{
     object::dropped::{drop_disabled, uses_disabled},
 };
 
-/// The inputs of the validation of a pod spec besides the spec.
+/// The inputs of the validation of a pod spec, in addition to the spec.
 #[derive(Clone, Copy)]
-pub(crate) struct PodOptions<'a> {
+pub(crate) struct PodInputs<'a> {
+    /// The annotations of the template, some of which the fields must not contradict.
+    pub annotations: Option<&'a BTreeMap<String, String>>,
     /// The cluster that the pod is meant for.
     pub cluster: &'a Cluster,
     /// The names of a StatefulSet's claim templates, which count as volumes.
@@ -55,60 +57,64 @@ pub(crate) fn validate_of_stateful_set<'a>(
     let nameless = named.then(|| PodSpec { hostname: None, subdomain: None, ..pod.clone() });
     let pod = nameless.as_ref().unwrap_or(pod);
     let annotations = template.metadata.as_ref().and_then(|m| m.annotations.as_ref());
-    let opts = PodOptions { cluster, claims: &claims, old: &|| old() };
-    validate_pod_spec(pod, annotations, &POD_SPEC, &opts, found);
+    let inputs = PodInputs { annotations, cluster, claims: &claims, old: &|| old() };
+    validate_pod_spec(pod, &inputs, &POD_SPEC, found);
 }
 
 /// Reports the errors of the API server for a pod spec, and the fields that contradict the
 /// annotations of the template.
 pub(crate) fn validate_pod_spec(
     spec: &PodSpec,
-    annotations: Option<&BTreeMap<String, String>>,
+    inputs: &PodInputs<'_>,
     path: &Path<'_>,
-    opts: &PodOptions<'_>,
     found: &mut Findings,
 ) {
     let before = found.checkpoint();
     let count = found.len();
     // If the spec uses a disabled feature or label keys, the old spec can make a rule stricter.
     // Otherwise the old spec can only relax one.
-    let old_can_only_relax = !uses_disabled(spec, opts.cluster) && !spread::uses_label_keys(spec);
+    let cluster = inputs.cluster;
+    let old_can_only_relax = !uses_disabled(spec, cluster) && !spread::uses_label_keys(spec);
     if old_can_only_relax {
-        let new = Options::of(spec, None, opts.cluster);
-        validate_as(spec, annotations, path, &new, opts.claims, found);
+        let new = Options::of(spec, None, cluster);
+        validate_as(spec, &new, inputs, path, found);
         if found.len() == count {
             return;
         }
     }
-    let old = (opts.old)();
+    let old = (inputs.old)();
     if old_can_only_relax && old.is_none() {
         return;
     }
     found.rewind(before);
-    let spec = &*drop_disabled(spec, old, opts.cluster);
-    let eased = Options::of(spec, old, opts.cluster);
-    validate_as(spec, annotations, path, &eased, opts.claims, found);
+    let spec = &*drop_disabled(spec, old, cluster);
+    let eased = Options::of(spec, old, cluster);
+    validate_as(spec, &eased, inputs, path, found);
 }
 
 /// Follows `ValidatePodSpec`, in the same order.
 fn validate_as(
     spec: &PodSpec,
-    annotations: Option<&BTreeMap<String, String>>,
-    path: &Path<'_>,
     opts: &Options,
-    claims: &[&str],
+    inputs: &PodInputs<'_>,
+    path: &Path<'_>,
     found: &mut Findings,
 ) {
-    if let Some(annotations) = annotations {
+    if let Some(annotations) = inputs.annotations {
         annotations::tolerations(annotations, opts, &TEMPLATE.child("annotations"), found);
     }
     if spec.termination_grace_period_seconds.is_none() {
         found.required(&path.child("terminationGracePeriodSeconds"), "");
     }
-    let claim_names = resource_claims::names(list(&spec.resource_claims));
-    volumes_and_containers(spec, claims, &claim_names, opts, path, found);
+    let volumes = list(&spec.volumes);
+    let volumes = volumes::validate(volumes, inputs.claims, opts, &path.child("volumes"), found);
+    let resource_claims = list(&spec.resource_claims);
+    resource_claims::validate(resource_claims, &path.child("resourceClaims"), found);
+    let claim_names = resource_claims::names(resource_claims);
+    let cx = &PodContext::of(spec, opts, &volumes, &claim_names);
+    all_containers(spec, cx, path, found);
     if opts.pod_level_resources {
-        consistency::validate(spec, &claim_names, opts, path, found);
+        consistency::validate(spec, cx, path, found);
     }
     ports::on_host_network(spec, path, found);
     restart::pod(text(&spec.restart_policy), &path.child("restartPolicy"), found);
@@ -129,33 +135,13 @@ fn validate_as(
     os::validate(spec, path, found);
     scheduling::group(spec, path, found);
     eviction::validate(spec, &path.child("evictionResponders"), found);
-    env::file_volumes(spec, claims, path, found);
-    if let Some(annotations) = annotations {
+    env::file_volumes(spec, inputs.claims, path, found);
+    if let Some(annotations) = inputs.annotations {
         annotations::match_fields(annotations, spec, path, found);
     }
 }
 
-fn volumes_and_containers(
-    spec: &PodSpec,
-    claims: &[&str],
-    claim_names: &[&str],
-    opts: &Options,
-    path: &Path<'_>,
-    found: &mut Findings,
-) {
-    let volumes =
-        &volumes::validate(list(&spec.volumes), claims, opts, &path.child("volumes"), found);
-    let resource_claims = list(&spec.resource_claims);
-    resource_claims::validate(resource_claims, &path.child("resourceClaims"), found);
-    let cx = &PodContext {
-        opts,
-        volumes,
-        claim_names,
-        grace_period: spec.termination_grace_period_seconds,
-        os: spec.os.as_ref().map(|os| os.name.as_str()),
-        restart_policy: text(&spec.restart_policy),
-        host_users: spec.host_users != Some(false),
-    };
+fn all_containers(spec: &PodSpec, cx: &PodContext<'_>, path: &Path<'_>, found: &mut Findings) {
     containers::validate(&spec.containers, cx, &path.child("containers"), found);
     let init = list(&spec.init_containers);
     containers::validate_init(init, &spec.containers, cx, &path.child("initContainers"), found);
@@ -233,8 +219,8 @@ mod tests {
         let gates = crate::kubernetes::cluster::parse_gates(gates).unwrap();
         let cluster = Cluster::new("1.36".parse().unwrap(), gates);
         let mut found = Findings::of(&crate::finding::TEST_RULE);
-        let opts = PodOptions { cluster: &cluster, claims, old: &|| old };
-        validate_pod_spec(spec, None, &Path::new("spec"), &opts, &mut found);
+        let inputs = PodInputs { annotations: None, cluster: &cluster, claims, old: &|| old };
+        validate_pod_spec(spec, &inputs, &Path::new("spec"), &mut found);
         found.into_vec().iter().map(|f| format!("{}: {}", f.field, f.message)).collect()
     }
 
@@ -329,7 +315,8 @@ mod tests {
         let mut found = Findings::of(&crate::finding::TEST_RULE);
         let spec = drop_disabled(spec, old, cluster);
         let opts = Options::of(&spec, old, cluster);
-        validate_as(&spec, None, &Path::new("spec"), &opts, &[], &mut found);
+        let inputs = PodInputs { annotations: None, cluster, claims: &[], old: &|| old };
+        validate_as(&spec, &opts, &inputs, &Path::new("spec"), &mut found);
         found.into_vec().iter().map(|f| format!("{}: {}", f.field, f.message)).collect()
     }
 
@@ -373,8 +360,8 @@ mod tests {
                         was_read.set(true);
                         Some(old)
                     };
-                    let opts = PodOptions { cluster, claims: &[], old: &read };
-                    validate_pod_spec(new, None, &Path::new("spec"), &opts, &mut found);
+                    let inputs = PodInputs { annotations: None, cluster, claims: &[], old: &read };
+                    validate_pod_spec(new, &inputs, &Path::new("spec"), &mut found);
                     let found = found.into_vec();
                     let texts: Vec<_> =
                         found.iter().map(|f| format!("{}: {}", f.field, f.message)).collect();

@@ -24,7 +24,7 @@ pub(crate) async fn annotate(
     key: &str,
     value: Option<&str>,
 ) -> Result<(), Problem> {
-    let Some(collection) = SETS.iter().find(|it| it.kind == target.kind.as_str()) else {
+    let Some(collection) = SETS.iter().find(|it| it.kind == target.kind.into()) else {
         return Err(Problem::Failed(format!("{} is not a kind of set", target.kind)));
     };
     let path = collection.list(Some(&target.namespace)).path;

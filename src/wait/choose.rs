@@ -10,6 +10,7 @@ use crate::{
     audit::collections::{Collection, SETS},
     kubernetes::resource::WorkloadKind,
     live::{
+        bare::Metadata,
         call::Problem,
         named::Named,
         reader::{List, Reader},
@@ -41,15 +42,6 @@ struct Read {
     metadata: Metadata,
     #[serde(default)]
     spec: Spec,
-}
-
-#[derive(Deserialize)]
-struct Metadata {
-    name: String,
-    #[serde(default)]
-    namespace: String,
-    #[serde(default)]
-    annotations: BTreeMap<String, String>,
 }
 
 #[derive(Default, Deserialize)]
@@ -139,7 +131,7 @@ async fn of_release(
 /// Returns the set with this name.
 async fn one(reader: &Reader, named: &Named, namespace: &str) -> anyhow::Result<Target> {
     let Named { kind, name } = named;
-    let Some(collection) = SETS.iter().find(|it| it.kind == kind.as_str()) else {
+    let Some(collection) = SETS.iter().find(|it| it.kind == (*kind).into()) else {
         bail!("{kind} is not a kind of set");
     };
     let path = format!("{}/{name}", collection.list(Some(namespace)).path);
@@ -169,26 +161,13 @@ async fn select(
     for (kind, collection) in
         [WorkloadKind::DaemonSet, WorkloadKind::StatefulSet].into_iter().zip(&SETS)
     {
-        let mut wrong = None;
         let list = List {
             labels: selector.map(|it| it.to_owned().into()),
             ..Collection::list(collection, namespace)
         };
-        let listed = reader.list(&list, |items| {
-            for item in items {
-                match serde_json::from_str::<Read>(item.get()) {
-                    Ok(mut read) => {
-                        let annotations = std::mem::take(&mut read.metadata.annotations);
-                        let place = namespace.unwrap_or_default();
-                        sets.push((read.target(kind, place), annotations));
-                    }
-                    Err(error) => wrong = Some(error),
-                }
-            }
-        });
-        listed.await?;
-        if let Some(error) = wrong {
-            return Err(Problem::failed(error));
+        for mut read in reader.objects::<Read>(&list).await? {
+            let annotations = std::mem::take(&mut read.metadata.annotations);
+            sets.push((read.target(kind, namespace.unwrap_or_default()), annotations));
         }
     }
     Ok(sets)

@@ -1,7 +1,7 @@
 //! Pods that do not exist, because they were refused or not requested.
 
 use super::obstacle::{Hold, Obstacle, Repair, View};
-use crate::observed::{Event, LONGEST_WAIT, SLACK, Set, State};
+use crate::observed::{Event, LONGEST_WAIT, SLACK, Set};
 
 /// The time by which an attempt may precede the wait, in seconds.
 const BEFORE: i64 = 15;
@@ -23,13 +23,9 @@ const PASSING: [&str; 7] = [
 /// first refusal that the wait has seen: a younger refusal is current, whatever the local clock
 /// says.
 pub(crate) fn refusal(view: &View<'_>, set: &Set, known: &mut Option<i64>) -> Option<Obstacle> {
-    let lacks = match &set.state {
-        State::DaemonSet(it) => {
-            it.status.current_number_scheduled < it.status.desired_number_scheduled
-        }
-        State::StatefulSet(it) => it.status.replicas < it.spec.replicas.unwrap_or(1),
-    };
-    if lacks && let Some(event) = latest(view, set, "FailedCreate") {
+    if set.lacks_pods()
+        && let Some(event) = latest(view, set, "FailedCreate")
+    {
         let is_of_now = event.last > *known.get_or_insert(event.last)
             || event.last >= view.begun.as_second() - BEFORE;
         return Some(of_event(event, is_of_now));
@@ -56,7 +52,7 @@ fn of_event(event: &Event, is_of_now: bool) -> Obstacle {
 }
 
 fn latest<'a>(view: &View<'a>, set: &Set, reason: &str) -> Option<&'a Event> {
-    let events = view.observed.events(set.namespace(), set.kind().as_str(), set.name());
+    let events = view.observed.events(set.namespace(), set.kind().into(), set.name());
     let now = view.now.as_second();
     events.iter().find(|it| &*it.reason == reason && it.last + KEPT > now && it.last >= set.created)
 }

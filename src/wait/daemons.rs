@@ -7,6 +7,7 @@ use super::{
     pods,
 };
 use crate::{
+    kubernetes::kind::Kind,
     observed::{DaemonSet, Pod, Set},
     rollout::{
         daemon_set::Settings,
@@ -28,7 +29,7 @@ pub(crate) fn obstacles(view: &View<'_>, set: &Set, daemons: &DaemonSet) -> Vec<
         newest.is_some_and(|hash| pod.is_of(hash))
             || daemons.generation.as_deref().is_some_and(|it| pod.is_of_generation(it))
     };
-    let wanted = observed.knows("Node", "").then(|| wanted(view, daemons));
+    let wanted = observed.knows(Kind::Node, "").then(|| wanted(view, daemons));
     let is_wanted = |node: &str| wanted.as_ref().is_none_or(|it| it.contains(&node));
     let (mut obstacles, mut down) = (Vec::new(), Vec::new());
     for pod in observed.pods(set).iter().filter(|pod| !pod.ready.0 || pod.deleted.is_some()) {
@@ -74,7 +75,7 @@ fn wanted<'a>(view: &View<'a>, daemons: &DaemonSet) -> Vec<&'a str> {
 pub(crate) fn no_node(view: &View<'_>, daemons: &DaemonSet) -> Obstacle {
     let observed = view.observed;
     let text = "no node gets a pod of it, so nothing runs";
-    if !observed.knows("Node", "") {
+    if !observed.knows(Kind::Node, "") {
         return Obstacle::new("no node", Hold::Fact, text);
     }
     let placing = &daemons.spec.template.placing;

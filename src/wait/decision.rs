@@ -12,7 +12,10 @@ use super::{
     standing::{Phase, Standing},
     target::Target,
 };
-use crate::observed::{Set, State};
+use crate::{
+    kubernetes::kind::Kind,
+    observed::{Set, State},
+};
 
 /// The longest interruption of an obstacle. If an obstacle is not seen for longer, it counts as a
 /// new one when it comes back.
@@ -131,7 +134,7 @@ fn obstacles(
             };
             obstacles.extend(creation::refusal(view, set, refusal));
             obstacles.extend(claims::unbound(view, set));
-            if obstacles.is_empty() && view.observed.knows("Pod", set.namespace()) {
+            if obstacles.is_empty() && view.observed.knows(Kind::Pod, set.namespace()) {
                 obstacles.extend(idle(view, set, standing));
             }
             obstacles
@@ -149,7 +152,7 @@ fn idle(view: &View<'_>, set: &Set, standing: &Standing) -> Option<Obstacle> {
     }
     let Standing { updated, ready, exist, wanted, .. } = standing;
     let text = match exist < wanted {
-        true => format!("{} pods are missing, and nothing says why", wanted - exist),
+        true => format!("{} pods are missing, and the cause is not known", wanted - exist),
         false => "all pods are ready, and the controller replaces none".to_owned(),
     };
     let key = format!("{IDLE} {updated} {ready} {exist} {}", pods.len());

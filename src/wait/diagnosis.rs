@@ -1,8 +1,6 @@
 //! The findings of the rules about status on a rollout that does not go on, in the words of the
 //! audit.
 
-use jiff::SignedDuration;
-
 use super::obstacle::View;
 use crate::{
     engine::{
@@ -12,7 +10,7 @@ use crate::{
     observed::Set,
     policy::Policy,
     report::diagnostic::{Diagnostic, Severity, Strictness},
-    rules::rule::status::{Audit, ObjectName},
+    rules::rule::status::ObjectName,
     yaml::Mark,
 };
 
@@ -56,13 +54,7 @@ fn evaluate(
     policy: &Policy,
     context: Option<&str>,
 ) -> Vec<(ObjectName, StatusVerdict)> {
-    let audit = Audit {
-        observed: view.observed,
-        cluster: view.cluster,
-        now: view.now,
-        patience: SignedDuration::ZERO,
-        context,
-    };
+    let audit = view.audit(context);
     let cx = Context::of_command(policy, Origin::Cluster, view.now);
     evaluate_status(&audit, &cx).into_iter().collect()
 }

@@ -2,7 +2,7 @@
 
 use jiff::{SignedDuration, Timestamp};
 
-use crate::{kubernetes::cluster::Cluster, observed::Observed};
+use crate::{kubernetes::cluster::Cluster, observed::Observed, rules::rule::status::Audit};
 
 /// A condition that keeps a rollout from its end.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -82,6 +82,19 @@ pub(crate) struct View<'a> {
     pub(crate) limits: Limits,
     /// Whether a DaemonSet that matches no node counts as rolled out.
     pub(crate) allow_none: bool,
+}
+
+impl<'a> View<'a> {
+    /// Returns the cluster as the rules about status see it. Their patience does not matter to a wait.
+    pub(crate) const fn audit(&self, context: Option<&'a str>) -> Audit<'a> {
+        Audit {
+            observed: self.observed,
+            cluster: self.cluster,
+            now: self.now,
+            patience: SignedDuration::ZERO,
+            context,
+        }
+    }
 }
 
 impl Obstacle {

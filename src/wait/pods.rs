@@ -1,7 +1,10 @@
 //! The reasons why a pod is not ready, and whether it will become ready.
 
 use super::obstacle::{Hold, Obstacle, View};
-use crate::observed::{Event, Pod, Set, Trouble, TroubleKind};
+use crate::{
+    kubernetes::kind::Kind,
+    observed::{Event, Pod, Set, Trouble, TroubleKind},
+};
 
 /// The words of registries and kubelets for an image that does not exist.
 const NO_IMAGE: [&str; 6] = [
@@ -50,7 +53,7 @@ pub(crate) fn obstacle(view: &View<'_>, set: &Set, pod: &Pod) -> Obstacle {
 /// Returns the obstacle of a node that is down, or gone.
 fn of_node(view: &View<'_>, pod: &Pod) -> Option<Obstacle> {
     let name = pod.node.as_deref().filter(|_| pod.is_bound)?;
-    if !view.observed.knows("Node", "") {
+    if !view.observed.knows(Kind::Node, "") {
         return None;
     }
     let (hold, text, since) = match view.observed.node(name).map(|node| node.not_ready) {
@@ -99,7 +102,7 @@ pub(crate) const CRASH: &str = "crash";
 /// Returns the kind of trouble of a pod that is about to start, or to become ready.
 fn of_waiting(view: &View<'_>, set: &Set, pod: &Pod, trouble: &Trouble) -> (&'static str, Hold) {
     let now = view.now.as_second();
-    let events = view.observed.events(set.namespace(), "Pod", &pod.name);
+    let events = view.observed.events(set.namespace(), Kind::Pod, &pod.name);
     let is_recent = |event: &&Event| event.last + LATEST > now && event.last >= pod.created;
     for event in events.iter().filter(is_recent) {
         let says = |words: &[&str]| words.iter().any(|word| event.message.contains(word));

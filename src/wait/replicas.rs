@@ -7,6 +7,7 @@ use super::{
 use crate::{
     observed::{Pod, Set, StatefulSet},
     rollout::stateful_set::{Settings, Strategy},
+    rules::status::pod_name_taken,
 };
 
 /// Returns the obstacles of the pods of a StatefulSet that keep it from its end.
@@ -57,26 +58,21 @@ pub(crate) fn obstacles(view: &View<'_>, set: &Set, stateful: &StatefulSet) -> V
     vec![obstacle]
 }
 
-/// The number of pods whose names are looked for.
-const MOST_PODS: usize = 1_000;
-
 /// Returns the obstacles of pods that cannot be created, because other pods have their names.
 fn names_taken<'a>(
     view: &'a View<'_>,
     set: &'a Set,
-    settings: &Settings,
+    settings: &'a Settings,
     pods: &'a [(i64, &Pod)],
 ) -> impl Iterator<Item = Obstacle> + 'a {
-    let ordinals = settings.ordinals.clone().take(MOST_PODS);
-    let missing = ordinals.filter(|it| pods.binary_search_by_key(it, |(at, _)| *at).is_err());
-    missing.filter_map(|ordinal| {
-        let name = format!("{}-{ordinal}", set.name());
-        let stranger = view.observed.stranger(set.namespace(), &name)?;
-        let whose = match &stranger.controller {
+    let exists = |ordinal: i64| pods.binary_search_by_key(&ordinal, |(at, _)| *at).is_ok();
+    let taken = pod_name_taken::names_taken(view.observed, set, settings, exists);
+    taken.map(|(name, other)| {
+        let whose = match &other.controller {
             Some(controller) => format!("{controller} has a pod of this name"),
             None => "another pod has this name".to_owned(),
         };
         let text = format!("{name} cannot be created: {whose}");
-        Some(Obstacle::new("name-taken", Hold::Transient, text))
+        Obstacle::new("name-taken", Hold::Transient, text)
     })
 }

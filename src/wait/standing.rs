@@ -30,14 +30,14 @@ pub(crate) enum Phase {
     /// The rollout goes on.
     Going,
     /// The rollout has ended.
-    Ended(Outcome),
+    Ended(Completion),
     /// No node gets a pod of the DaemonSet.
     NoNode,
 }
 
 /// The way a rollout has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Outcome {
+pub(crate) enum Completion {
     /// All pods have the new revision and are available.
     RolledOut,
     /// All pods from this index on have the new revision and are available; the others below keep
@@ -49,14 +49,14 @@ pub(crate) enum Outcome {
     Empty,
 }
 
-impl Outcome {
+impl Completion {
     /// Returns the word for programs.
     pub(crate) const fn as_str(self) -> &'static str {
         match self {
-            Outcome::RolledOut => "rolled-out",
-            Outcome::Partitioned { .. } => "partitioned",
-            Outcome::OnDelete { .. } => "on-delete",
-            Outcome::Empty => "empty",
+            Completion::RolledOut => "rolled-out",
+            Completion::Partitioned { .. } => "partitioned",
+            Completion::OnDelete { .. } => "on-delete",
+            Completion::Empty => "empty",
         }
     }
 }
@@ -76,7 +76,7 @@ impl Standing {
     }
 
     /// Returns the outcome, if the rollout has ended.
-    pub(crate) const fn outcome(&self) -> Option<Outcome> {
+    pub(crate) const fn outcome(&self) -> Option<Completion> {
         match self.phase {
             Phase::Ended(outcome) => Some(outcome),
             _ => None,
@@ -92,17 +92,17 @@ impl Standing {
                 format!("the controller has not seen generation {generation} yet")
             }
             Phase::NoNode => "no node gets a pod".to_owned(),
-            Phase::Ended(Outcome::RolledOut) => format!("rolled out: {}", counts()),
-            Phase::Ended(Outcome::Empty) if *exist == 0 => {
+            Phase::Ended(Completion::RolledOut) => format!("rolled out: {}", counts()),
+            Phase::Ended(Completion::Empty) if *exist == 0 => {
                 "rolled out: no pod is wanted".to_owned()
             }
-            Phase::Ended(Outcome::Empty) => format!("no pod is wanted; {exist} to be deleted"),
-            Phase::Ended(Outcome::Partitioned { partition, kept }) => format!(
+            Phase::Ended(Completion::Empty) => format!("no pod is wanted; {exist} to be deleted"),
+            Phase::Ended(Completion::Partitioned { partition, kept }) => format!(
                 "rolled out down to the partition, {partition}: {}; {kept} below it keep the old \
                  revision until it is lowered",
                 counts()
             ),
-            Phase::Ended(Outcome::OnDelete { kept }) => format!(
+            Phase::Ended(Completion::OnDelete { kept }) => format!(
                 "accepted: {}; with updateStrategy OnDelete, {kept} keep the old revision until they \
                  are deleted",
                 counts()
@@ -139,10 +139,10 @@ fn stateful_set(name: &str, set: &StatefulSet, cluster: &Cluster) -> Standing {
         Phase::Going
     } else {
         Phase::Ended(match old {
-            _ if wanted == 0 => Outcome::Empty,
-            0 => Outcome::RolledOut,
-            kept if is_on_delete => Outcome::OnDelete { kept },
-            kept => Outcome::Partitioned { partition, kept },
+            _ if wanted == 0 => Completion::Empty,
+            0 => Completion::RolledOut,
+            kept if is_on_delete => Completion::OnDelete { kept },
+            kept => Completion::Partitioned { partition, kept },
         })
     };
     Standing { updated, to_update, ready, available, wanted, exist: status.replicas, phase }
@@ -161,13 +161,13 @@ fn daemon_set(set: &DaemonSet, allow_none: bool) -> Standing {
     let serves =
         status.current_number_scheduled >= wanted && ready >= wanted && available >= wanted;
     let phase = if wanted == 0 {
-        if allow_none { Phase::Ended(Outcome::Empty) } else { Phase::NoNode }
+        if allow_none { Phase::Ended(Completion::Empty) } else { Phase::NoNode }
     } else if !serves || !is_on_delete && updated < wanted {
         Phase::Going
     } else {
         Phase::Ended(match wanted.saturating_sub(updated) {
-            ..=0 => Outcome::RolledOut,
-            kept => Outcome::OnDelete { kept },
+            ..=0 => Completion::RolledOut,
+            kept => Completion::OnDelete { kept },
         })
     };
     let exist = status.current_number_scheduled;

@@ -25,7 +25,7 @@ use super::{
 use crate::{
     exit::Exit,
     finding::shorten,
-    kubernetes::resource::WorkloadKind,
+    kubernetes::kind::Kind,
     live::reader::Reader,
     observed::{Observed, Set},
     policy::Policy,
@@ -35,16 +35,14 @@ use crate::{
 const TICK: Duration = Duration::from_secs(1);
 /// The time within which successive changes are examined together.
 const TOGETHER: Duration = Duration::from_millis(300);
-/// The shortest time between two requests to a controller to try again.
-const BETWEEN_POKES: SignedDuration = SignedDuration::from_mins(5);
+/// The time that a repair has to take effect. It is made once.
+const EFFECT: SignedDuration = SignedDuration::from_mins(5);
 /// The longest reason in an annotation, in bytes.
 const LONGEST_REASON: usize = 500;
 
-/// A wait.
-pub(crate) struct Vigil<'a> {
-    pub(crate) reader: &'a Reader,
-    pub(crate) world: &'a RefCell<World>,
-    pub(crate) policy: &'a Policy,
+/// The choices of the user.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Options<'a> {
     pub(crate) context: Option<&'a str>,
     pub(crate) limits: Limits,
     pub(crate) allow_none: bool,
@@ -53,14 +51,22 @@ pub(crate) struct Vigil<'a> {
     pub(crate) begun: Timestamp,
     /// The time at which the wait ends, and its length.
     pub(crate) deadline: Option<(Timestamp, SignedDuration)>,
-    pub(crate) output: Output,
-    pub(crate) memory: Memory,
+}
+
+/// A wait.
+pub(crate) struct Vigil<'a> {
+    reader: &'a Reader,
+    world: &'a RefCell<World>,
+    policy: &'a Policy,
+    options: Options<'a>,
+    output: Output,
+    memory: Memory,
     /// The repairs that were made, with their times.
-    pub(crate) repaired: Vec<(Target, Repair, Timestamp)>,
+    repaired: Vec<(Target, Repair, Timestamp)>,
     /// The cluster when it was last read.
-    pub(crate) observed: Option<Rc<Observed>>,
-    pub(crate) was_lost: bool,
-    pub(crate) has_said_what_is_hidden: bool,
+    observed: Option<Rc<Observed>>,
+    was_lost: bool,
+    has_said_what_is_hidden: bool,
 }
 
 /// The state of all sets at one time.
@@ -70,7 +76,29 @@ struct Look {
     now: Timestamp,
 }
 
-impl Vigil<'_> {
+impl<'a> Vigil<'a> {
+    /// Creates a wait for the sets of this world.
+    pub(crate) fn new(
+        reader: &'a Reader,
+        world: &'a RefCell<World>,
+        policy: &'a Policy,
+        options: Options<'a>,
+        output: Output,
+    ) -> Self {
+        Vigil {
+            reader,
+            world,
+            policy,
+            options,
+            output,
+            memory: Memory::default(),
+            repaired: Vec::new(),
+            observed: None,
+            was_lost: false,
+            has_said_what_is_hidden: false,
+        }
+    }
+
     /// Waits to the end.
     ///
     /// # Errors
@@ -81,7 +109,8 @@ impl Vigil<'_> {
                 sleep(TOGETHER).await;
             }
             let now = Timestamp::now();
-            let is_over = self.deadline.filter(|(end, _)| now >= *end).map(|(_, lasts)| lasts);
+            let is_over =
+                self.options.deadline.filter(|(end, _)| now >= *end).map(|(_, lasts)| lasts);
             if self.is_blind(now)? {
                 if let Some(lasts) = is_over {
                     return self.give_up(None, lasts, now);
@@ -128,10 +157,7 @@ impl Vigil<'_> {
         if !std::mem::replace(&mut self.has_said_what_is_hidden, true) {
             let mut hidden = Vec::new();
             for (source, why) in world.forbidden() {
-                if [WorkloadKind::DaemonSet, WorkloadKind::StatefulSet]
-                    .iter()
-                    .any(|it| it.as_str() == source.collection.kind)
-                {
+                if [Kind::DaemonSet, Kind::StatefulSet].contains(&source.collection.kind) {
                     bail!("{} cannot be watched: {why}", source.collection.name());
                 }
                 hidden.push(source.collection.name());
@@ -174,9 +200,9 @@ impl Vigil<'_> {
             observed,
             cluster: &self.policy.cluster,
             now,
-            begun: self.begun,
-            limits: self.limits,
-            allow_none: self.allow_none,
+            begun: self.options.begun,
+            limits: self.options.limits,
+            allow_none: self.options.allow_none,
         }
     }
 
@@ -187,7 +213,7 @@ impl Vigil<'_> {
             let Decision { obstacles, stuck, .. } = decision;
             let now = obstacles.iter().filter(|it| it.repair == Some(Repair::Poke));
             let todo = now.chain(stuck.iter().filter(|it| it.repair.is_some())).next();
-            let is_repaired = match todo.filter(|_| self.repairs) {
+            let is_repaired = match todo.filter(|_| self.options.repairs) {
                 Some(obstacle) => self.repair_one(target, obstacle, look.now).await?,
                 None => false,
             };
@@ -210,7 +236,7 @@ impl Vigil<'_> {
         };
         let before = self.repaired.iter().rfind(|(of, it, _)| of == target && it == what);
         if let Some((.., when)) = before {
-            return Ok(now.duration_since(*when) < BETWEEN_POKES);
+            return Ok(now.duration_since(*when) < EFFECT);
         }
         let (text, is_done) = match repair::repair(self.reader, target, what, uid, now).await {
             Ok(said) => (said, true),
@@ -225,7 +251,7 @@ impl Vigil<'_> {
     /// Writes the reason into an annotation of each set that is stuck, and removes the annotation
     /// from each set that is done.
     async fn annotate(&mut self, look: &Look) -> anyhow::Result<()> {
-        for (target, decision) in look.decisions.iter().filter(|_| self.annotates) {
+        for (target, decision) in look.decisions.iter().filter(|_| self.options.annotates) {
             let set = find(&look.observed, target);
             let reason = decision.stuck.first().zip(set).map(|(obstacle, set)| {
                 let text = format!("{}: {}", set.generation(), obstacle.text);
@@ -314,7 +340,7 @@ impl Vigil<'_> {
             count += usize::from(type_ == EventType::Stuck);
             let set = find(&look.observed, target).filter(|_| !decision.is_done());
             let view = self.view(&look.observed, look.now);
-            let found = set.map(|set| diagnosis::of(&view, set, self.policy, self.context));
+            let found = set.map(|set| diagnosis::of(&view, set, self.policy, self.options.context));
             let found = found.unwrap_or_default();
             let event = Event::of(type_, target, decision, look.now).with(&found);
             self.output.verdict(target, &event, found)?;

@@ -8,7 +8,8 @@ use serde::{Deserialize, de::IgnoredAny};
 use super::target::Target;
 use crate::{
     audit::collections::{AROUND, CLAIMS, Collection, SETS, UNHEALTHY, VOLUMES},
-    live::follow::News,
+    kubernetes::kind::Kind,
+    live::{follow::News, reader::List},
     object::namespace_or_default,
     observed::Observed,
 };
@@ -58,18 +59,14 @@ struct Names {
     annotations: BTreeMap<String, IgnoredAny>,
 }
 
-/// A cluster-scoped kind that matters for all sets.
-const NODES: &str = "Node";
 /// Kinds that the rules know from an audit, and that are not followed.
-const UNREAD: [&str; 5] = [
-    "EndpointSlice",
-    "MutatingWebhookConfiguration",
-    "ResourceQuota",
-    "Service",
-    "ValidatingWebhookConfiguration",
+const UNREAD: [Kind; 5] = [
+    Kind::EndpointSlice,
+    Kind::MutatingWebhookConfiguration,
+    Kind::ResourceQuota,
+    Kind::Service,
+    Kind::ValidatingWebhookConfiguration,
 ];
-/// A kind that matters for sets with claims.
-const CLASSES: &str = "StorageClass";
 
 impl World {
     /// Returns the collections to follow for these sets.
@@ -83,14 +80,17 @@ impl World {
             sources.push(Source::of(collection, namespace.cloned()));
         };
         for collection in &SETS {
-            let is_of_kind = |it: &Target| it.kind.as_str() == collection.kind;
+            let is_of_kind = |it: &Target| Kind::from(it.kind) == collection.kind;
             namespaces(&is_of_kind).iter().for_each(|it| follow(collection, Some(it)));
         }
         let with_claims = namespaces(&|it| it.has_claims);
-        let around = |kind: &str| AROUND.iter().find(|it| it.kind == kind);
-        around(NODES).into_iter().for_each(|it| follow(it, None));
+        let around = |kind: Kind| AROUND.iter().find(|it| it.kind == kind);
+        around(Kind::Node).into_iter().for_each(|it| follow(it, None));
         if !with_claims.is_empty() {
-            around(CLASSES).into_iter().chain([&VOLUMES]).for_each(|it| follow(it, None));
+            around(Kind::StorageClass)
+                .into_iter()
+                .chain([&VOLUMES])
+                .for_each(|it| follow(it, None));
             with_claims.iter().for_each(|it| follow(&CLAIMS, Some(it)));
         }
         for namespace in &namespaces(&|_| true) {
@@ -104,9 +104,10 @@ impl World {
         &self.targets
     }
 
-    /// Returns the followed collections.
-    pub(crate) fn sources(&self) -> &[Source] {
-        &self.sources
+    /// Returns the lists of the followed collections, in the order of their indexes.
+    pub(crate) fn lists(&self) -> Vec<List> {
+        let lists = self.sources.iter();
+        lists.map(|it| it.collection.list(it.namespace.as_deref())).collect()
     }
 
     /// Applies a change of a source.
@@ -167,15 +168,15 @@ impl World {
     /// Returns an error if an object cannot be read.
     pub(crate) fn observe(&self) -> Result<Observed, String> {
         let mut observed = Observed::keeping_all();
-        UNREAD.iter().for_each(|kind| observed.forbid(kind, None));
+        UNREAD.iter().for_each(|kind| observed.forbid(*kind, None));
         for source in &self.sources {
-            let Collection { api_version, kind, .. } = source.collection;
+            let kind = source.collection.kind;
             if matches!(source.state, State::Forbidden(_)) {
                 observed.forbid(kind, source.namespace.as_deref());
             }
             for json in source.objects.values() {
                 observed
-                    .add(api_version, kind, json)
+                    .add(kind, json)
                     .map_err(|error| format!("a {kind} cannot be read: {error}"))?;
             }
         }
@@ -185,7 +186,7 @@ impl World {
     /// Returns whether a set has an annotation.
     pub(crate) fn has_annotation(&self, target: &Target, key: &str) -> bool {
         let key_of_set = (target.namespace.clone(), target.name.clone());
-        let mut sets = self.sources.iter().filter(|it| it.collection.kind == target.kind.as_str());
+        let mut sets = self.sources.iter().filter(|it| it.collection.kind == target.kind.into());
         let json = sets.find_map(|it| it.objects.get(&key_of_set));
         let head = json.and_then(|json| serde_json::from_str::<Head>(json).ok());
         head.is_some_and(|head| head.metadata.annotations.contains_key(key))
@@ -194,7 +195,7 @@ impl World {
     /// Returns the uid of a pod.
     pub(crate) fn uid_of_pod(&self, namespace: &str, name: &str) -> Option<String> {
         let key = (namespace.to_owned(), name.to_owned());
-        let mut pods = self.sources.iter().filter(|it| it.collection.kind == "Pod");
+        let mut pods = self.sources.iter().filter(|it| it.collection.kind == Kind::Pod);
         let json = pods.find_map(|it| it.objects.get(&key))?;
         serde_json::from_str::<Head>(json).ok().map(|it| it.metadata.uid)
     }
@@ -231,8 +232,8 @@ impl Source {
         let here = namespace_or_default(Some(&head.metadata.namespace));
         let mut here = targets.iter().filter(|it| it.namespace == here);
         match self.collection.kind {
-            kind @ ("DaemonSet" | "StatefulSet") => {
-                here.any(|it| it.kind.as_str() == kind && it.name == about.name)
+            kind @ (Kind::DaemonSet | Kind::StatefulSet) => {
+                here.any(|it| Kind::from(it.kind) == kind && it.name == about.name)
             }
             _ => here.any(|it| about.name.contains(&it.name)),
         }
@@ -241,7 +242,7 @@ impl Source {
     /// Returns an object without large parts that aren't needed. The controller's mark in a set is
     /// needed.
     fn slim(&self, json: String) -> String {
-        if self.collection.kind != NODES {
+        if self.collection.kind != Kind::Node {
             return json;
         }
         let Ok(mut node) = serde_json::from_str::<serde_json::Value>(&json) else { return json };

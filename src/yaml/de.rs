@@ -49,7 +49,7 @@ pub(crate) fn read_with<T: DeserializeOwned>(
     let progress = Progress { inspect, unknown, fields, ..Progress::default() };
     let mut value = None;
     for _ in 0..MAX_RUNS {
-        progress.found.borrow_mut().clear();
+        progress.found.take();
         progress.instead.borrow_mut().clear();
         let reader = Reader { node: root, path: None, progress: &progress };
         match T::deserialize(reader) {
@@ -71,7 +71,7 @@ pub(crate) fn read_with<T: DeserializeOwned>(
             }
         }
     }
-    let mut problems = progress.found.into_inner();
+    let mut problems = progress.found.into_inner().into_problems();
     problems.extend(progress.broken.into_inner().into_values());
     problems
         .extend(progress.missing.into_inner().into_iter().filter_map(|missing| missing.problem));

@@ -21,6 +21,8 @@ pub(super) enum Stop {
     Wrong(Problem),
 }
 
+type Read<'a> = Result<Node<'a>, Stop>;
+
 /// Reads consecutive JSON documents.
 #[derive(Debug)]
 pub(super) struct Reader<'a> {
@@ -96,7 +98,7 @@ impl<'a> Reader<'a> {
         mark
     }
 
-    fn value(&mut self, path: Option<&Path<'_>>, depth: usize) -> Result<Node<'a>, Stop> {
+    fn value(&mut self, path: Option<&Path<'_>>, depth: usize) -> Read<'a> {
         self.space();
         let (begin, mark) = (self.at, self.mark());
         if depth > MAX_DEPTH {
@@ -113,58 +115,50 @@ impl<'a> Reader<'a> {
         Ok(Node { value, mark: self.since(mark, begin) })
     }
 
-    fn object(
-        &mut self,
-        mut mark: Mark,
-        path: Option<&Path<'_>>,
-        depth: usize,
-    ) -> Result<Node<'a>, Stop> {
-        self.at += 1;
-        mark.width = 1;
+    fn object(&mut self, mark: Mark, path: Option<&Path<'_>>, depth: usize) -> Read<'a> {
         let mut entries = Entries::default();
-        self.space();
-        if self.take(b'}') {
-            return Ok(Node { value: Value::Map(Vec::new()), mark });
-        }
-        loop {
-            self.space();
-            let (begin, key_mark) = (self.at, self.mark());
-            let name = self.string()?;
-            let key_mark = self.since(key_mark, begin);
-            self.expect(b':')?;
+        self.items(b'}', |reader| {
+            reader.space();
+            let (begin, mark) = (reader.at, reader.mark());
+            let name = reader.string()?;
+            let mark = reader.since(mark, begin);
+            reader.expect(b':')?;
             let here = path.map_or_else(|| Path::new(&name), |path| path.child(&name));
-            let node = self.value(Some(&here), depth + 1)?;
-            if let Some((name, before)) = entries.insert(Key { name, mark: key_mark }, node) {
-                self.problems.push(super::map::duplicate(path, &name, before, key_mark));
+            let node = reader.value(Some(&here), depth + 1)?;
+            if let Some((name, before)) = entries.insert(Key { name, mark }, node) {
+                reader.problems.push(super::map::duplicate(path, &name, before, mark));
             }
-            self.space();
-            if !self.take(b',') {
-                self.expect(b'}')?;
-                return Ok(Node { value: Value::Map(entries.into_list()), mark });
-            }
-        }
+            Ok(())
+        })?;
+        Ok(Node { value: Value::Map(entries.into_list()), mark: Mark { width: 1, ..mark } })
     }
 
-    fn array(
-        &mut self,
-        mut mark: Mark,
-        path: Option<&Path<'_>>,
-        depth: usize,
-    ) -> Result<Node<'a>, Stop> {
-        self.at += 1;
-        mark.width = 1;
+    fn array(&mut self, mark: Mark, path: Option<&Path<'_>>, depth: usize) -> Read<'a> {
         let mut items = Vec::new();
+        self.items(b']', |reader| {
+            let here = path.map(|path| path.index(items.len()));
+            items.push(reader.value(here.as_ref(), depth + 1)?);
+            Ok(())
+        })?;
+        Ok(Node { value: Value::Seq(items), mark: Mark { width: 1, ..mark } })
+    }
+
+    /// Reads the items of the object or list that begins here, and its closing bracket.
+    fn items(
+        &mut self,
+        end: u8,
+        mut item: impl FnMut(&mut Self) -> Result<(), Stop>,
+    ) -> Result<(), Stop> {
+        self.at += 1;
         self.space();
-        if self.take(b']') {
-            return Ok(Node { value: Value::Seq(items), mark });
+        if self.take(end) {
+            return Ok(());
         }
         loop {
-            let here = path.map(|path| path.index(items.len()));
-            items.push(self.value(here.as_ref(), depth + 1)?);
+            item(self)?;
             self.space();
             if !self.take(b',') {
-                self.expect(b']')?;
-                return Ok(Node { value: Value::Seq(items), mark });
+                return self.expect(end);
             }
         }
     }

@@ -94,12 +94,12 @@ impl<'a> Node<'a> {
     /// Returns the position of a field's key. For an element of a list and for a missing field,
     /// this is the position that [`Node::locate`] returns.
     pub fn locate_key(&self, field: &Field) -> Mark {
-        let place = self.find(field);
-        place.key.unwrap_or(place.mark)
+        let found = self.find(field);
+        found.key.unwrap_or(found.mark)
     }
 
-    fn find(&self, field: &Field) -> Place<'_, 'a> {
-        let mut at = Place { mark: self.mark, key: None, node: self };
+    fn find(&self, field: &Field) -> Location<'_, 'a> {
+        let mut at = Location { mark: self.mark, key: None, node: self };
         for step in field.steps() {
             let (next, arrived) = at.step(step);
             at = next;
@@ -113,21 +113,21 @@ impl<'a> Node<'a> {
 
 /// The progress of a search for a field.
 #[derive(Clone, Copy)]
-struct Place<'n, 'a> {
+struct Location<'n, 'a> {
     mark: Mark,
     /// The position of the field's key, if it has one.
     key: Option<Mark>,
     node: &'n Node<'a>,
 }
 
-impl<'n, 'a> Place<'n, 'a> {
-    /// Returns the place after one more step, and whether the step's field exists. If not, the
-    /// place is the nearest parent that exists.
+impl<'n, 'a> Location<'n, 'a> {
+    /// Returns the location after one more step, and whether the step's field exists. If not, the
+    /// location is the nearest parent that exists.
     fn step(self, step: Step<'_>) -> (Self, bool) {
         match step {
             Step::Index(index) => match &self.node.value {
                 Value::Seq(items) => match items.get(index) {
-                    Some(node) => (Place { mark: node.mark, key: None, node }, true),
+                    Some(node) => (Location { mark: node.mark, key: None, node }, true),
                     None => (self, false),
                 },
                 _ => (self, false),
@@ -177,6 +177,6 @@ impl<'n, 'a> Place<'n, 'a> {
             }
         };
         let mark = if on_a_line { node.mark } else { key.mark };
-        Some(Place { mark, key: Some(key.mark), node })
+        Some(Location { mark, key: Some(key.mark), node })
     }
 }

@@ -8,8 +8,11 @@
 //! Upstream: `yaml_parser_fetch_next_token` and the functions that it calls.
 
 mod block;
+mod blocks;
 mod breaks;
 mod candidate;
+mod directive;
+mod flow;
 mod keys;
 mod plain;
 mod quoted;
@@ -21,12 +24,7 @@ use std::{collections::VecDeque, mem};
 use self::candidate::Candidate;
 pub(crate) use self::token::Kind;
 pub(super) use self::token::{Style, Token};
-use super::{
-    comment::Comment,
-    cursor::Cursor,
-    node::{MAX_DEPTH, Mark},
-    problem::Problem,
-};
+use super::{comment::Comment, cursor::Cursor, node::Mark, problem::Problem};
 
 /// The tokens of one document.
 #[derive(Debug)]
@@ -199,118 +197,6 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// Handles a marker at the beginning of a line, which no document contains.
-    fn document_marker(&mut self, kind: Kind<'a>, bytes: usize) -> Done {
-        self.close_blocks(None);
-        self.forget_candidate()?;
-        self.is_key_allowed = false;
-        self.push_sign(kind, bytes);
-        Ok(())
-    }
-
-    /// Handles a line that begins with `%`. No document contains one, so the rest does not matter.
-    fn directive(&mut self) -> Done {
-        let rest = self.cursor.rest();
-        let line = rest.lines().next().unwrap_or_default();
-        let is_known = match line.split_once([' ', '\t']) {
-            Some(("%YAML", value)) => is_version(value),
-            Some(("%TAG", value)) => value.trim_start().starts_with('!'),
-            _ => false,
-        };
-        if is_known {
-            self.document_marker(Kind::Directive, rest.len())
-        } else {
-            Err(self.error("a line that begins with % is a directive; quote the text"))
-        }
-    }
-
-    fn open_flow(&mut self, kind: Kind<'a>) -> Done {
-        self.save_candidate()?;
-        let none = self.candidate(false, false);
-        self.candidates.push(none);
-        self.flow += 1;
-        self.check_depth(self.flow)?;
-        self.is_key_allowed = true;
-        self.push_sign(kind, 1);
-        Ok(())
-    }
-
-    fn close_flow(&mut self, kind: Kind<'a>) -> Done {
-        self.forget_candidate()?;
-        if self.flow > 0
-            && let Some(closed) = self.candidates.pop()
-        {
-            self.flow -= 1;
-            // Without this, an empty bracket that begins a line could be a key.
-            for candidate in &mut self.candidates {
-                candidate.is_awaited &= candidate.token != closed.token;
-            }
-        }
-        self.is_key_allowed = false;
-        self.push_sign(kind, 1);
-        Ok(())
-    }
-
-    fn block_entry(&mut self) -> Done {
-        if self.flow == 0 {
-            if !self.is_key_allowed {
-                return Err(self.error("a list item cannot begin here"));
-            }
-            self.open_block(self.cursor.column(), None, Kind::BlockList, self.cursor.mark())?;
-        }
-        self.forget_candidate()?;
-        self.is_key_allowed = true;
-        self.push_sign(Kind::BlockEntry, 1);
-        Ok(())
-    }
-
-    /// Handles a `?`.
-    fn explicit_key(&mut self) -> Done {
-        if self.flow == 0 {
-            if !self.is_key_allowed {
-                return Err(self.error("a key cannot begin here"));
-            }
-            self.open_block(self.cursor.column(), None, Kind::BlockMapping, self.cursor.mark())?;
-        }
-        self.forget_candidate()?;
-        self.is_key_allowed = self.flow == 0;
-        self.push_sign(Kind::Key, 1);
-        Ok(())
-    }
-
-    /// Handles a `:`, which makes the candidate a key.
-    fn value(&mut self) -> Done {
-        let cursor = self.cursor;
-        let mut key = None;
-        if let Some(last) = self.candidates.last_mut()
-            && last.is_still_possible(&cursor)?
-        {
-            key = Some(*last);
-            last.is_possible = false;
-            last.is_awaited = false;
-        }
-        if let Some(Candidate { token, column, mark, .. }) = key {
-            self.insert(Some(token), Kind::Key, mark);
-            self.open_block(column, Some(token), Kind::BlockMapping, mark)?;
-            self.is_key_allowed = false;
-        } else {
-            if self.flow == 0 {
-                if !self.is_key_allowed {
-                    let mut problem = self.error("a key and a value are not allowed here");
-                    let help = "quote text that contains \": \", and start all keys of a mapping \
-                                in one column";
-                    problem.help = Some(help.to_owned());
-                    return Err(problem);
-                }
-                let mark = self.cursor.mark();
-                self.open_block(self.cursor.column(), None, Kind::BlockMapping, mark)?;
-            }
-            self.is_key_allowed = self.flow == 0;
-        }
-        self.push_sign(Kind::Value, 1);
-        Ok(())
-    }
-
     /// Handles an anchor or an alias.
     fn name(&mut self, kind: fn(&'a str) -> Kind<'a>) -> Done {
         self.save_candidate()?;
@@ -327,37 +213,6 @@ impl<'a> Scanner<'a> {
         let name = self.cursor.text_since(start.at() + 1);
         self.push(kind(name), self.cursor.since(&start));
         Ok(())
-    }
-
-    /// Opens a block at this column, unless it is open. `token` is the number of its first token,
-    /// if that is already in the queue.
-    fn open_block(
-        &mut self,
-        column: usize,
-        token: Option<usize>,
-        kind: Kind<'a>,
-        mark: Mark,
-    ) -> Done {
-        if self.flow == 0 && self.indent < Some(column) {
-            self.outer.push(self.indent);
-            self.indent = Some(column);
-            self.check_depth(self.outer.len())?;
-            self.insert(token, kind, mark);
-        }
-        Ok(())
-    }
-
-    /// Closes the blocks that begin to the right of this column; `None` is left of all columns.
-    fn close_blocks(&mut self, column: Option<usize>) {
-        while self.flow == 0 && self.indent > column {
-            self.push(Kind::BlockEnd, self.cursor.mark());
-            self.indent = self.outer.pop().unwrap_or_default();
-        }
-    }
-
-    fn check_depth(&self, depth: usize) -> Done {
-        // The tree has the exact limit.
-        if depth > MAX_DEPTH + 1 { Err(Problem::too_deep(self.cursor.mark())) } else { Ok(()) }
     }
 
     /// Adds a token for a sign of this many bytes.
@@ -382,14 +237,6 @@ impl<'a> Scanner<'a> {
     fn error(&self, message: &str) -> Problem {
         Problem::not_yaml(self.cursor.mark(), message)
     }
-}
-
-/// Returns whether a text is a version such as `1.1`, perhaps with a comment.
-fn is_version(text: &str) -> bool {
-    let text = text.split('#').next().unwrap_or_default().trim();
-    let is_number =
-        |part: &str| matches!(part.len(), 1 | 2) && part.bytes().all(|byte| byte.is_ascii_digit());
-    text.split_once('.').is_some_and(|(major, minor)| is_number(major) && is_number(minor))
 }
 
 /// Returns whether a byte is a letter, a digit, `-` or `_`.

@@ -67,12 +67,27 @@ struct Builder<'a> {
     problems: Vec<Problem>,
 }
 
-/// The kinds of value that a place allows: a block, and a list that is not indented.
+/// The syntax that is valid for a value: only brackets, a block, or also a list that is not indented.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Place {
+enum Syntax {
     Flow,
     Block,
     BlockOrList,
+}
+
+/// The mappings and lists around a value.
+#[derive(Clone, Copy)]
+struct Nesting<'p> {
+    /// The path of the value; `None` for the root and inside of keys.
+    path: Option<&'p Path<'p>>,
+    /// The number of them.
+    depth: usize,
+}
+
+impl Nesting<'_> {
+    const fn below<'c>(self, path: Option<&'c Path<'c>>) -> Nesting<'c> {
+        Nesting { path, depth: self.depth + 1 }
+    }
 }
 
 impl<'a> Builder<'a> {
@@ -108,7 +123,7 @@ impl<'a> Builder<'a> {
         let root = if is_empty {
             self.null(Mark { line: line + 1, column: 1, width: 0 })
         } else {
-            self.node(Place::Block, None, 0)?
+            self.node(Syntax::Block, Nesting { path: None, depth: 0 })?
         };
         let Token { kind, mark, .. } = self.tokens.take()?;
         let rest = match kind {
@@ -119,23 +134,17 @@ impl<'a> Builder<'a> {
         Ok((root, rest))
     }
 
-    /// Reads a value. `path` is its path, `depth` its nesting depth.
-    fn node(
-        &mut self,
-        place: Place,
-        path: Option<&Path<'_>>,
-        depth: usize,
-    ) -> Result<Node<'a>, Problem> {
-        if depth > MAX_DEPTH {
+    fn node(&mut self, syntax: Syntax, at: Nesting<'_>) -> Result<Node<'a>, Problem> {
+        if at.depth > MAX_DEPTH {
             return Err(Problem::too_deep(self.mark()?));
         }
         if let Kind::Alias(name) = *self.peek()? {
             let mark = self.tokens.take()?.mark;
-            return self.aliases.get(name, mark, depth);
+            return self.aliases.get(name, mark, at.depth);
         }
         let properties = self.properties()?;
-        let node = self.content(place, &properties, path, depth)?;
-        self.aliases.close(properties.anchor, &node, depth)?;
+        let node = self.content(syntax, &properties, at)?;
+        self.aliases.close(properties.anchor, &node, at.depth)?;
         Ok(node)
     }
 
@@ -161,10 +170,9 @@ impl<'a> Builder<'a> {
     /// Reads a value without its anchor and tag.
     fn content(
         &mut self,
-        place: Place,
+        syntax: Syntax,
         properties: &Properties<'a>,
-        path: Option<&Path<'_>>,
-        depth: usize,
+        at: Nesting<'_>,
     ) -> Result<Node<'a>, Problem> {
         let mark = self.mark()?;
         match self.peek()? {
@@ -173,14 +181,14 @@ impl<'a> Builder<'a> {
                 let value = properties.resolve(text, style).and_then(scalar::value);
                 value.map(|value| Node { value, mark }).map_err(|wrong| Problem::at(mark, wrong))
             }
-            Kind::BlockEntry if place == Place::BlockOrList => self.list(&[], mark, path, depth),
-            Kind::BlockList if place != Place::Flow => {
+            Kind::BlockEntry if syntax == Syntax::BlockOrList => self.list(&[], mark, at),
+            Kind::BlockList if syntax != Syntax::Flow => {
                 self.tokens.take()?;
-                self.list(&[Kind::BlockEnd], mark, path, depth)
+                self.list(&[Kind::BlockEnd], mark, at)
             }
-            Kind::BlockMapping if place != Place::Flow => self.block_mapping(mark, path, depth),
-            Kind::FlowList => self.flow_list(mark, path, depth),
-            Kind::FlowMapping => self.flow_mapping(mark, path, depth),
+            Kind::BlockMapping if syntax != Syntax::Flow => self.block_mapping(mark, at),
+            Kind::FlowList => self.flow_list(mark, at),
+            Kind::FlowMapping => self.flow_mapping(mark, at),
             _ if properties.anchor.is_some() || properties.tag.is_some() => {
                 let value = properties.resolve(Cow::Borrowed(""), Style::Plain);
                 let mark = Mark { width: 0, ..mark };
@@ -203,11 +211,12 @@ impl<'a> Builder<'a> {
         }
     }
 
-    fn key(&mut self, place: Place, depth: usize) -> Result<MappingKey<'a>, Problem> {
+    fn key(&mut self, syntax: Syntax, depth: usize) -> Result<MappingKey<'a>, Problem> {
+        let at = Nesting { path: None, depth };
         let mut mark = self.mark()?;
         let mut is_merge = false;
         let name = if matches!(self.peek()?, Kind::Alias(_)) {
-            scalar::key(self.node(place, None, depth)?.value)
+            scalar::key(self.node(syntax, at)?.value)
         } else {
             let properties = self.properties()?;
             if matches!(self.peek()?, Kind::Scalar(..)) {
@@ -222,7 +231,7 @@ impl<'a> Builder<'a> {
                 }
                 scalar::key(value)
             } else {
-                scalar::key(self.content(place, &properties, None, depth)?.value)
+                scalar::key(self.content(syntax, &properties, at)?.value)
             }
         };
         let name = name.map_err(|message| Problem::at(mark, message))?;
@@ -233,22 +242,21 @@ impl<'a> Builder<'a> {
     fn entry(
         &mut self,
         MappingKey { name, mark, is_merge }: MappingKey<'a>,
-        value: Option<Place>,
+        value: Option<Syntax>,
         entries: &mut Entries<'a>,
-        path: Option<&Path<'_>>,
-        depth: usize,
+        at: Nesting<'_>,
     ) -> Result<(), Problem> {
-        let here = path.map_or_else(|| Path::new(&name), |path| path.child(&name));
+        let path = at.path.map_or_else(|| Path::new(&name), |path| path.child(&name));
         let is_alias = value.is_some() && matches!(self.peek()?, Kind::Alias(_));
         let node = match value {
-            Some(place) => self.node(place, Some(&here), depth + 1)?,
+            Some(syntax) => self.node(syntax, at.below(Some(&path)))?,
             None => self.null(mark),
         };
         if is_merge {
             return merge(node, is_alias, entries);
         }
         if let Some((name, before)) = entries.insert(Key { name, mark }, node) {
-            self.problems.push(map::duplicate(path, &name, before, mark));
+            self.problems.push(map::duplicate(at.path, &name, before, mark));
         }
         Ok(())
     }

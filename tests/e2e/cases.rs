@@ -6,7 +6,6 @@ mod conditions;
 mod consequences;
 mod denials;
 mod diff;
-mod doors;
 mod edits;
 mod guides;
 mod injection;
@@ -14,6 +13,7 @@ mod managed;
 mod nodes;
 mod outage;
 mod pairing;
+mod parity;
 mod policies;
 mod reinvocation;
 mod rollouts;
@@ -54,7 +54,7 @@ pub(crate) fn all() -> Vec<Case> {
         consequences::CASES,
         denials::CASES,
         diff::CASES,
-        doors::CASES,
+        parity::CASES,
         edits::CASES,
         guides::CASES,
         injection::CASES,

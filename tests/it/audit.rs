@@ -238,7 +238,7 @@ fn json_has_objects_instead_of_files() {
     let policy =
         report.as_object_mut().and_then(|it| it.shift_remove("policy")).expect("the policy");
     assert!(policy["file"].as_str().unwrap().ends_with(".quiet.yaml"), "{policy}");
-    snapshot("audit/json_has_objects_instead_of_files", &format!("{:#}", report));
+    snapshot("audit/json_has_objects_instead_of_files", &format!("{report:#}"));
 }
 
 #[test]

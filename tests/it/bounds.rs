@@ -10,7 +10,7 @@ use jiff::civil::date;
 use serde_json::{Value, json};
 use setguard::{
     admission::{self, Endpoint},
-    engine::deadline::Deadline,
+    engine::{Context, deadline::Deadline},
     finding::Mode,
     policy::Policy,
     rules::{bounds::TOO_LARGE, traps::TRAPS},
@@ -65,8 +65,8 @@ fn answer(
         "object": object, "oldObject": old}});
     let body = body.to_string();
     let today = date(2026, 1, 1);
-    let answer =
-        admission::answer(endpoint, body.as_bytes(), policy, None, today, deadline).unwrap();
+    let cx = Context { deadline, ..Context::of_review(policy, today) };
+    let answer = admission::answer(endpoint, body.as_bytes(), &cx).unwrap();
     let findings = answer.record.findings.len();
     let mut review: Value = serde_json::from_slice(&answer.body).unwrap();
     let response = review["response"].take();

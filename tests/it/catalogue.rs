@@ -5,7 +5,7 @@ use std::{collections::BTreeSet, fs, path::Path};
 use setguard::{
     catalogue::{self, Rule},
     finding::Meta,
-    inject::{self, Injection, pod::Pod},
+    inject::{self, Injection, pod::PartialPod},
     object::{Object, Str, User},
     policy::Policy,
     rules::{
@@ -93,7 +93,7 @@ fn run(meta: &Meta, yaml: &str) -> Vec<String> {
         return found.into_iter().map(|found| found.rule).collect();
     }
     let json = support::to_json(yaml).remove(0);
-    let pod = Pod::parse(&json).unwrap();
+    let pod = PartialPod::parse(&json).unwrap();
     let name = if *meta == inject::meta::UNPAIRED_NODE_ANNOTATION {
         "alice"
     } else {

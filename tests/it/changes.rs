@@ -126,7 +126,15 @@ fn what_changes_is_what_raises_the_generation() {
     let mut policy = Policy::default();
     policy.cluster = cluster();
     let (origin, today, deadline) = (Origin::Admission, date(2026, 1, 1), Deadline::NONE);
-    let cx = Context { policy: &policy, origin, today, deadline, view: None };
+    let cx = Context {
+        policy: &policy,
+        origin,
+        today,
+        deadline,
+        view: None,
+        file: None,
+        requester: None,
+    };
     let pairs = read("generation/pairs.jsonl");
     let mut mismatches = Vec::new();
     for line in pairs.lines() {

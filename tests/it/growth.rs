@@ -11,12 +11,12 @@ use jiff::civil::date;
 use rustix::time::{ClockId, clock_gettime};
 use serde_json::{Value, json};
 use setguard::{
-    engine::{self, Context, Origin, deadline::Deadline},
+    engine::{self, Context},
     finding::Findings,
-    inject::{self, pod::Pod},
+    inject::{self, pod::PartialPod},
     inventory::{item::Item, view::View},
     kubernetes::{cluster::Cluster, kind::Kind, resource::Resource},
-    object::{Object, Str, Subject, User, weight},
+    object::{Object, Str, Subject, User, size},
     policy::Policy,
     rules::{
         api_validation::{self, meta::API_VALIDATION},
@@ -30,10 +30,8 @@ use crate::view::view_of_json;
 
 const SHORT: usize = 64;
 const LONG: usize = 8 * SHORT;
-/// Between 10 (n log n) and 64 (n²).
-const MAX_GROWTH: u64 = 24;
-/// How often a part that seems slow is measured again.
-const CONFIRMATIONS: usize = 4;
+const MAX_GROWTH: u64 = 24; // Between 10 (n log n) and 64 (n²).
+const CONFIRMATIONS: usize = 4; // Measurements of a part that seems slow.
 /// A rule that takes less than this for the long input is not slow, whatever the short one takes.
 const NEGLIGIBLE_NS: u64 = 1_000_000;
 
@@ -52,8 +50,8 @@ pub enum Elements {
 
 /// The objects whose lists are made longer: they have one of every list and map in their schema.
 pub fn objects() -> [Value; 2] {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/growth");
     let read = |name: &str| -> Value {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/growth");
         serde_json::from_str(&fs::read_to_string(folder.join(name)).unwrap()).unwrap()
     };
     let pod_spec = read("pod-spec.json");
@@ -163,7 +161,7 @@ fn at_best(work: &dyn Fn()) -> u64 {
 struct Review<'a> {
     create: Subject<'a>,
     update: Subject<'a>,
-    pod: Pod<'a>,
+    pod: PartialPod<'a>,
     /// The object among others.
     item: Item,
     /// A cluster that has one like it.
@@ -212,13 +210,7 @@ fn parts_of_an_evaluation(cluster: &Cluster) -> Vec<Part> {
         add(
             &format!("the engine on {operation}"),
             Box::new(move |review| {
-                let cx = Context {
-                    policy: &policy,
-                    origin: Origin::Admission,
-                    today: date(2026, 1, 1),
-                    deadline: Deadline::NONE,
-                    view: None,
-                };
+                let cx = Context::of_review(&policy, date(2026, 1, 1));
                 subject(review, &|subject| drop(engine::evaluate(subject, &cx)));
             }),
         );
@@ -317,7 +309,7 @@ impl Texts {
             item: Item::of(&create.object),
             create,
             update: Subject::update(parse(), &self.old),
-            pod: Pod::parse(&self.pod).unwrap(),
+            pod: PartialPod::parse(&self.pod).unwrap(),
             view: view_of_json(&self.around),
         };
         // The old object is read once, and not by the rule that happens to ask first.
@@ -396,13 +388,12 @@ fn slow_cases(object: &Value) -> Vec<String> {
             // Both are shorter if the object would be too large to evaluate.
             let evaluated = |shorter: usize| {
                 let long = with(LONG / shorter);
-                let is_judged = weight::too_heavy(&long.object).unwrap().is_none();
-                is_judged.then_some((shorter, long))
+                size::too_large(&long.object).unwrap().is_none().then_some((shorter, long))
             };
             let (shorter, long) = [1, 2, 4, 8, 16, 32].into_iter().find_map(evaluated).unwrap();
             let name = if let [one] = &case[..] { one } else { "all lists" };
-            let found = slow_parts(&parts, &|| with(SHORT / shorter), &long);
-            slow.extend(found.iter().map(|it| format!("{elements:?} {name} of a {kind}: {it}")));
+            let slow_now = slow_parts(&parts, &|| with(SHORT / shorter), &long);
+            slow.extend(slow_now.iter().map(|it| format!("{elements:?} {name} of a {kind}: {it}")));
         }
     }
     slow

@@ -6,7 +6,7 @@ use json_patch::Patch;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use setguard::{
-    inject::{self, Injection, pod::Pod, settings::Settings},
+    inject::{self, Injection, pod::PartialPod, settings::Settings},
     object::{Str, User},
     policy::Policy,
 };
@@ -20,7 +20,7 @@ fn user(name: &str) -> User<'_> {
 
 fn inject(pod: &Value, name: &str) -> Injection {
     let text = pod.to_string();
-    inject::pod(&Pod::parse(&text).unwrap(), &user(name), &Settings::default())
+    inject::pod(&PartialPod::parse(&text).unwrap(), &user(name), &Settings::default())
 }
 
 /// The pod after injection. The patch must apply.
@@ -346,7 +346,8 @@ fn an_unlimited_toleration_goes_before_a_limited_one_with_a_warning() {
     let limited =
         json!({"key": key, "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 60});
     let before = pod("worker-0", json!({"tolerations": [limited]})).to_string();
-    let injection = inject::pod(&Pod::parse(&before).unwrap(), &user(PAIRED), &policy.injection);
+    let injection =
+        inject::pod(&PartialPod::parse(&before).unwrap(), &user(PAIRED), &policy.injection);
     let after = serde_json::from_str(&injection.applied(&before).unwrap()).unwrap();
     assert_eq!(stays(&after, key, "NoExecute"), Some(None));
     let verdict = support::evaluate_injection(&injection);
@@ -362,7 +363,7 @@ fn a_group_can_be_paired_too() {
     );
     let settings = policy.unwrap().injection;
     let text = pod("worker-0", json!({})).to_string();
-    let pod = Pod::parse(&text).unwrap();
+    let pod = PartialPod::parse(&text).unwrap();
     let of = |group: &'static str| User {
         username: Str("bob".into()),
         groups: Some(vec![Str("system:authenticated".into()), Str(group.into())]),

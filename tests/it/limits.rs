@@ -4,7 +4,7 @@ use jiff::civil::date;
 use serde_json::{Value, json};
 use setguard::{
     admission::{self, Endpoint},
-    engine::deadline::Deadline,
+    engine::Context,
     policy::Policy,
 };
 
@@ -179,14 +179,8 @@ fn the_webhook_refuses_an_update_beyond_a_limit() {
             },
         });
         let (review, today) = (review.to_string(), date(2026, 1, 1));
-        let answer = admission::answer(
-            Endpoint::Validate,
-            review.as_bytes(),
-            &policy,
-            None,
-            today,
-            Deadline::NONE,
-        );
+        let cx = Context::of_review(&policy, today);
+        let answer = admission::answer(Endpoint::Validate, review.as_bytes(), &cx);
         String::from_utf8(answer.unwrap().body).unwrap()
     };
     let old = daemon_set("a:1", "100%", 9);
@@ -236,4 +230,54 @@ fn limits_that_are_gone_or_weaker_are_said() {
     }
     let found = policy(HEAD).weaker_than(&before, "main").into_vec();
     assert_eq!(found[0].message, "a limit of main is gone, or weaker: agreed with storage");
+}
+
+#[test]
+fn nodes_that_a_daemon_set_leaves_count_wherever_nodes_are_known() {
+    let node = |i: u32| {
+        let pool = if i < 4 { "a" } else { "b" };
+        format!(
+            "---\napiVersion: v1\nkind: Node\nmetadata: {{name: n{i}, uid: u{i}, labels: {{pool: {pool}}}}}\n"
+        )
+    };
+    let nodes: String = (0..8).map(node).collect();
+    let on = |selector: &str| {
+        daemon_set("a:1", "1", 8)
+            .replace("spec: {containers", &format!("spec: {{{selector}containers"))
+    };
+    let (all, half) = (on(""), on("nodeSelector: {pool: a}, "));
+    let folder = Folder::new([("old.yaml", &*all), ("new.yaml", &half), ("nodes.yaml", &nodes)]);
+    let limit = |entry: &str| {
+        folder.write("policy.yaml", limits(entry));
+        let exits = [("check", "--inventory"), ("plan", "--nodes")].map(|(command, nodes)| {
+            let args = [
+                command,
+                "new.yaml",
+                "--against",
+                "old.yaml",
+                nodes,
+                "nodes.yaml",
+                "--policy",
+                "policy.yaml",
+            ];
+            let ran = folder.setguard(&args);
+            let words = "this change deletes the pods on 4 of 8 nodes at once";
+            assert_eq!(ran.stdout.contains(words), ran.code == 1, "{entry}: {ran:?}");
+            ran.code
+        });
+        assert_eq!(exits[0], exits[1], "{entry}");
+        exits[0]
+    };
+    assert_eq!(limit("atMostUnavailable: 25%"), 1);
+    assert_eq!(limit("atMostUnavailable: 3"), 1);
+    assert_eq!(limit("atMostUnavailable: 50%"), 0);
+    assert_eq!(limit("replacesAll: false"), 0, "four nodes keep their pods");
+    folder.write("new.yaml", on("nodeSelector: {pool: c}, "));
+    let args = ["check", "new.yaml", "--against", "old.yaml", "--policy", "policy.yaml"];
+    let unknown = folder.setguard(&args);
+    assert_eq!(unknown.code, 0, "without nodes nothing is claimed: {unknown:?}");
+    for (command, nodes) in [("check", "--inventory"), ("plan", "--nodes")] {
+        let known = folder.setguard(&[&[command], &args[1..], &[nodes, "nodes.yaml"]].concat());
+        assert!(known.stdout.contains("on 8 of 8 nodes at once"), "{known:?}");
+    }
 }

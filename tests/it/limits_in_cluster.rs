@@ -4,7 +4,7 @@ use jiff::{Timestamp, civil::date};
 use serde_json::{Value, json};
 use setguard::{
     admission::{self, Endpoint},
-    engine::deadline::Deadline,
+    engine::Context,
     inventory::view::{Freshness, View},
     kubernetes::kind::Kind,
     policy::Policy,
@@ -27,8 +27,8 @@ fn answer(request: &Value, policy: &Policy, view: Option<&View>) -> Value {
     let known = review["request"].as_object_mut().unwrap();
     known.extend(request.as_object().unwrap().clone());
     let (body, today) = (review.to_string(), date(2026, 1, 1));
-    let (endpoint, deadline) = (Endpoint::Validate, Deadline::NONE);
-    let answer = admission::answer(endpoint, body.as_bytes(), policy, view, today, deadline);
+    let cx = Context { view, ..Context::of_review(policy, today) };
+    let answer = admission::answer(Endpoint::Validate, body.as_bytes(), &cx);
     let mut review: Value = serde_json::from_slice(&answer.unwrap().body).unwrap();
     review["response"].take()
 }

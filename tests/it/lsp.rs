@@ -163,6 +163,16 @@ fn the_policy_of_the_folder_counts_and_may_change() {
     let policy = |mode: &str| {
         format!("apiVersion: setguard.io/v1alpha1\nkind: Policy\nrules:\n  {RULE}: {mode}\n")
     };
+    let exempt = |files: &str| {
+        let exceptions =
+            format!("exceptions:\n- {{files: [{files}], rules: [{RULE}], reason: r}}\n");
+        format!("apiVersion: setguard.io/v1alpha1\nkind: Policy\n{exceptions}")
+    };
+    editor.folder.write("a.yaml", &text);
+    changed(&mut editor, &exempt("b.yaml"));
+    assert_eq!(editor.diagnostics("a.yaml")[0]["severity"], 2);
+    changed(&mut editor, &exempt("a.yaml"));
+    assert_ne!(editor.diagnostics("a.yaml")[0]["severity"], 2);
     changed(&mut editor, &policy("off"));
     assert_eq!(editor.diagnostics("a.yaml"), [] as [Value; 0]);
     // An invalid policy changes nothing, and the message has its place.

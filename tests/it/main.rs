@@ -35,7 +35,9 @@ mod crowd;
 #[cfg(all(feature = "server", unix))]
 mod daemon;
 mod discovery;
+mod exceed;
 mod export;
+mod file_exceptions;
 #[cfg(unix)]
 mod files;
 mod fix;

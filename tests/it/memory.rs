@@ -6,7 +6,7 @@
 use std::{collections::BTreeSet, fs};
 
 use serde_json::{Value, json};
-use setguard::object::weight::{self, Weight};
+use setguard::object::size::{self, ObjectSize};
 
 use crate::{
     daemon::{Daemon, Tls, post},
@@ -76,21 +76,21 @@ fn review(object: &Value, old: Option<&Value>) -> String {
     .to_string()
 }
 
-/// The object with this list or map at the length at which it is nearly too heavy to be read.
-fn nearly_too_heavy(object: &Value, at: &str, elements: Elements) -> Value {
+/// The object with this list or map at the length at which it is nearly too large to be read.
+fn nearly_too_large(object: &Value, at: &str, elements: Elements) -> Value {
     let with = |length: usize| {
         let mut object = object.clone();
         growth::lengthen(object.pointer_mut(at).unwrap(), length, elements);
         object
     };
-    let bytes = |length| Weight::of(&with(length).to_string()).unwrap().bytes;
+    let bytes = |length| ObjectSize::of(&with(length).to_string()).unwrap().bytes;
     let (short, long) = (bytes(500), bytes(1_000));
     // A little less, since the keys of a map become longer.
-    with((weight::MAX - short) / (long - short) * 500 * 19 / 20)
+    with((size::MAX - short) / (long - short) * 500 * 19 / 20)
 }
 
 #[test]
-fn the_heaviest_objects_that_are_read_take_a_bounded_amount_of_memory() {
+fn the_largest_objects_that_are_read_take_a_bounded_amount_of_memory() {
     let mut server = Server::start();
     let mut seen = BTreeSet::new();
     for object in growth::objects() {
@@ -99,9 +99,9 @@ fn the_heaviest_objects_that_are_read_take_a_bounded_amount_of_memory() {
         // Lists with the same name have elements of the same type.
         lists.retain(|at| seen.insert(at.rsplit('/').next().unwrap().to_owned()));
         for at in lists {
-            let large = nearly_too_heavy(&object, &at, Elements::Empty);
+            let large = nearly_too_large(&object, &at, Elements::Empty);
             let json = large.to_string();
-            assert!(weight::too_heavy(&json).unwrap().is_none(), "{at}");
+            assert!(size::too_large(&json).unwrap().is_none(), "{at}");
             let old = (2 * json.len() + 1_000 < MAX_BODY).then_some(&large);
             let body = review(&large, old);
             assert_eq!(server.send(&at, "/validate", &body), 200, "{at}");
@@ -139,7 +139,7 @@ fn the_largest_bodies_take_a_bounded_amount_of_memory() {
         send(&pod, "/spec/tolerations", &list);
     }
     // The longest text that is read, and one that is too long for that.
-    for length in [weight::MAX / 3 - 100_000, all] {
+    for length in [size::MAX / 3 - 100_000, all] {
         for character in ["<", "\\u0001", "é"] {
             let text = format!("\"{}\"", character.repeat(length / character.len()));
             send(&set, "/spec/template/metadata/labels", &format!("{{\"app\":{text}}}"));

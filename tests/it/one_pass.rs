@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use setguard::{
     admission::{self, Endpoint},
-    engine::deadline::Deadline,
+    engine::Context,
     finding::Mode,
     policy::Policy,
     rules::traps::TRAPS,
@@ -13,8 +13,8 @@ use crate::support::{fixtures, old_of, resource, to_json};
 
 fn answer(review: &str, policy: &Policy) -> String {
     let today = jiff::civil::date(2026, 11, 21);
-    let endpoint = Endpoint::Validate;
-    match admission::answer(endpoint, review.as_bytes(), policy, None, today, Deadline::NONE) {
+    let cx = Context::of_review(policy, today);
+    match admission::answer(Endpoint::Validate, review.as_bytes(), &cx) {
         Ok(answer) => format!("{} {:?}", String::from_utf8_lossy(&answer.body), answer.record),
         // The places in the text differ.
         Err(error) => error.to_string().replace(|c: char| c.is_ascii_digit(), ""),

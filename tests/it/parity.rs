@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use setguard::{
     admission::{self, Endpoint},
     catalogue,
-    engine::deadline::Deadline,
+    engine::Context,
     policy::Policy,
 };
 
@@ -15,7 +15,7 @@ use crate::support::{self, Found};
 
 /// Returns whether both `check` and the webhook must report a finding: some rules apply to only one
 /// of them, or less strictly.
-fn is_of_both_doors(found: &Found) -> bool {
+fn is_of_check_and_webhook(found: &Found) -> bool {
     found.rule != "pod-template-validation" && !support::is_before_phase(&found.rule)
 }
 
@@ -43,14 +43,8 @@ fn validate(json: &str, old: Option<&str>) -> Value {
     // The API server sends an empty name for one that it has yet to generate.
     let review = review.to_string().replace("\"name\":null", "\"name\":\"\"");
     let policy = Policy::default();
-    let answer = admission::answer(
-        Endpoint::Validate,
-        review.as_bytes(),
-        &policy,
-        None,
-        date(2026, 1, 1),
-        Deadline::NONE,
-    );
+    let cx = Context::of_review(&policy, date(2026, 1, 1));
+    let answer = admission::answer(Endpoint::Validate, review.as_bytes(), &cx);
     serde_json::from_slice(&answer.unwrap().body).unwrap()
 }
 
@@ -79,8 +73,9 @@ fn check_and_validate_agree_on_every_fixture() {
 }
 
 fn agree(found: &[Found], response: &Value, place: &str) {
-    let of =
-        |mode: &'static str| found.iter().filter(move |f| f.mode == mode && is_of_both_doors(f));
+    let of = |mode: &'static str| {
+        found.iter().filter(move |f| f.mode == mode && is_of_check_and_webhook(f))
+    };
     let expected: BTreeSet<(String, String, String)> = of("deny")
         .map(|f| {
             let adjustable = catalogue::find(&f.rule).unwrap().meta.adjustable;

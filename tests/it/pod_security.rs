@@ -54,6 +54,8 @@ fn it_refuses_what_the_api_server_refuses() {
                 today: date(2026, 1, 1),
                 deadline: Deadline::NONE,
                 view: Some(&cluster),
+                file: None,
+                requester: None,
             };
             let object = Object::parse(support::resource(&text).unwrap(), &text).unwrap();
             let verdict = engine::evaluate(&Subject::create(object), &cx);

@@ -123,3 +123,31 @@ fn an_object_that_passes_the_schema_can_be_evaluated() {
     }
     assert!(passed > 500 && refused > 500, "{passed} passed, {refused} refused");
 }
+
+/// <https://github.com/setguard/setguard/issues/29>
+#[test]
+fn of_many_unknown_fields_a_hundred_are_described_and_the_others_counted() {
+    let mut text = "apiVersion: apps/v1\nkind: DaemonSet\nspec:\n".to_owned();
+    (0..250).for_each(|i| text.push_str(&format!("  unknown{i}: 1\n")));
+    let document = yaml::parse(&text).remove(0).unwrap();
+    let resource = Resource::of("apps/v1", "DaemonSet").unwrap();
+    let problems = strict(&document.root, resource, RECORDED);
+    assert_eq!(problems.len(), 101);
+    let last = problems.last().unwrap();
+    assert_eq!(last.message, "and 150 more problems, from here on");
+    assert_eq!(last.mark.line, 104);
+}
+
+/// A key of any length is compared with the known fields in little time and memory.
+#[test]
+fn a_long_unknown_field_costs_no_more_than_its_text() {
+    let key = "a".repeat(4 << 20);
+    // In YAML, a key has at most 1,024 characters.
+    let spec = json!({ key: 1 });
+    let text = json!({"apiVersion": "apps/v1", "kind": "DaemonSet", "spec": spec}).to_string();
+    let document = yaml::parse(&text).remove(0).unwrap();
+    let resource = Resource::of("apps/v1", "DaemonSet").unwrap();
+    let problems = strict(&document.root, resource, RECORDED);
+    assert!(problems[0].message.starts_with("unknown field"));
+    assert_eq!(problems[0].help, None);
+}

@@ -7,7 +7,9 @@ use hyper::{Request, client::conn::http2};
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use setguard::{
     policy::Policy,
-    server::{app::App, connections::Connections, protocol::Protocols, routes::router},
+    server::{
+        app::App, connections::Connections, protocol::Protocols, routes::router, stalls::Watched,
+    },
 };
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _, DuplexStream, duplex},
@@ -26,11 +28,11 @@ async fn connect(is_http2: bool) -> (DuplexStream, JoinHandle<()>) {
     let (client, stream) = duplex(IN_TRANSIT);
     let connection = Connections::new(1).open().await;
     let service = connection.count(router(App::new(Policy::default())));
-    let stalls = connection.stalls();
+    let stream = Watched::new(stream, connection.stalls(), is_http2);
     let task = tokio::spawn(async move {
         let protocols = Protocols::default();
         let never = std::future::pending();
-        connection.run(protocols.serve(is_http2, stream, stalls, service, never)).await;
+        connection.run(protocols.serve(stream, service, never)).await;
     });
     (client, task)
 }

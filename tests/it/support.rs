@@ -17,6 +17,7 @@ use setguard::{
     inventory::{Inventory, item::Item},
     kubernetes::{
         cluster::{Cluster, Version, parse_gates},
+        kind::Kind,
         resource::Resource,
     },
     manifests::volumes,
@@ -104,6 +105,8 @@ fn context(policy: &Policy) -> Context<'_> {
         today: date(2026, 1, 1),
         deadline: Deadline::NONE,
         view: None,
+        file: None,
+        requester: None,
     }
 }
 
@@ -125,8 +128,8 @@ pub fn evaluate_in(
             };
             engine::evaluate(&subject.with_storage(storage), &cx)
         }
-        (Err(DecodeError::TooHeavy(weight)), old) => {
-            engine::evaluate_too_heavy(&weight, "default", "", old, &cx)
+        (Err(DecodeError::TooLarge(size)), old) => {
+            engine::evaluate_too_large(&size, "default", "", old, &cx)
         }
         (Err(_), _) => return Vec::new(),
     };
@@ -262,6 +265,27 @@ pub fn evaluate_status(observed: &Observed, now: Timestamp) -> Vec<Found> {
     verdicts.values().flat_map(|it| &it.verdict.violations).map(flat).collect()
 }
 
+/// Returns the message of each finding about a status, with its parts as one text.
+pub fn status_parts(text: &str) -> Vec<(String, String)> {
+    let now = text.lines().find_map(|line| line.strip_prefix("# Seen at "));
+    let Some(now) = now.map(|now| now.parse().unwrap()) else { return Vec::new() };
+    let policy = Policy::default();
+    let (observed, cx) = (observe(&to_json(text)), context(&policy));
+    let (cluster, patience) = (&policy.cluster, Audit::PATIENCE);
+    let audit = Audit { observed: &observed, cluster, now, patience, context: None };
+    let verdicts = engine::status::evaluate_status(&audit, &cx);
+    let findings = verdicts.values().flat_map(|it| &it.verdict.violations).map(|it| &it.finding);
+    let parts = findings.map(|finding| {
+        let facts = finding.facts.as_ref().expect("a finding about a status has parts");
+        let since = facts.since.and_then(|it| Timestamp::from_second(it).ok());
+        let since = since.map(|it| it.strftime("%Y-%m-%d %H:%M UTC").to_string());
+        let texts = [Some(facts.title.clone()), facts.cause.clone(), facts.effect.clone(), since];
+        let texts: Vec<_> = texts.into_iter().flatten().collect();
+        (finding.message.clone(), texts.join("; "))
+    });
+    parts.collect()
+}
+
 /// The objects of a running cluster.
 pub fn observe(objects: &[String]) -> Observed {
     let mut observed = Observed::default();
@@ -275,7 +299,8 @@ pub fn observe(objects: &[String]) -> Observed {
         objects.iter().partition(|json| resource(json).is_some());
     for json in sets.into_iter().chain(others) {
         let (api_version, kind) = read(json);
-        observed.add(&api_version, &kind, json).unwrap();
+        let kind = Kind::named(&kind).filter(|it| it.api_version() == api_version).unwrap();
+        observed.add(kind, json).unwrap();
     }
     observed
 }

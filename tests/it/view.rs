@@ -4,7 +4,7 @@ use jiff::{Timestamp, civil::date};
 use serde_json::{Value, json};
 use setguard::{
     admission::{self, Endpoint},
-    engine::deadline::Deadline,
+    engine::Context,
     finding::Mode,
     inventory::{
         item::Item,
@@ -68,9 +68,8 @@ fn review(object: &Value, old: Option<&Value>, view: &View, policy: &Policy) -> 
         "object": object, "oldObject": old}});
     let body = body.to_string();
     let today = date(2026, 1, 1);
-    let endpoint = Endpoint::Validate;
-    let answer =
-        admission::answer(endpoint, body.as_bytes(), policy, Some(view), today, Deadline::NONE);
+    let cx = Context { view: Some(view), ..Context::of_review(policy, today) };
+    let answer = admission::answer(Endpoint::Validate, body.as_bytes(), &cx);
     let mut review: Value = serde_json::from_slice(&answer.unwrap().body).unwrap();
     review["response"].take()
 }

@@ -8,7 +8,7 @@ pub(super) struct Api {
     pub(super) group_version: &'static str,
     pub(super) kind: &'static str,
     pub(super) plural: &'static str,
-    /// Whether a report names its source itself, and not only in each result.
+    /// Whether a report names its source at the top, and not only in each result.
     pub(super) has_source: bool,
 }
 
@@ -29,7 +29,7 @@ pub(super) static POLICY_REPORTS: Api = Api {
 pub(super) type Key = (String, String);
 
 impl Api {
-    /// Its reports in a namespace.
+    /// Returns the collection of reports in a namespace.
     pub(super) fn at(&self, namespace: &str) -> core::Request {
         let Api { group_version, plural, .. } = self;
         core::Request::new(format!("/apis/{group_version}/namespaces/{namespace}/{plural}"))

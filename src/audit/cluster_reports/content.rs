@@ -1,5 +1,5 @@
-//! What a report in the cluster contains: no time, and nothing else that changes while the findings do
-//! not.
+//! The content of a report in the cluster. It has no times, and nothing else that changes while the
+//! findings stay the same.
 
 use std::collections::BTreeMap;
 
@@ -16,11 +16,11 @@ use crate::{
     rules::rule::status::ObjectName,
 };
 
-/// The label of our reports.
+/// The label of the reports that setguard writes.
 pub(super) const LABEL: (&str, &str) = ("app.kubernetes.io/managed-by", "setguard");
-/// The annotation with the hash of a report without it.
+/// The annotation with the hash of the report, computed without this annotation.
 pub(super) const HASH_ANNOTATION: &str = "setguard.io/report-hash";
-/// More findings are only counted: etcd takes no object of more than 1.5 MiB.
+/// The most findings in a report; more are only counted. etcd accepts no object of more than 1.5 MiB.
 const MOST_RESULTS: usize = 100;
 
 /// A Report or a PolicyReport.
@@ -34,7 +34,7 @@ pub(super) struct Report<'a> {
     source: Option<&'static str>,
     scope: Reference<'a>,
     summary: Summary,
-    results: Vec<Outcome>,
+    results: Vec<PolicyResult>,
 }
 
 #[derive(Debug, Serialize)]
@@ -76,9 +76,9 @@ struct Summary {
     skip: usize,
 }
 
-/// What the API calls a result.
+/// A finding as an entry of a report; the API calls it a result.
 #[derive(Debug, Serialize)]
-struct Outcome {
+struct PolicyResult {
     source: &'static str,
     policy: &'static str,
     category: &'static str,
@@ -90,14 +90,15 @@ struct Outcome {
 }
 
 impl<'a> Report<'a> {
-    /// The report on an object; `None` if there is nothing to report, or if the object is in no
-    /// namespace: it has no report.
+    /// Returns the report on an object. Returns `None` if there is nothing to report, or if the object is
+    /// cluster-scoped, because reports are namespaced.
     pub(super) fn of(api: &Api, object: &'a ObjectName, entry: &Entry) -> Option<Self> {
-        let ObjectName { namespace, kind, name, api_version, uid } = object;
+        let ObjectName { namespace, name, api_version, uid, .. } = object;
+        let kind = object.kind.as_str();
         if namespace.is_empty() || uid.is_empty() {
             return None;
         }
-        let results: Vec<_> = entry.diagnostics.iter().filter_map(Outcome::of).collect();
+        let results: Vec<_> = entry.diagnostics.iter().filter_map(PolicyResult::of).collect();
         if results.is_empty() {
             return None;
         }
@@ -139,8 +140,8 @@ impl<'a> Report<'a> {
     }
 }
 
-impl Outcome {
-    /// A finding as a report has it. Notes are left out, except those that are exempted findings.
+impl PolicyResult {
+    /// Converts a finding. Notes are left out, unless they are exempted findings.
     fn of(diagnostic: &Diagnostic) -> Option<Self> {
         let (result, severity) = match (&diagnostic.downgrade, diagnostic.severity) {
             (_, Severity::Error) => ("fail", "high"),
@@ -150,7 +151,7 @@ impl Outcome {
         };
         let reason = diagnostic.downgrade.clone().map(|reason| ("reason", reason));
         let field = Some(("field", diagnostic.field.clone())).filter(|(_, it)| !it.is_empty());
-        Some(Outcome {
+        Some(PolicyResult {
             source: "setguard",
             policy: diagnostic.rule.id,
             category: "DaemonSets and StatefulSets",

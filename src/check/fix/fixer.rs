@@ -18,13 +18,15 @@ use crate::{
 pub(super) struct Fixer<'j> {
     checker: &'j Checker<'j>,
     selection: &'j Selection,
+    /// The name of the file, and whether the user named it.
+    file: &'j str,
     is_named: bool,
     /// Whether unsafe changes are made too.
     with_unsafe: bool,
     /// The only finding to fix, if it isn't all: its rule, its field and its position.
     only: Option<(&'static str, String, Mark)>,
     /// The changes that failed verification, and are not tried again.
-    refused: BTreeSet<Place>,
+    refused: BTreeSet<FindingKey>,
 }
 
 /// A text that was fixed.
@@ -40,13 +42,13 @@ pub(super) struct Fixed {
     pub(super) left: Vec<String>,
 }
 
-/// The place of a finding: the numbers of its document and of its object in it, its rule and its
+/// The identity of a finding: the numbers of its document and of its object in it, its rule and its
 /// field.
-type Place = (usize, usize, &'static str, String);
+type FindingKey = (usize, usize, &'static str, String);
 
 /// A change to try.
 struct Try {
-    place: Place,
+    key: FindingKey,
     is_safe: bool,
     /// The path of the object in its document.
     at: Field,
@@ -66,14 +68,25 @@ struct Read {
 }
 
 impl<'j> Fixer<'j> {
+    /// Creates a fixer of a file in a folder, which makes only safe changes.
     pub(super) const fn new(
         checker: &'j Checker<'j>,
         selection: &'j Selection,
-        is_named: bool,
-        with_unsafe: bool,
+        file: &'j str,
     ) -> Self {
         let refused = BTreeSet::new();
-        Fixer { checker, selection, is_named, with_unsafe, only: None, refused }
+        let (is_named, with_unsafe) = (false, false);
+        Fixer { checker, selection, file, is_named, with_unsafe, only: None, refused }
+    }
+
+    /// Sets whether the user named the file.
+    pub(super) fn named(self, is_named: bool) -> Self {
+        Fixer { is_named, ..self }
+    }
+
+    /// Sets whether unsafe changes are made too.
+    pub(super) fn with_unsafe(self, with_unsafe: bool) -> Self {
+        Fixer { with_unsafe, ..self }
     }
 
     /// Returns the edits that fix a single finding, and whether they are safe. `None` if the finding has
@@ -103,7 +116,7 @@ impl<'j> Fixer<'j> {
             if let Some(((text, now), count)) = tried {
                 fixed.text = text;
                 let not_safe = tries.iter().take(count).filter(|it| !it.is_safe);
-                fixed.not_safe.extend(not_safe.map(|it| it.place.2));
+                fixed.not_safe.extend(not_safe.map(|it| it.key.2));
                 fixed.count += count;
                 read = now;
                 // A change can make room for one that failed before, such as another item of its list,
@@ -114,7 +127,7 @@ impl<'j> Fixer<'j> {
                     read = self.read(&fixed.text);
                 }
             } else {
-                self.refused.extend(tries.into_iter().take(1).map(|it| it.place));
+                self.refused.extend(tries.into_iter().take(1).map(|it| it.key));
                 read = self.read(&fixed.text);
             }
         }
@@ -129,13 +142,13 @@ impl<'j> Fixer<'j> {
         let text = edit::apply(text, edits)?;
         let after = self.read(&text);
         let mut wanted = before.documents.clone();
-        for Try { place, at, change, .. } in tries {
-            let document = wanted.get_mut(place.0)?.as_mut().ok()?;
+        for Try { key, at, change, .. } in tries {
+            let document = wanted.get_mut(key.0)?.as_mut().ok()?;
             change::apply(change, document.pointer_mut(&at.pointer())?)?;
         }
         let is_more =
             |(key, count): (_, &usize)| *count > before.found.get(key).copied().unwrap_or(0);
-        let is_less = tries.iter().all(|Try { place: (document, object, rule, _), .. }| {
+        let is_less = tries.iter().all(|Try { key: (document, object, rule, _), .. }| {
             let key = |severity| (*document, *object, *rule, severity);
             let own = key(Severity::Note)..=key(Severity::Error);
             let count =
@@ -163,7 +176,7 @@ impl<'j> Fixer<'j> {
             let mut ignores = self.checker.ignores(&document);
             let objects = DocumentObjects::of(document, self.is_named).manifests;
             for (object_number, manifest) in objects.iter().enumerate() {
-                let mut report = self.checker.check(manifest).report;
+                let mut report = self.checker.check(manifest, self.file).report;
                 ignores.apply(&mut report);
                 let mut is_tried = false;
                 for diagnostic in report.diagnostics {
@@ -174,16 +187,16 @@ impl<'j> Fixer<'j> {
                         continue;
                     }
                     let (change, is_safe) = (change::in_object(fix, &manifest.node), fix.is_safe);
-                    let place = (number, object_number, rule, diagnostic.field.clone());
+                    let key = (number, object_number, rule, diagnostic.field.clone());
                     let texts = texts.get_or_insert_with(|| {
                         yaml::spans(text).map(|spans| Texts::new(text, spans))
                     });
                     let edits = texts.as_ref().and_then(|it| it.edits(&change, &manifest.node));
-                    match edits.filter(|_| !self.refused.contains(&place)) {
+                    match edits.filter(|_| !self.refused.contains(&key)) {
                         Some(edits) if !is_tried => {
                             is_tried = true;
                             let at = manifest.at.clone();
-                            read.tries.push(Try { place, is_safe, at, change, edits });
+                            read.tries.push(Try { key, is_safe, at, change, edits });
                         }
                         // An unsafe change is only shown, so one that cannot be made needs no
                         // message.

@@ -58,7 +58,7 @@ pub(super) fn export(policy: &Policy) -> anyhow::Result<Export> {
     Ok(Export { header, objects: objects(policy, version) })
 }
 
-/// Returns the policies with their bindings. `version` is that of the API.
+/// Returns the policies with their bindings, in this version of the API.
 pub(super) fn objects(policy: &Policy, version: &str) -> Vec<Value> {
     let settings = &policy.injection;
     let mutating = |name: &str, spec: &Value| {

@@ -257,7 +257,11 @@ impl Exceptions {
         let all: Vec<_> = policy
             .exceptions
             .iter()
-            .filter(|it| it.is_about(meta) && it.expires.is_none_or(|last| last >= today))
+            .filter(|it| {
+                !it.names_files()
+                    && it.is_about(meta)
+                    && it.expires.is_none_or(|last| last >= today)
+            })
             .collect();
         let covered: Vec<_> = all.iter().map(|it| format!("({})", covers(it))).collect();
         Exceptions {

@@ -8,10 +8,10 @@ use serde_json::Value;
 use crate::{
     admission::response,
     engine::{self, Context, Identity, verdict::Verdict},
-    inject::{self, Injection, pod::Pod},
+    inject::{self, Injection, pod::PartialPod},
     kubernetes::resource::Resource,
     manifests::{id::ObjectId, namespaces::Namespaces, objects},
-    object::{self, DecodeError, User, weight::Weight},
+    object::{self, DecodeError, User, size::ObjectSize},
     yaml::{self, Problem},
 };
 
@@ -25,7 +25,7 @@ pub(super) struct Preview<'a> {
 
 /// The result of printing a stream of documents.
 #[derive(Debug, Default)]
-pub(super) struct Outcome {
+pub(super) struct StreamResult {
     /// The number of objects that would be denied.
     pub(super) denied: usize,
     /// Documents that could not be read.
@@ -53,14 +53,14 @@ impl<'a> Preview<'a> {
         text: &str,
         out: &mut impl Write,
         notes: &mut impl Write,
-    ) -> io::Result<Outcome> {
-        let mut outcome = Outcome::default();
+    ) -> io::Result<StreamResult> {
+        let mut result = StreamResult::default();
         let mut is_first = true;
         for document in yaml::documents(text) {
             let root = match document {
                 Ok(document) => document.root,
                 Err(problem) => {
-                    outcome.problems.push(problem);
+                    result.problems.push(problem);
                     continue;
                 }
             };
@@ -78,7 +78,7 @@ impl<'a> Preview<'a> {
                     writeln!(notes, "{}: note: {remark}", change.name)?;
                 }
                 if !change.verdict.allowed() {
-                    outcome.denied += 1;
+                    result.denied += 1;
                 } else if let Some(object) = whole.pointer_mut(&object.at.pointer()) {
                     let patch = Patch(change.injection.patch);
                     json_patch::patch(object, &patch).map_err(io::Error::other)?;
@@ -89,7 +89,7 @@ impl<'a> Preview<'a> {
             }
             out.write_all(to_yaml(&whole)?.as_bytes())?;
         }
-        Ok(outcome)
+        Ok(result)
     }
 
     /// Returns the change to an object. `None` if the object cannot be read, or if nothing is ever
@@ -98,9 +98,9 @@ impl<'a> Preview<'a> {
         let json = object.node.to_json();
         let settings = &self.context.policy.injection;
         if (object.api_version(), object.kind()) == ("v1", "Pod") {
-            let pod = match Pod::parse(&json) {
-                Err(DecodeError::TooHeavy(weight)) => {
-                    return Some(self.refuse(&weight, object));
+            let pod = match PartialPod::parse(&json) {
+                Err(DecodeError::TooLarge(size)) => {
+                    return Some(self.refuse(&size, object));
                 }
                 pod => pod.ok()?,
             };
@@ -109,7 +109,7 @@ impl<'a> Preview<'a> {
         }
         let resource = Resource::of(object.api_version(), object.kind())?;
         let object = match object::Object::parse(resource, &json) {
-            Err(DecodeError::TooHeavy(weight)) => return Some(self.refuse(&weight, object)),
+            Err(DecodeError::TooLarge(size)) => return Some(self.refuse(&size, object)),
             object => object.ok()?,
         };
         let asks = self.namespaces.contains(object.metadata.namespace());
@@ -118,10 +118,10 @@ impl<'a> Preview<'a> {
     }
 
     /// Reports an object that is too large, which stays unchanged.
-    fn refuse(&self, weight: &Weight, object: &objects::ManifestObject<'_>) -> Change {
+    fn refuse(&self, size: &ObjectSize, object: &objects::ManifestObject<'_>) -> Change {
         let id = ObjectId::of(&object.node);
         let (namespace, name) = (&id.namespace, &id.name);
-        let verdict = engine::evaluate_too_heavy(weight, namespace, name, None, &self.context);
+        let verdict = engine::evaluate_too_large(size, namespace, name, None, &self.context);
         Change { injection: Injection::default(), verdict, name: id.name }
     }
 

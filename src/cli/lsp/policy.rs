@@ -16,6 +16,8 @@ pub(super) struct PolicyInUse {
     pub(super) policy: Policy,
     /// The files that the policy leaves out.
     pub(super) exclude: Exclude,
+    /// The folder from which the policy's patterns of files are meant.
+    patterns_from: PathBuf,
     /// The file that was read last with its text, or the reason why that failed.
     last: Option<Result<Option<(PathBuf, String)>, String>>,
 }
@@ -86,6 +88,7 @@ impl PolicyInUse {
                 let root = root.as_deref().map(discover::folder_of).unwrap_or_default();
                 self.exclude = Exclude::new(&[], &policy.exclude, &root);
                 self.policy = policy;
+                self.patterns_from = root;
                 Reading::New
             }
             Err(error) => {
@@ -93,6 +96,12 @@ impl PolicyInUse {
                 Reading::Invalid(format!("{error}\n{instead} is in effect"))
             }
         }
+    }
+
+    /// Applies the exceptions that name files to this file.
+    pub(super) fn assign(&mut self, name: &str, path: &Path) {
+        let file = (name.to_owned(), path);
+        self.policy.assign_files(&self.patterns_from, std::iter::once(file));
     }
 
     /// Returns the file of the policy.

@@ -281,6 +281,9 @@ impl Server {
 
     fn check(&mut self, uri: &str) {
         let Some(document) = self.documents.get_mut(uri) else { return };
+        if let Some(path) = path(uri) {
+            self.policy.assign(&document.name, &path);
+        }
         let diagnostics = document.check(&self.policy.policy, self.encoding);
         let version = document.version;
         self.publish(uri, version, &diagnostics);

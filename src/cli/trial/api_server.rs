@@ -14,7 +14,7 @@ use super::{
 use crate::{
     admission::Endpoint,
     engine::{self, Context, Origin},
-    inject::pod::Pod,
+    inject::pod::PartialPod,
     kubernetes::resource::{Resource, WorkloadKind},
     manifests::namespaces::Namespaces,
     object::{DecodeError, Object, Subject},
@@ -35,13 +35,13 @@ pub(super) struct ApiServer {
 
 /// The result for an object.
 #[derive(Debug)]
-pub(super) struct Outcome {
+pub(super) struct ObjectResult {
     kind: &'static str,
     /// The resource as kubectl writes it: `daemonset.apps`.
     resource: String,
     name: String,
     warnings: Vec<String>,
-    refusal: Option<Refusal>,
+    denial: Option<Denial>,
     /// The tolerations that were added, and the node pin.
     injected: Vec<String>,
     /// The injections into the pod of a DaemonSet.
@@ -50,7 +50,7 @@ pub(super) struct Outcome {
 }
 
 #[derive(Debug)]
-struct Refusal {
+struct Denial {
     by: By,
     causes: Vec<String>,
 }
@@ -83,35 +83,35 @@ impl ApiServer {
     ///
     /// # Errors
     /// Returns an error if the webhook gives no valid answer.
-    pub(super) async fn create(&mut self, given: &Given) -> anyhow::Result<Outcome> {
+    pub(super) async fn create(&mut self, given: &Given) -> anyhow::Result<ObjectResult> {
         let mut object: Value = serde_json::from_str(&given.json)?;
         let namespace = object["metadata"]["namespace"].as_str().filter(|it| !it.is_empty());
         let namespace = namespace.unwrap_or("default").to_owned();
         if object["metadata"].is_object() {
             object["metadata"]["namespace"] = json!(namespace);
         }
-        let mut outcome = Outcome::of(given.what, &object);
+        let mut result = ObjectResult::of(given.what, &object);
         if !given.problems.is_empty() {
             let causes = given.problems.iter().map(|it| format!("{}: {}", it.field, it.message));
-            outcome.refusal = Some(Refusal { by: By::Decoder, causes: causes.collect() });
-            return Ok(outcome);
+            result.denial = Some(Denial { by: By::Decoder, causes: causes.collect() });
+            return Ok(result);
         }
         match given.what {
             What::Pod => {
-                if let Err(error @ DecodeError::Json { .. }) = Pod::parse(&given.json) {
+                if let Err(error @ DecodeError::Json { .. }) = PartialPod::parse(&given.json) {
                     let causes = vec![error.to_string()];
-                    outcome.refusal = Some(Refusal { by: By::Decoder, causes });
-                    return Ok(outcome);
+                    result.denial = Some(Denial { by: By::Decoder, causes });
+                    return Ok(result);
                 }
                 let asking = Asking { resource: None, user: &self.user };
                 let call = self.webhook.call(Endpoint::Mutate, asking, &object).await?;
-                outcome.injected = outcome.mutated(call, &mut object)?;
+                result.injected = result.mutated(call, &mut object)?;
             }
             What::Set(resource) => {
-                self.create_set(resource, &namespace, object, &mut outcome).await?;
+                self.create_set(resource, &namespace, object, &mut result).await?;
             }
         }
-        Ok(outcome)
+        Ok(result)
     }
 
     async fn create_set(
@@ -119,7 +119,7 @@ impl ApiServer {
         resource: &'static Resource,
         namespace: &str,
         mut object: Value,
-        outcome: &mut Outcome,
+        result: &mut ObjectResult,
     ) -> anyhow::Result<()> {
         let asking = Asking { resource: Some(resource), user: "kubernetes-admin" };
         let is_daemon = resource.kind == WorkloadKind::DaemonSet;
@@ -130,27 +130,27 @@ impl ApiServer {
         ];
         for endpoint in endpoints.into_iter().flatten() {
             let call = self.webhook.call(endpoint, asking, &object).await?;
-            let injected = outcome.mutated(call, &mut object)?;
-            outcome.injected.extend(injected);
+            let injected = result.mutated(call, &mut object)?;
+            result.injected.extend(injected);
         }
-        if outcome.refusal.is_none() {
+        if result.denial.is_none() {
             let causes = self.validate(resource, &object);
             if !causes.is_empty() {
-                outcome.refusal = Some(Refusal { by: By::ApiServer, causes });
+                result.denial = Some(Denial { by: By::ApiServer, causes });
             }
         }
-        if outcome.refusal.is_some() {
+        if result.denial.is_some() {
             return Ok(());
         }
         let call = self.webhook.call(Endpoint::Validate, asking, &object).await?;
-        outcome.heard(call);
+        result.heard(call);
         if is_daemon
-            && outcome.refusal.is_none()
+            && result.denial.is_none()
             && let Some(mut pod) = daemon_pod::of(&object)
         {
             let asking = Asking { resource: None, user: daemon_pod::CONTROLLER };
             let call = self.webhook.call(Endpoint::Mutate, asking, &pod).await?;
-            outcome.into_pod = outcome.mutated(call, &mut pod)?;
+            result.into_pod = result.mutated(call, &mut pod)?;
         }
         Ok(())
     }
@@ -169,8 +169,8 @@ impl ApiServer {
     }
 }
 
-impl Outcome {
-    fn of(what: What, object: &Value) -> Outcome {
+impl ObjectResult {
+    fn of(what: What, object: &Value) -> ObjectResult {
         let metadata = &object["metadata"];
         let name = metadata["name"].as_str().or(metadata["generateName"].as_str());
         let name = name.unwrap_or_default();
@@ -180,12 +180,12 @@ impl Outcome {
             }
             What::Pod => ("Pod", "pod".to_owned()),
         };
-        Outcome {
+        ObjectResult {
             kind,
             resource,
             name: name.to_owned(),
             warnings: Vec::new(),
-            refusal: None,
+            denial: None,
             injected: Vec::new(),
             into_pod: Vec::new(),
             calls: Vec::new(),
@@ -193,7 +193,7 @@ impl Outcome {
     }
 
     pub(super) const fn is_created(&self) -> bool {
-        self.refusal.is_none()
+        self.denial.is_none()
     }
 
     /// Records the warnings and the denial of an answer.
@@ -202,12 +202,12 @@ impl Outcome {
             Ok(answer) => {
                 self.warnings.extend(answer.warnings.iter().cloned());
                 if !answer.allowed {
-                    self.refusal = Some(Refusal { by: By::Setguard, causes: answer.causes() });
+                    self.denial = Some(Denial { by: By::Setguard, causes: answer.causes() });
                 }
             }
             Err(why) => {
                 let causes = vec![why.clone()];
-                self.refusal = Some(Refusal { by: By::FailurePolicy, causes });
+                self.denial = Some(Denial { by: By::FailurePolicy, causes });
             }
         }
         self.calls.push(call);
@@ -223,13 +223,13 @@ impl Outcome {
 
     /// Prints the result as kubectl would, with details that kubectl does not show.
     pub(super) fn print(&self, out: &mut impl Write) -> io::Result<()> {
-        let Outcome { kind, resource, name, .. } = self;
+        let ObjectResult { kind, resource, name, .. } = self;
         for warning in &self.warnings {
             writeln!(out, "  Warning: {warning}")?;
         }
-        match &self.refusal {
+        match &self.denial {
             None => writeln!(out, "  {resource}/{name} created")?,
-            Some(Refusal { by, causes }) => {
+            Some(Denial { by, causes }) => {
                 match by {
                     By::Decoder => {
                         write!(out, "  Error from server (BadRequest): strict decoding error:")?;

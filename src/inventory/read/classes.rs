@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, de::IgnoredAny};
 
-use crate::{inventory::item::Class, object::storage::DEFAULT_CLASS_ANNOTATIONS};
+use crate::{inventory::item::StorageClass, object::storage::DEFAULT_CLASS_ANNOTATIONS};
 
 /// The provisioners of disks that only the nodes of one zone can use.
 const ZONAL: [&str; 9] = [
@@ -22,7 +22,7 @@ const ZONAL: [&str; 9] = [
 /// The fields of a StorageClass.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct StorageClass {
+struct Fields {
     metadata: Annotated,
     #[serde(default)]
     provisioner: String,
@@ -37,8 +37,8 @@ struct Annotated {
 }
 
 /// Reads a StorageClass.
-pub(super) fn read(json: &str) -> Option<Class> {
-    let class: StorageClass = serde_json::from_str(json).ok()?;
+pub(super) fn read(json: &str) -> Option<StorageClass> {
+    let class: Fields = serde_json::from_str(json).ok()?;
     let annotations = class.metadata.annotations.as_ref();
     let is = |name: &&str| {
         let value = annotations.and_then(|it| it.get(*name));
@@ -49,7 +49,7 @@ pub(super) fn read(json: &str) -> Option<Class> {
     let mut values = class.parameters.iter().flat_map(BTreeMap::values);
     let spans_zones = values.any(|value| value == "regional-pd" || value.ends_with("_ZRS"));
     let is_bounded = class.allowed_topologies.is_some_and(|it| !it.is_empty());
-    Some(Class {
+    Some(StorageClass {
         is_default: DEFAULT_CLASS_ANNOTATIONS.iter().any(is),
         chooses_zones: is_immediate
             && ZONAL.contains(&&*class.provisioner)

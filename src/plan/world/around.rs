@@ -1,6 +1,6 @@
 //! Facts about a set that do not change the steps of its rollout.
 
-use super::{Labels, Set, World};
+use super::{Labels, SetQuery, World};
 use crate::{kubernetes::int_or_percent::scaled, observed::Member};
 
 /// A PodDisruptionBudget that allows fewer evictions than a rollout takes down.
@@ -12,13 +12,13 @@ pub(crate) struct OverBudget {
 
 impl World {
     /// Returns whether the pods of a set are given, and none of its revisions.
-    pub(crate) fn lacks_revisions(&self, set: &Set<'_>) -> bool {
+    pub(crate) fn lacks_revisions(&self, set: &SetQuery<'_>) -> bool {
         self.templates(set).is_empty() && self.pods(set).is_some_and(|pods| !pods.is_empty())
     }
 
     /// Returns the seconds from creation to readiness of those pods of a set for which they are known:
     /// a container that was restarted has made its pod ready again later.
-    pub(crate) fn times_to_ready(&self, set: &Set<'_>) -> Vec<i64> {
+    pub(crate) fn times_to_ready(&self, set: &SetQuery<'_>) -> Vec<i64> {
         let pods = self.pods(set).unwrap_or_default();
         let took = pods.iter().filter_map(|Member { pod, .. }| match pod.ready {
             (true, since) if pod.restarts == 0 && pod.created > 0 => Some(since - pod.created),
@@ -34,7 +34,7 @@ impl World {
     /// Kubernetes: `getExpectedPodCount`, pkg/controller/disruption/disruption.go.
     pub(crate) fn over_budgets(
         &self,
-        set: &Set<'_>,
+        set: &SetQuery<'_>,
         labels: Option<&Labels>,
         replicas: Option<i32>,
         down: usize,

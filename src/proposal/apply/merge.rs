@@ -42,6 +42,16 @@ impl<'o> Below<'o> {
     }
 }
 
+/// A field, or an item of a list.
+#[derive(Clone, Copy)]
+struct At<'f, 'o> {
+    /// The name of the field or, for an item, of its list.
+    name: &'f str,
+    owned: Below<'o>,
+    /// The position that values of the old object get.
+    mark: Mark,
+}
+
 /// An item of a merged list.
 enum Item {
     /// The item of the manifest at this index, and the old item with the same key.
@@ -54,34 +64,26 @@ impl Merger {
     /// Merges a manifest into the old object.
     pub(super) fn object<'a>(&self, manifest: &Node<'a>, old: &Json, owned: &Owned) -> Node<'a> {
         let owned = Below { mine: Some(&owned.mine), others: Some(&owned.others) };
-        self.node("", manifest, old, owned, manifest.mark)
+        self.node(At { name: "", owned, mark: manifest.mark }, manifest, old)
     }
 
-    /// Merges a value. `name` is the name of its field or, for an item, of its list. Values of the
-    /// old object get the position `mark`.
-    fn node<'a>(
-        &self,
-        name: &str,
-        new: &Node<'a>,
-        old: &Json,
-        owned: Below<'_>,
-        mark: Mark,
-    ) -> Node<'a> {
+    /// Merges a value.
+    fn node<'a>(&self, at: At<'_, '_>, new: &Node<'a>, old: &Json) -> Node<'a> {
         let value = match (&new.value, old) {
-            (Value::Map(entries), Json::Object(old)) if !self.lists.is_atomic(name) => {
-                Value::Map(self.map(name, entries, old, owned, mark))
+            (Value::Map(entries), Json::Object(old)) if !self.lists.is_atomic(at.name) => {
+                Value::Map(self.map(at, entries, old))
             }
-            (Value::Seq(items), Json::Array(old)) => match self.lists.list(name) {
+            (Value::Seq(items), Json::Array(old)) => match self.lists.list(at.name) {
                 List::Whole => return new.clone(),
-                list => match self.list(name, list, items, old, owned, mark) {
+                list => match self.list(at, list, items, old) {
                     Some(items) => Value::Seq(items),
                     None => return new.clone(),
                 },
             },
             // Server-side apply treats null like an empty mapping.
-            (Value::Null, Json::Object(_)) if !self.lists.is_atomic(name) => {
+            (Value::Null, Json::Object(_)) if !self.lists.is_atomic(at.name) => {
                 let empty = Node { value: Value::Map(Vec::new()), mark: new.mark };
-                return self.node(name, &empty, old, owned, mark);
+                return self.node(at, &empty, old);
             }
             _ => return new.clone(),
         };
@@ -90,12 +92,11 @@ impl Merger {
 
     fn map<'a>(
         &self,
-        name: &str,
+        at: At<'_, '_>,
         entries: &[(Key<'a>, Node<'a>)],
         old: &serde_json::Map<String, Json>,
-        owned: Below<'_>,
-        mark: Mark,
     ) -> Vec<(Key<'a>, Node<'a>)> {
+        let At { name, owned, mark } = at;
         let mut merged = Vec::with_capacity(entries.len());
         for (key, node) in entries {
             if self.null_removes && node.value == Value::Null {
@@ -103,7 +104,10 @@ impl Merger {
             }
             let node = match old.get(&*key.name) {
                 None | Some(Json::Null) => node.clone(),
-                Some(old) => self.node(&key.name, node, old, owned.field(&key.name), key.mark),
+                Some(old) => {
+                    let owned = owned.field(&key.name);
+                    self.node(At { name: &key.name, owned, mark: key.mark }, node, old)
+                }
             };
             merged.push((key.clone(), node));
         }
@@ -125,13 +129,12 @@ impl Merger {
     /// cannot be distinguished.
     fn list<'a>(
         &self,
-        name: &str,
+        at: At<'_, '_>,
         list: List,
         new: &[Node<'a>],
         old: &[Json],
-        owned: Below<'_>,
-        mark: Mark,
     ) -> Option<Vec<Node<'a>>> {
+        let At { name, owned, mark } = at;
         let new_keys: Vec<_> = new.iter().map(|node| list.key(&key_fields(node))).collect();
         let old_keys: Vec<_> = old.iter().map(|item| list.key(item)).collect();
         let below = |key: &Option<String>| match key {
@@ -169,7 +172,7 @@ impl Merger {
                 let old = old_index.and_then(|i| old.get(i));
                 let owned = below(new_keys.get(i)?);
                 Some(match old {
-                    Some(old) => self.node(name, node, old, owned, node.mark),
+                    Some(old) => self.node(At { name, owned, mark: node.mark }, node, old),
                     None => node.clone(),
                 })
             }

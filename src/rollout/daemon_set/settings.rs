@@ -22,7 +22,7 @@ struct Rolling {
 
 /// The number of pods that a rolling update replaces at one time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Budget {
+pub struct RolloutBudget {
     /// The number of pods that may be unavailable.
     pub max_unavailable: usize,
     /// The number of nodes that may have a second pod.
@@ -55,21 +55,21 @@ impl Settings {
     /// one.
     ///
     /// Kubernetes: `updatedDesiredNodeCounts`; both percentages are rounded up.
-    pub fn budget(&self, nodes: usize) -> Budget {
+    pub fn budget(&self, nodes: usize) -> RolloutBudget {
         let total = i32::try_from(nodes).unwrap_or(i32::MAX);
         let count = |value: &IntOrString| {
             let count = scaled(value, total, true).unwrap_or(0);
             usize::try_from(count).unwrap_or(0)
         };
         let Some(rolling) = &self.rolling else {
-            return Budget { max_unavailable: 0, max_surge: 0 };
+            return RolloutBudget { max_unavailable: 0, max_surge: 0 };
         };
         let max_surge = count(&rolling.max_surge);
         let max_unavailable = match count(&rolling.max_unavailable) {
             0 if nodes > 0 && max_surge == 0 => 1,
             count => count,
         };
-        Budget { max_unavailable, max_surge }
+        RolloutBudget { max_unavailable, max_surge }
     }
 
     /// Returns whether new pods start before old ones are deleted.

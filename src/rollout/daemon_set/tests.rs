@@ -1,11 +1,12 @@
-use std::fmt::Write as _;
-
 use serde_json::{Value, json};
 
 use super::*;
-use crate::object::{DaemonSetSpec, defaults};
+use crate::{
+    object::{DaemonSetSpec, defaults},
+    rollout::testing::text,
+};
 
-const RUNS: Place = Place {
+const RUNS: NodePods = NodePods {
     runs: true,
     keeps: true,
     old: None,
@@ -15,7 +16,7 @@ const RUNS: Place = Place {
     excess_new: 0,
     is_ending: false,
 };
-const OLD: Place = Place { old: Some(Health::Available), ..RUNS };
+const OLD: NodePods = NodePods { old: Some(Health::Available), ..RUNS };
 
 fn settings(strategy: &Value) -> Settings {
     let mut spec: DaemonSetSpec =
@@ -29,31 +30,7 @@ fn rolling(max_unavailable: &Value, max_surge: &Value) -> Settings {
         "rollingUpdate": {"maxUnavailable": max_unavailable, "maxSurge": max_surge}}))
 }
 
-/// Returns the steps as `1 -0 +0 | 2 -2of012`.
-fn text(course: &Course) -> String {
-    let mut text = String::new();
-    let mut wave = 0;
-    for step in &course.steps {
-        if step.wave != wave {
-            let bar = if wave == 0 { "" } else { " | " };
-            write!(text, "{bar}{}", step.wave).unwrap();
-            wave = step.wave;
-        }
-        let sign = if step.action == Action::Create { '+' } else { '-' };
-        match &step.target {
-            Target::Node(node) => write!(text, " {sign}{node}"),
-            Target::SomeNodes { count, candidates } => {
-                let all: String = candidates.iter().map(ToString::to_string).collect();
-                write!(text, " {sign}{count}of{all}")
-            }
-            Target::Ordinal(_) => panic!("{step:?}"),
-        }
-        .unwrap();
-    }
-    text
-}
-
-fn course(settings: &Settings, places: Vec<Place>) -> Course {
+fn course(settings: &Settings, places: Vec<NodePods>) -> Course {
     simulate(settings, places, &NeverReady::default())
 }
 
@@ -85,14 +62,14 @@ fn with_surge_the_new_pod_comes_first() {
 
 #[test]
 fn nodes_that_are_no_longer_selected_lose_their_pods_at_once() {
-    let leaves = Place { runs: false, keeps: false, ..OLD };
+    let leaves = NodePods { runs: false, keeps: false, ..OLD };
     let update = course(&rolling(&json!(1), &json!(0)), vec![leaves, leaves, RUNS]);
     assert_eq!(text(&update), "1 +2 -0 -1");
 }
 
 #[test]
 fn old_pods_that_are_down_are_replaced_at_once_and_use_up_the_budget() {
-    let broken = Place { old: Some(Health::Broken), ..RUNS };
+    let broken = NodePods { old: Some(Health::Broken), ..RUNS };
     let update = course(&rolling(&json!(1), &json!(0)), vec![OLD, broken, broken]);
     assert_eq!(text(&update), "1 -1 -2 +1 +2 | 2 -0 +0");
     assert_eq!(update.at_most_unavailable, 2);
@@ -100,10 +77,10 @@ fn old_pods_that_are_down_are_replaced_at_once_and_use_up_the_budget() {
 
 #[test]
 fn of_two_pods_the_older_stays_if_no_surge_is_allowed() {
-    let both = Place { new: Some(Health::Available), ..OLD };
+    let both = NodePods { new: Some(Health::Available), ..OLD };
     let settings = rolling(&json!(1), &json!(0));
     assert_eq!(text(&course(&settings, vec![both])), "1 -0 -0 +0");
-    let rolled_back = Place { new_is_older: true, ..both };
+    let rolled_back = NodePods { new_is_older: true, ..both };
     assert_eq!(text(&course(&settings, vec![rolled_back])), "1 -0");
 }
 
@@ -125,7 +102,7 @@ fn ten_thousand_nodes_are_no_problem() {
 
 #[test]
 fn of_several_old_pods_on_a_node_the_oldest_stays_until_it_has_its_turn() {
-    let crowded = Place { excess: 1, ..OLD };
+    let crowded = NodePods { excess: 1, ..OLD };
     let settings = rolling(&json!(1), &json!(0));
     assert_eq!(text(&course(&settings, vec![crowded])), "1 -0 -0 +0");
     let surging = rolling(&json!(0), &json!(1));
@@ -134,7 +111,7 @@ fn of_several_old_pods_on_a_node_the_oldest_stays_until_it_has_its_turn() {
 
 #[test]
 fn an_old_pod_that_becomes_available_does_not_make_the_new_one_available() {
-    let waiting = Place { old: Some(Health::Ready(-5)), ..RUNS };
+    let waiting = NodePods { old: Some(Health::Ready(-5)), ..RUNS };
     let update = course(&rolling(&json!(0), &json!(1)), vec![waiting]);
     assert_eq!((text(&update).as_str(), update.at_least_seconds), ("1 +0 | 2 -0", 10));
 }

@@ -1,10 +1,10 @@
 //! The rolling update.
 
-use super::{Group, Place, Simulation};
+use super::{Group, NodePods, Simulation};
 use crate::rollout::{Action, Health, Revision};
 
 impl Simulation<'_> {
-    /// Replaces old pods. Kubernetes: `rollingUpdate`, without `maxSurge`.
+    /// Renodes old pods. Kubernetes: `rollingUpdate`, without `maxSurge`.
     pub(super) fn replace(&mut self) {
         let down = [Group::Empty, Group::NewDown, Group::BothWaiting, Group::BothDone];
         let old_down = [Group::OldDown, Group::OldDownLeaving];
@@ -26,14 +26,14 @@ impl Simulation<'_> {
     /// with `maxSurge`.
     pub(super) fn surge(&mut self) {
         let surging = self.count(Group::BothWaiting);
-        let with_available = |place: &Place| match (place.old, place.new) {
+        let with_available = |node: &NodePods| match (node.old, node.new) {
             (Some(health), _) | (None, Some(health)) => health == Health::Available,
             (None, None) => false,
         };
         let leaving = self.count(Group::OldLeaving);
         let available = match leaving {
             0 => 0,
-            _ => self.places.iter().filter(|place| with_available(place)).count(),
+            _ => self.nodes.iter().filter(|node| with_available(node)).count(),
         };
         self.delete_on(Group::OldDownLeaving, Revision::Old);
         let (gone, is_random) =
@@ -59,7 +59,7 @@ impl Simulation<'_> {
         if count < total && count > 0 && self.candidates.is_none() {
             let mut all: Vec<_> = groups.iter().flat_map(|group| self.take(*group)).collect();
             all.sort_unstable();
-            let runs = |index: &usize| self.places.get(*index).is_some_and(|place| place.runs);
+            let runs = |index: &usize| self.nodes.get(*index).is_some_and(|node| node.runs);
             self.course.depends_on_chance = all.iter().any(runs) && !all.iter().all(runs);
             self.candidates = Some(all.into());
         }

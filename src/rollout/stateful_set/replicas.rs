@@ -16,6 +16,7 @@ impl Simulation<'_> {
         if self.settings.is_ordered {
             let first = self.unavailable.first().copied();
             let failing = self.failing().next().filter(|it| first.is_none_or(|first| *it <= first));
+            self.take_claims(failing);
             match (failing, first) {
                 (Some(ordinal), _) => self.try_volumes(ordinal),
                 (None, Some(first)) => self.keep_replica(first),
@@ -26,6 +27,7 @@ impl Simulation<'_> {
         let failing: Vec<_> = self.failing().collect();
         let end = failing.first().map(|it| batch_end(&self.settings.ordinals, *it));
         let is_tried = |ordinal: &i64| end.is_none_or(|end| *ordinal < end);
+        self.take_claims(end);
         for ordinal in failing.into_iter().filter(is_tried) {
             self.try_volumes(ordinal);
         }

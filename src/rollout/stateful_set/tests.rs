@@ -1,11 +1,10 @@
-use std::fmt::Write as _;
-
 use serde_json::{Value, json};
 
 use super::*;
 use crate::{
     kubernetes::cluster::{Cluster, Version},
     object::{StatefulSetSpec, defaults},
+    rollout::testing::text,
 };
 
 fn settings(spec: Value, gates: &str) -> Settings {
@@ -25,39 +24,12 @@ fn settings_in(minor: u32, spec: Value, gates: &str) -> Settings {
 
 /// Returns a state with available pods of the old template.
 fn old(ordinals: Range<i64>, settings: &Settings) -> State {
-    let pod = Pod { revision: Revision::Old, health: Health::Available };
+    let pod = Replica { revision: Revision::Old, health: Health::Available };
     State {
         claims: ordinals.clone().flat_map(|it| settings.claims_of(it)).collect(),
         pods: ordinals.map(|it| (it, pod)).collect(),
         ..State::default()
     }
-}
-
-/// Returns the steps as `1 -4 +4 | 2 -3 +3`, with `*` after the pods of the old template that are
-/// created.
-fn text(course: &Course) -> String {
-    let mut text = String::new();
-    let mut wave = 0;
-    for step in &course.steps {
-        if step.wave != wave {
-            let bar = if wave == 0 { "" } else { " | " };
-            write!(text, "{bar}{}", step.wave).unwrap();
-            wave = step.wave;
-        }
-        let Target::Ordinal(ordinal) = step.target else { panic!("{step:?}") };
-        match step.action {
-            Action::Create => write!(text, " +{ordinal}"),
-            Action::Delete => write!(text, " -{ordinal}"),
-        }
-        .unwrap();
-        if step.action == Action::Create && step.revision == Revision::Old {
-            text.push('*');
-        }
-        if !step.claims.is_empty() {
-            write!(text, "({})", step.claims.join(" ")).unwrap();
-        }
-    }
-    text
 }
 
 fn course(spec: Value, gates: &str, before: Range<i64>, never: &NeverReady) -> Course {
@@ -163,7 +135,7 @@ fn a_broken_pod_holds_up_its_own_repair_only_if_pods_are_ordered() {
     for (policy, expected) in steps {
         let settings = settings(json!({"replicas": 3, "podManagementPolicy": policy}), "");
         let mut state = old(0..3, &settings);
-        state.pods.insert(1, Pod { revision: Revision::Old, health: Health::Broken });
+        state.pods.insert(1, Replica { revision: Revision::Old, health: Health::Broken });
         assert_eq!(text(&simulate(&settings, state, &NeverReady::default())), expected);
     }
 }
@@ -208,7 +180,7 @@ fn since_1_37_parallel_pods_that_are_down_are_replaced_first() {
         let settings = settings_in(minor, spec.clone(), "MaxUnavailableStatefulSet");
         let mut state = old(0..3, &settings);
         for ordinal in [0, 1] {
-            state.pods.insert(ordinal, Pod { revision: Revision::Old, health: Health::Broken });
+            state.pods.insert(ordinal, Replica { revision: Revision::Old, health: Health::Broken });
         }
         let course = simulate(&settings, state, &NeverReady::default());
         assert_eq!(text(&course), expected, "1.{minor}");
@@ -256,4 +228,54 @@ fn a_name_that_another_pod_has_ends_each_round() {
     let stop = Some(Stop { target: Target::Ordinal(1), why: Waits::Name });
     assert_eq!(of("OrderedReady"), ("1 +0".to_owned(), stop.clone()));
     assert_eq!(of("Parallel"), ("1 +0 +2".to_owned(), stop));
+}
+
+/// Returns the steps, and the claims that go with pod 1, which is being deleted and owns its claim. The
+/// set had two pods more than these replicas before.
+fn while_a_pod_ends(replicas: i64, policy: &str, when_scaled: &str) -> (String, Vec<String>) {
+    let spec = json!({
+        "replicas": replicas, "podManagementPolicy": policy,
+        "volumeClaimTemplates": [{"metadata": {"name": "data"}}],
+        "persistentVolumeClaimRetentionPolicy": {"whenScaled": when_scaled},
+    });
+    let settings = settings(spec, "");
+    let claims = [0, 1].iter().flat_map(|it| settings.claims_of(*it)).collect();
+    let mut state = State { claims, is_current: true, ..old(0..1, &settings) };
+    state.pods.values_mut().for_each(|pod| pod.revision = Revision::New);
+    state.terminating.insert(1, Revision::New);
+    state.owned.insert(1, settings.claims_of(1).collect());
+    let course = simulate(&settings, state, &NeverReady::default());
+    let going = course.going.iter().flat_map(|(_, claims)| claims).cloned().collect();
+    (text(&course), going)
+}
+
+#[test]
+fn the_claim_of_a_pod_that_is_being_deleted_stays_only_if_the_controller_gets_to_it() {
+    let data = vec!["data-db-1".to_owned()];
+    for (replicas, policy, when_scaled, steps, going) in [
+        // The ordered controller waits for the end of the pod before it looks at its claims.
+        (2, "OrderedReady", "Delete", "1 +1(data-db-1)", &data),
+        (2, "OrderedReady", "Retain", "1 +1(data-db-1)", &data),
+        (2, "Parallel", "Delete", "1 +1", &vec![]),
+        (2, "Parallel", "Retain", "1 +1", &vec![]),
+        // The pod stays outside the range.
+        (1, "OrderedReady", "Delete", "", &data),
+        (1, "Parallel", "Delete", "", &data),
+        (1, "OrderedReady", "Retain", "", &vec![]),
+        (1, "Parallel", "Retain", "", &vec![]),
+    ] {
+        let seen = while_a_pod_ends(replicas, policy, when_scaled);
+        assert_eq!(seen, (steps.to_owned(), going.clone()), "{replicas} {policy} {when_scaled}");
+    }
+}
+
+#[test]
+fn a_pod_that_ends_in_the_middle_does_not_hold_up_the_last_one() {
+    let settings = settings(json!({"replicas": 1}), "");
+    let mut state = old(0..4, &settings);
+    state.pods.values_mut().for_each(|pod| pod.revision = Revision::New);
+    state.pods.remove(&2);
+    state.terminating.insert(2, Revision::New);
+    let course = simulate(&settings, state, &NeverReady::default());
+    assert_eq!(text(&course), "1 -3 | 2 -1");
 }

@@ -64,9 +64,9 @@ pub(super) fn validate(
     if let Some(pod) = &spec.template.spec {
         let annotations = spec.template.metadata.as_ref().and_then(|m| m.annotations.as_ref());
         let old = &|| old_template()?.spec.as_ref();
-        let opts = pod_template::PodOptions { cluster, claims: &[], old };
         found.set_rule(&POD_TEMPLATE_VALIDATION);
-        pod_template::validate_pod_spec(pod, annotations, &POD_SPEC, &opts, found);
+        let inputs = pod_template::PodInputs { annotations, cluster, claims: &[], old };
+        pod_template::validate_pod_spec(pod, &inputs, &POD_SPEC, found);
         found.set_rule(&API_VALIDATION);
     }
     template::no_ephemeral_containers(&spec.template, &TEMPLATE, found);

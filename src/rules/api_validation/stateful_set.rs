@@ -33,7 +33,7 @@ use crate::{
         resource::WorkloadKind,
         selector, semantic,
     },
-    object::{Metadata, Object, StatefulSetSpec, Unread},
+    object::{Metadata, StatefulSetSpec, Subject, Unread},
     validation::{claims, pod::util::non_negative, pod_template},
 };
 
@@ -61,15 +61,14 @@ impl Old<'_> {
 /// Returns the errors in the pod template that the API server tolerates because the stored object
 /// has errors too.
 pub(super) fn validate<'a>(
-    object: &Object<'_>,
+    subject: &Subject<'_>,
     spec: &StatefulSetSpec,
     old: Option<Old<'a>>,
-    update: bool,
     cluster: &'a Cluster,
     found: &mut Findings,
 ) -> Vec<Finding> {
-    let kruise = object.resource.is_kruise();
-    let validator = Validator { cluster, update, old, kruise };
+    let kruise = subject.object.resource.is_kruise();
+    let validator = Validator { cluster, update: subject.is_update, old, kruise };
     validator.own_fields(spec, &spec.template, found);
     let (before_template, count) = (found.checkpoint(), found.len());
     validator.pod_template(spec, &spec.template, found);

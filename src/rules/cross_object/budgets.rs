@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use crate::{
-    inventory::item::{Budget, Item},
+    inventory::item::{DisruptionBudget, Item},
     rules::rule::inventory::Query,
 };
 
@@ -11,7 +11,7 @@ use crate::{
 #[derive(Clone, Copy)]
 pub(super) struct Protection<'a> {
     pub(super) item: &'a Item,
-    pub(super) budget: &'a Budget,
+    pub(super) budget: &'a DisruptionBudget,
 }
 
 impl<'a> Protection<'a> {

@@ -5,8 +5,8 @@ use std::collections::HashMap;
 use crate::{
     finding::{Meta, Mode, Reason},
     inventory::{
+        host_port::HostPorts,
         item::{Controller, Item, Ports},
-        nodes::Claimed,
     },
     kubernetes::kind::Kind,
     rules::rule::{
@@ -51,8 +51,8 @@ framework/types.go; `defaultHostNetworkPorts`, pkg/apis/core/v1/defaults.go.",
 fn check(query: &Query<'_>, found: &mut InventoryFindings) {
     let Some(ports) = ports(query.item) else { return };
     let Some(its) = first_conflict(query, ports).and_then(|id| query.other(id)) else { return };
-    let theirs = Claimed::of(its.controller().map(Controller::claims).unwrap_or_default());
-    let shared: Vec<_> = ports.claims.iter().filter(|claim| theirs.collides(claim)).collect();
+    let theirs = HostPorts::of(its.controller().map(Controller::host_ports).unwrap_or_default());
+    let shared: Vec<_> = ports.host_ports.iter().filter(|port| theirs.collides(port)).collect();
     let Some(first) = shared.first() else { return };
     let mut numbers: Vec<_> =
         shared.iter().map(|it| format!("{}/{}", it.port, it.protocol)).collect();
@@ -81,13 +81,13 @@ fn ports(item: &Item) -> Option<&Ports> {
 /// Returns the first other controller that claims one of the same ports, if this is the object to
 /// report. One of the two is a DaemonSet.
 fn first_conflict(query: &Query<'_>, own: &Ports) -> Option<u32> {
-    let claimed = Claimed::of(&own.claims);
+    let ports_of_own = HostPorts::of(&own.host_ports);
     let mut first: Option<u32> = None;
     let is_daemon = |item: &Item| item.kind() == Kind::DaemonSet;
     // A controller is found once for each port that both claim.
     let mut known: HashMap<u32, bool> = HashMap::new();
-    for claim in claimed.ports() {
-        for list in query.inventory().claimants(claim, &own.nodes) {
+    for port in ports_of_own.first_of_each() {
+        for list in query.inventory().users_of_port(port, &own.nodes) {
             let mut earlier = list.take_while(|id| first.is_none_or(|known| *id < known));
             let hit = earlier.find(|id| {
                 *known.entry(*id).or_insert_with(|| {
@@ -95,7 +95,7 @@ fn first_conflict(query: &Query<'_>, own: &Ports) -> Option<u32> {
                         (is_daemon(query.item) || is_daemon(other)) && query.answers_for(*id, other)
                     });
                     other.and_then(ports).is_some_and(|theirs| {
-                        theirs.claims.iter().any(|it| claimed.collides(it))
+                        theirs.host_ports.iter().any(|it| ports_of_own.collides(it))
                             && own.nodes.can_share(&theirs.nodes)
                     })
                 })
@@ -114,7 +114,7 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
-    use crate::inventory::{Inventory, nodes::Claim, read::tests};
+    use crate::inventory::{Inventory, host_port::HostPort, read::tests};
     use crate::rules::rule::inventory::Coverage;
 
     fn object() -> impl Strategy<Value = Value> {
@@ -155,9 +155,10 @@ mod tests {
             let mut earlier = items.iter().take(*place);
             let (other, _) = earlier.find(|(_, other)| {
                 let Some(theirs) = ports(other) else { return false };
-                let collides = |claim: &Claim| theirs.claims.iter().any(|it| it.collides(claim));
+                let collides =
+                    |port: &HostPort| theirs.host_ports.iter().any(|it| it.collides(port));
                 !item.is_same(other)
-                    && own.claims.iter().any(collides)
+                    && own.host_ports.iter().any(collides)
                     && own.nodes.can_share(&theirs.nodes)
             })?;
             Some((*place, *other))

@@ -3,7 +3,7 @@
 use super::budgets::Protection;
 use crate::{
     finding::{Reason, paths::SPEC},
-    inventory::item::Budget,
+    inventory::item::DisruptionBudget,
     kubernetes::kind::Kind,
     rules::{
         drains,
@@ -48,7 +48,7 @@ fn check(query: &Query<'_>, found: &mut InventoryFindings) {
 }
 
 /// Returns the setting of a PodDisruptionBudget, if it requires all of this number of pods.
-fn blocks(budget: &Budget, replicas: i64, shared: impl Fn() -> bool) -> Option<String> {
+fn blocks(budget: &DisruptionBudget, replicas: i64, shared: impl Fn() -> bool) -> Option<String> {
     let wanted =
         drains::wanted(budget.min_available.as_ref(), budget.max_unavailable.as_ref(), replicas)?;
     (budget.max_unavailable.is_some() || !shared()).then_some(wanted)
@@ -56,7 +56,7 @@ fn blocks(budget: &Budget, replicas: i64, shared: impl Fn() -> bool) -> Option<S
 
 /// Returns whether the budget is known to select the pods of another controller too, which may be
 /// spared instead.
-fn selects_others(query: &Query<'_>, budget: &Budget) -> bool {
+fn selects_others(query: &Query<'_>, budget: &DisruptionBudget) -> bool {
     let Some(selector) = &budget.selector else { return false };
     let mut selected = query.inventory().selected_by(query.item.namespace(), selector);
     selected.any(|other| query.counts(other) && !query.item.is_same(other))

@@ -3,7 +3,7 @@
 use super::budgets::Protection;
 use crate::{
     finding::{Meta, Mode, Reason, paths::TEMPLATE_LABELS},
-    inventory::item::Budget,
+    inventory::item::DisruptionBudget,
     kubernetes::{int_or_percent, kind::Kind},
     rules::rule::{
         Rule, Scope,
@@ -57,7 +57,7 @@ fn check(query: &Query<'_>, found: &mut InventoryFindings) {
     }
 }
 
-fn needs_scale(budget: &Budget) -> Option<&'static str> {
+fn needs_scale(budget: &DisruptionBudget) -> Option<&'static str> {
     if budget.max_unavailable.is_some() {
         return Some("maxUnavailable");
     }

@@ -3,7 +3,7 @@
 use crate::{
     finding::{Meta, Mode, Reason, paths::POD_SPEC},
     kubernetes::kind::Kind,
-    kubernetes::pod_security::{Refusal, Standard},
+    kubernetes::pod_security::{FailedCheck, Standard},
     rules::rule::{
         Rule, Scope,
         inventory::{Evidence, InventoryFindings, Query},
@@ -48,7 +48,7 @@ fn check(query: &Query<'_>, found: &mut InventoryFindings) {
     let minor = query.cluster.version.minor();
     let Some(standard) = Standard::of(level, version, minor) else { return };
     let refusals = match (query.template, query.item.details()) {
-        (Some(template), _) => Refusal::by(standard, template),
+        (Some(template), _) => FailedCheck::by(standard, template),
         (None, Some(details)) => {
             details.refusals.iter().filter(|refusal| refusal.is_by(standard)).cloned().collect()
         }

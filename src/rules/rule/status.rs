@@ -4,7 +4,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::{
     finding::{Facts, Finding, Findings, Help, Meta, Path, Reason},
-    kubernetes::cluster::Cluster,
+    kubernetes::{cluster::Cluster, kind::Kind},
     observed::{Observed, Set},
 };
 
@@ -41,7 +41,7 @@ impl StatusQuery<'_> {
     /// Returns whether the set is not healthy, and its pods, which may be the reason, are known.
     /// Pods of healthy sets are not read.
     pub fn has_pods_to_look_at(&self) -> bool {
-        !self.set.is_healthy() && self.audit.observed.knows("Pod", self.set.namespace())
+        !self.set.is_healthy() && self.audit.observed.knows(Kind::Pod, self.set.namespace())
     }
 }
 
@@ -51,7 +51,7 @@ pub struct ObjectName {
     /// The namespace; empty for a cluster-scoped object.
     pub namespace: Box<str>,
     /// The kind.
-    pub kind: &'static str,
+    pub kind: Kind,
     /// The name.
     pub name: Box<str>,
     /// The apiVersion.
@@ -64,7 +64,7 @@ impl From<&Set> for ObjectName {
     fn from(set: &Set) -> Self {
         ObjectName {
             namespace: set.namespace().into(),
-            kind: set.kind().as_str(),
+            kind: set.kind().into(),
             name: set.name().into(),
             api_version: "apps/v1",
             uid: set.uid().into(),
@@ -161,14 +161,13 @@ impl StatusFindings {
             self.left_out += 1;
             return;
         }
-        // A rule that takes no message apart has a title all the same: the part before the details.
-        let clause = message.split(": ").next().and_then(|it| it.split("; ").next());
-        let facts = facts.or_else(|| clause.map(Facts::title));
+        // The text format prints only the parts, so without parts the whole message is the title.
+        let facts = facts.unwrap_or_else(|| Facts::title(&message));
         let mut found = Findings::of(self.rule);
         found.report(path, Reason::Invalid, message, help);
         let finding = found.into_vec().pop();
         self.list.extend(finding.map(|mut finding| {
-            finding.facts = facts.map(Box::new);
+            finding.facts = Some(Box::new(facts));
             StatusFinding { about, finding, is_note, instead_of }
         }));
     }

@@ -1,17 +1,17 @@
-//! Which pods hold up the update of a DaemonSet.
+//! The pods that hold up the update of a DaemonSet.
 
 use super::daemons::Daemons;
 use crate::{
     observed::{Node, Pod},
     rollout::{daemon_set::Settings, node::Placement},
-    rules::{rule::status::StatusQuery, waiting::Budget},
+    rules::{rule::status::StatusQuery, waiting::Unavailability},
 };
 
 /// The pods that keep an update of a DaemonSet from going on.
 pub(super) struct Eaten<'a> {
-    pub(super) budget: Budget,
-    /// The same as the controller counts: all nodes with pods, wanted there or not.
-    pub(super) counted: Budget,
+    pub(super) budget: Unavailability,
+    /// The counts of the controller, which include all nodes with pods, wanted there or not.
+    pub(super) counted: Unavailability,
     /// Nodes that are not ready, with their pods.
     pub(super) dead: Vec<(&'a Node, &'a Pod)>,
     /// Pods of the current template that do not become ready, on nodes that are.
@@ -22,12 +22,12 @@ pub(super) struct Eaten<'a> {
 
 /// New pods of a surge that do not become available, so that no old pod is deleted.
 pub(super) struct Surge<'a> {
-    /// How many such pods there may be.
+    /// The number of unavailable new pods that is allowed.
     pub(super) allowed: usize,
     pub(super) broken: Vec<&'a Pod>,
 }
 
-/// The new pods that keep an update with `maxSurge` from going on, if it is clear that it does not move.
+/// Returns the new pods that keep an update with `maxSurge` from going on, if it is clear that it does not move.
 ///
 /// Kubernetes: `rollingUpdate`, pkg/controller/daemon/update.go.
 pub(super) fn stuck_surge<'a>(query: &StatusQuery<'a>, daemons: &Daemons<'a>) -> Option<Surge<'a>> {
@@ -54,14 +54,14 @@ pub(super) fn stuck_surge<'a>(query: &StatusQuery<'a>, daemons: &Daemons<'a>) ->
     (broken.len() >= allowed).then_some(Surge { allowed, broken })
 }
 
-/// What keeps the update of a DaemonSet from going on, if it is clear that it does not move.
+/// Returns the pods that keep the update of a DaemonSet from going on, if it is clear that it does not move.
 ///
 /// Kubernetes: `rollingUpdate`, pkg/controller/daemon/update.go: a node with a new pod that is not
-/// available counts, and so does one of which all pods are being deleted, also if it should no longer
-/// have one: the status leaves such a node out.
+/// available counts, and so does one of which all pods are being deleted, even if it should no longer have one: the
+/// status leaves such a node out.
 pub(super) fn eats_budget<'a>(query: &StatusQuery<'a>, daemons: &Daemons<'a>) -> Option<Eaten<'a>> {
     let (spec, status) = (&daemons.set.spec, &daemons.set.status);
-    let budget = Budget::of(spec, status)?;
+    let budget = Unavailability::of(spec, status)?;
     if status.updated_number_scheduled.unwrap_or_default() >= budget.desired {
         return None;
     }
@@ -99,7 +99,7 @@ pub(super) fn eats_budget<'a>(query: &StatusQuery<'a>, daemons: &Daemons<'a>) ->
         }
     }
     let stuck = i64::try_from(dead.len() + broken.len() + ending.len()).unwrap_or(i64::MAX);
-    let counted = Budget {
+    let counted = Unavailability {
         desired: nodes.max(budget.desired),
         unavailable: budget.unavailable.max(i32::try_from(stuck).unwrap_or(i32::MAX)),
         ..budget

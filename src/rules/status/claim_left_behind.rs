@@ -5,7 +5,7 @@ use super::{
     read::{at, names, words},
 };
 use crate::{
-    finding::{Effect, Help, Meta, Mode, paths::CLAIM_TEMPLATES},
+    finding::{Effect, Facts, Help, Meta, Mode, paths::CLAIM_TEMPLATES},
     kubernetes::kind::Kind,
     observed::State,
     rules::rule::{
@@ -45,7 +45,7 @@ fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
         return;
     }
     let created = query.set.created;
-    let is_left = |claim: &crate::observed::Claim| {
+    let is_left = |claim: &crate::observed::PersistentVolumeClaim| {
         &*claim.phase == "Bound" && claim.deleted.is_none() && (1..created).contains(&claim.created)
     };
     let left: Vec<&str> =
@@ -54,15 +54,17 @@ fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
         return;
     }
     let (noun, them) = if left.len() == 1 { ("claim", "it is") } else { ("claims", "they are") };
-    let message = format!(
-        "{noun} {} left from before this set was created ({}): {them} taken over, with the data, when \
-         the set is scaled up",
+    let title = format!(
+        "{noun} {} left from before this set was created ({})",
         names(left.iter().copied()),
         at(created)
     );
+    let effect = format!("{them} taken over, with the data, when the set is scaled up");
+    let message = format!("{title}: {effect}");
     let (list, more) = words(&left);
     let look = query.kubectl().looks("get pvc", list);
     let delete = query.kubectl().does(Effect::LosesData, "delete pvc", list);
     let help = Help::say("").run(look).and(" shows their age; if the data is not wanted, run ");
-    found.add(Report::new(&CLAIM_TEMPLATES, message, help.run(delete).and(more)));
+    let facts = Facts::title(title).effect(effect);
+    found.add(Report::new(&CLAIM_TEMPLATES, message, help.run(delete).and(more)).facts(facts));
 }

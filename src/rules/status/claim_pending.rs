@@ -22,15 +22,15 @@ pub(super) static RULE: Rule = Rule {
         id: "claim-pending",
         summary: "a pod of a StatefulSet that waits for a claim that is not bound",
         why: "\
-A pod does not start before all its claims are bound, and with podManagementPolicy OrderedReady the pods
-after it are not created. Why a claim is not bound is not in its status. Usual reasons are a storage class
+A pod does not start before all its claims are bound, and with podManagementPolicy OrderedReady the pods after
+it are not created. The status of a claim does not say why it is not bound. Usual reasons are a storage class
 that does not exist, no class in the claim template and no default class, a provisioner that fails, and no
 volume where the pod could run. A claim is `Lost` if its volume was deleted.
 
-The rule looks at the claims of the templates of StatefulSets, and reports those that have been Pending for
-five minutes. Lost claims are reported also if their pods still run. One that only waits for its pod to get
-a node, because the class has `volumeBindingMode: WaitForFirstConsumer`, is reported only if the scheduler
-says that volumes are the reason.
+The rule examines the claims from the templates of StatefulSets, and reports those that have been Pending for
+five minutes. Lost claims are reported even if their pods still run. A claim that only waits for its pod to
+get a node, because the class has `volumeBindingMode: WaitForFirstConsumer`, is reported only if the scheduler
+names volumes as the reason.
 
 Seen on a 1.36 control plane: a claim without a class stays Pending where no class is the default; when a
 class becomes the default, the claim gets it and is bound.
@@ -51,7 +51,9 @@ fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
         .map(|it| Unbound { name: it.name.to_owned(), claim: it.claim, why: WhyUnbound::Lost });
     let replicas = Replicas::of(query);
     let pending = replicas.iter().flat_map(|replicas| {
-        let all = replicas.pods.keys().flat_map(|ordinal| unbound(query, replicas, *ordinal));
+        let pods = replicas.pods.iter();
+        let all =
+            pods.flat_map(|(ordinal, pod)| unbound(query, &replicas.settings, *ordinal, Some(pod)));
         all.filter(|it| it.why != WhyUnbound::Lost)
     });
     let mut groups: BTreeMap<WhyUnbound<'_>, Vec<Unbound<'_>>> = BTreeMap::new();
@@ -62,7 +64,8 @@ fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
         let Some(first) = claims.iter().map(|it| it.claim.created).min() else { continue };
         let list = names(claims.iter().map(|it| it.name.as_str()));
         let (noun, is) = if claims.len() == 1 { ("claim", "is") } else { ("claims", "are") };
-        let (reason, help, instead_of) = describe(query, &why, &claims);
+        let reason = why.text(query.audit.observed);
+        let (help, instead_of) = advice(query, &why, &claims);
         let title = match why {
             WhyUnbound::Lost => format!("{noun} {list} {is} Lost"),
             _ => format!("{noun} {list} {is} Pending"),
@@ -77,71 +80,61 @@ fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
     }
 }
 
-/// Why claims are not bound, what to do, and which rule of another family finds the same.
-fn describe(
+/// Returns the advice, and the rule of another family that reports the same cause.
+fn advice(
     query: &StatusQuery<'_>,
     why: &WhyUnbound<'_>,
     claims: &[Unbound<'_>],
-) -> (String, Help, Option<&'static str>) {
-    let observed = query.audit.observed;
-    let classes = query.audit.kubectl_anywhere().looks("get storageclasses", &[]);
+) -> (Help, Option<&'static str>) {
     let first = claims.first().map(|it| it.name.as_str()).unwrap_or_default();
     let look = query.kubectl().looks("describe pvc", &[first]);
-    match why {
-        WhyUnbound::Lost => {
-            let restore = Help::say(
-                "restore the volume, or give up its data and delete the claim and its pod; ",
-            );
-            let restore = restore.run(look).and(" names the volume");
-            ("its volume does not exist any more".to_owned(), restore, None)
-        }
-        WhyUnbound::NoClass(name) => {
-            // A copy of another class might make volumes that are not what was meant.
-            let help = match observed.classes().next() {
-                _ if class_of_claims_missing::is_reported(query.audit, name) => Help::say(format!(
-                    "claims of other sets wait for it too: see what is said of StorageClass {name}"
-                )),
-                Some(_) => Help::say("create it as the driver of its volumes documents; ")
-                    .run(classes)
-                    .and(" lists those that exist"),
-                None => Help::say("create it; the cluster has no storage class"),
-            };
-            let reason = format!("the storage class {name} does not exist");
-            (reason, help, Some("storage-class-missing"))
-        }
+    let help = match why {
+        WhyUnbound::NoClass(name) => return (no_class(query, name), Some("storage-class-missing")),
         WhyUnbound::NoDefaultClass => {
-            // A default applies to all claims of the cluster, and not every class makes volumes.
-            let help = match observed.classes().next() {
-                Some(_) => Help::say(
-                    "let the administrator choose a default class, which then serves every claim \
-                     without one: ",
-                )
-                .run(classes)
-                .and(" lists them"),
-                None => Help::say("create a storage class and make it the default"),
-            };
-            let reason = "it names no storage class, and no class is the default".to_owned();
-            (reason, help, Some("storage-class-missing"))
+            return (no_default_class(query), Some("storage-class-missing"));
         }
-        WhyUnbound::NoVolume(reason) => {
-            let help = Help::say("create a volume that fits; ");
-            (reason.clone(), help.run(look).and(" shows what the claim asks for"), None)
+        WhyUnbound::Lost => Help::say(
+            "restore the volume, or accept the loss of its data and delete the claim and its pod; ",
+        )
+        .run(look)
+        .and(" names the volume"),
+        WhyUnbound::NoVolume(_) => {
+            Help::say("create a volume that fits; ").run(look).and(" shows what the claim requests")
         }
-        WhyUnbound::Said(said) => {
-            let help = Help::say("remove the cause; ").run(look).and(" shows the latest attempts");
-            (said.clone(), help, None)
+        WhyUnbound::NotProvisioned(_) | WhyUnbound::Said(_) => {
+            Help::say("remove the cause; ").run(look).and(" shows the latest attempts")
         }
-        WhyUnbound::Unknown(class) => {
-            let class = class.and_then(|name| Some((name, observed.class(name)?)));
-            let reason = match class {
-                Some((name, class)) => {
-                    let provisioner = &class.provisioner;
-                    format!("{provisioner}, the provisioner of class {name}, has made no volume")
-                }
-                None => "no volume matches it".to_owned(),
-            };
-            let help = "see whether the provisioner runs, or create a volume that matches; ";
-            (reason, Help::say(help).run(look).and(" shows what it asks for"), None)
+        WhyUnbound::Unknown(_) => {
+            Help::say("see whether the provisioner runs, or create a volume that matches; ")
+                .run(look)
+                .and(" shows what the claim requests")
         }
+    };
+    (help, None)
+}
+
+fn no_class(query: &StatusQuery<'_>, name: &str) -> Help {
+    // A copy of another class might make volumes that are not what was meant.
+    match query.audit.observed.classes().next() {
+        _ if class_of_claims_missing::is_reported(query.audit, name) => Help::say(format!(
+            "claims of other sets wait for it too: see the finding about StorageClass {name}"
+        )),
+        Some(_) => Help::say("create it as the driver of its volumes documents; ")
+            .run(query.audit.kubectl_anywhere().looks("get storageclasses", &[]))
+            .and(" lists those that exist"),
+        None => Help::say("create it; the cluster has no storage class"),
+    }
+}
+
+fn no_default_class(query: &StatusQuery<'_>) -> Help {
+    // A default applies to all claims of the cluster, and not every class makes volumes.
+    match query.audit.observed.classes().next() {
+        Some(_) => Help::say(
+            "let the administrator choose a default class, which then serves every claim without \
+             one: ",
+        )
+        .run(query.audit.kubectl_anywhere().looks("get storageclasses", &[]))
+        .and(" lists them"),
+        None => Help::say("create a storage class and make it the default"),
     }
 }

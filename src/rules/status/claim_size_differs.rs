@@ -1,12 +1,12 @@
-//! Claims of a StatefulSet of another size than its claim templates.
+//! Claims of a StatefulSet whose size differs from the claim template.
 
 use std::cmp::Ordering;
 
 use super::read::names;
 use crate::{
-    finding::{Effect, Help, Meta, Mode, paths::CLAIM_TEMPLATES},
+    finding::{Effect, Facts, Help, Meta, Mode, paths::CLAIM_TEMPLATES},
     kubernetes::{kind::Kind, quantity::Quantity},
-    observed::{Claim, State},
+    observed::{PersistentVolumeClaim, State},
     rollout::stateful_set::Settings,
     rules::rule::{
         Rule, Scope, StatusCheck,
@@ -17,14 +17,14 @@ use crate::{
 pub(super) static RULE: Rule = Rule {
     meta: Meta {
         id: "claim-size-differs",
-        summary: "claims of a StatefulSet of another size than its claim template",
+        summary: "claims of a StatefulSet whose size differs from the claim template",
         why: "\
-Claim templates are immutable, and are looked at only when a claim is created. So claims that somebody resized
-by hand are larger than the template, and the next replica gets the old, smaller size; and if a StatefulSet
-was created again with a larger template, its existing claims keep their size. Replicas with volumes of
-different sizes fill up at different times.
+Claim templates are immutable, and are used only when a claim is created. So claims that were resized manually
+are larger than the template, and the next replica gets the old, smaller size; and if a StatefulSet is
+recreated with a larger template, its existing claims keep their size. Replicas with volumes of different
+sizes fill up at different times.
 
-It is a note. The size is what bound claims request, not what their volumes have.
+It is a note. The compared size is the request of a bound claim, not the capacity of its volume.
 
 Seen on a 1.36 control plane: a claim resized with `kubectl patch`, and a StatefulSet that was deleted with
 `--cascade=orphan` and created again with a larger template.
@@ -54,7 +54,7 @@ fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
         let Some(wanted) = Quantity::parse_resource(&size.0) else { continue };
         let prefix = format!("{name}-{}-", query.set.name());
         let claims = observed.claims(query.set.namespace(), &prefix);
-        // Those that are not bound cannot be resized, and have rules of their own.
+        // Claims that are not bound cannot be resized, and other rules report them.
         let claims = claims.filter(|(_, it)| &*it.phase == "Bound").filter_map(|(claim, it)| {
             let ordinal = claim.strip_prefix(&prefix)?.parse().ok()?;
             let request = settings.ordinals.contains(&ordinal).then_some(it.request.as_ref()?)?;
@@ -71,13 +71,10 @@ fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
             let list: Vec<_> = differ.iter().filter(|it| it.ordering == which).collect();
             let Some(OtherSize { request: first, .. }) = list.first() else { continue };
             let all = names(list.iter().map(|it| it.name));
-            let message =
-                format!("{all} asks for {word} than the template: {first} against {}", size.0);
-            let message = if list.len() == 1 {
-                message
-            } else {
-                message.replacen(" asks for ", " ask for ", 1)
-            };
+            let requests = if list.len() == 1 { "requests" } else { "request" };
+            let title = format!("{all} {requests} {word} than the template");
+            let sizes = format!("{first} against {}", size.0);
+            let message = format!("{title}: {sizes}");
             let help = match which {
                 Ordering::Less => resize(query, &list, &size.0),
                 _ if list.iter().any(|it| it.claim.is_being_resized()) => unfinished(query, &list),
@@ -91,20 +88,21 @@ fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
                 }
             };
             let path = CLAIM_TEMPLATES.index(index);
-            found.add(Report::new(&path, message, help));
+            let facts = Facts::title(title).cause(sizes);
+            found.add(Report::new(&path, message, help).facts(facts));
         }
     }
 }
 
-/// A claim, how what it requests compares with the template, and how much that is.
+/// A claim, the comparison of its request with the template, and its request.
 struct OtherSize<'a> {
     name: &'a str,
-    claim: &'a Claim,
+    claim: &'a PersistentVolumeClaim,
     ordering: Ordering,
     request: &'a str,
 }
 
-/// How to make claims as large as the template.
+/// Advises to make claims as large as the template.
 fn resize(query: &StatusQuery<'_>, list: &[&OtherSize<'_>], size: &str) -> Help {
     let patch = serde_json::json!({"spec": {"resources": {"requests": {"storage": size}}}});
     let patch = patch.to_string();
@@ -114,7 +112,7 @@ fn resize(query: &StatusQuery<'_>, list: &[&OtherSize<'_>], size: &str) -> Help 
     });
     let lines = lines.take(MOST_COMMANDS).reduce(|all, next| all.then(&next));
     let Some(lines) = lines else { return Help::default() };
-    let more = if list.len() > MOST_COMMANDS { " and so on for the others" } else { "" };
+    let more = if list.len() > MOST_COMMANDS { " and likewise for the others" } else { "" };
     let observed = query.audit.observed;
     let rigid = list
         .iter()
@@ -139,8 +137,8 @@ fn resize(query: &StatusQuery<'_>, list: &[&OtherSize<'_>], size: &str) -> Help 
     }
 }
 
-/// What to do while the volumes of claims are not as large as the claims ask for. A template of that
-/// size would only make more claims that cannot be met.
+/// Advises to wait while volumes are smaller than their claims request. A template of that size would only
+/// create more claims that cannot be satisfied.
 fn unfinished(query: &StatusQuery<'_>, list: &[&OtherSize<'_>]) -> Help {
     let first = list.iter().find(|it| it.claim.is_being_resized()).map_or("", |it| it.name);
     Help::say("wait until their volumes have grown, and leave the template as it is until then; ")
@@ -148,5 +146,5 @@ fn unfinished(query: &StatusQuery<'_>, list: &[&OtherSize<'_>]) -> Help {
         .and(" shows why one does not grow")
 }
 
-/// How many commands are joined.
+/// The most commands that are joined.
 const MOST_COMMANDS: usize = 5;

@@ -1,4 +1,4 @@
-//! Claims of a StatefulSet that go away as soon as their pods end.
+//! Claims of a StatefulSet that are deleted as soon as their pods end.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use super::{
 use crate::{
     finding::{Command, Effect, Facts, Help, Meta, Mode, paths::CLAIM_TEMPLATES},
     kubernetes::kind::Kind,
-    observed::Claim,
+    observed::PersistentVolumeClaim,
     rules::rule::{
         Rule, Scope, StatusCheck,
         status::{Report, StatusFindings, StatusQuery},
@@ -24,8 +24,8 @@ pub(super) static RULE: Rule = Rule {
         why: "\
 A claim that is deleted while a pod uses it stays until that pod has ended: a finalizer protects it. The pod
 runs on, and its set looks healthy. The next time that the pod is replaced, by an update, a drain or a crash
-of its node, the claim is gone, and the controller creates a new one with an empty volume. Nothing can take
-a deletion back. What happens to the old volume depends on its reclaim policy, which can still be changed.
+of its node, the claim is gone, and the controller creates a new one with an empty volume. A deletion cannot
+be undone. The fate of the old volume depends on its reclaim policy, which can still be changed.
 
 It is reported five minutes after the deletion of the claim, for pods that the set should have.
 
@@ -42,7 +42,7 @@ Kubernetes: pkg/controller/volume/pvcprotection/pvc_protection_controller.go;
     scope: Scope::Status { kinds: &[Kind::StatefulSet], check: StatusCheck::Set(check) },
 };
 
-/// How many commands are joined.
+/// The most commands that are joined.
 const MOST_COMMANDS: usize = 5;
 
 fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
@@ -63,7 +63,7 @@ fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
         let deleted = it.claim.deleted.filter(|at| query.audit.is_long_ago(*at))?;
         Some((it.name, (deleted, it.claim)))
     });
-    let ending: BTreeMap<&str, (i64, &Claim)> = ending.collect();
+    let ending: BTreeMap<&str, (i64, &PersistentVolumeClaim)> = ending.collect();
     let Some(first) = ending.values().map(|(deleted, _)| *deleted).min() else { return };
     let list = names(ending.keys().copied());
     let (who, it) = match ending.len() {
@@ -89,6 +89,6 @@ fn advice<'v>(query: &StatusQuery<'_>, volumes: impl Iterator<Item = &'v str>) -
     let keep = volumes.by_ref().take(MOST_COMMANDS).map(keep);
     let help = Help::say("a deletion cannot be taken back: save the data before such a pod ends");
     let Some(keep) = keep.reduce(|all, next| all.then(&next)) else { return help };
-    let more = if volumes.peek().is_some() { ", and so on for the others" } else { "" };
+    let more = if volumes.peek().is_some() { ", and likewise for the others" } else { "" };
     help.and("; ").run(keep).and(" keeps the volume when the claim goes").and(more)
 }

@@ -2,50 +2,75 @@
 
 use std::collections::BTreeMap;
 
-use super::{
-    read::{names, one_line},
-    replicas::Replicas,
-};
+use super::read::{names, one_line};
 use crate::{
-    observed::{Claim, State, TroubleKind},
+    kubernetes::kind::Kind,
+    observed::{Observed, PersistentVolumeClaim, Pod, State, TroubleKind},
     rollout::stateful_set::Settings,
     rules::rule::status::StatusQuery,
 };
 
-/// A claim that is not bound, and why not.
-pub(super) struct Unbound<'a> {
-    pub(super) name: String,
-    pub(super) claim: &'a Claim,
-    pub(super) why: WhyUnbound<'a>,
+/// A claim that is not bound, and the reason.
+pub(crate) struct Unbound<'a> {
+    pub(crate) name: String,
+    pub(crate) claim: &'a PersistentVolumeClaim,
+    pub(crate) why: WhyUnbound<'a>,
 }
 
-/// Why a claim is not bound.
+/// The reason why a claim is not bound.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum WhyUnbound<'a> {
+pub(crate) enum WhyUnbound<'a> {
     /// The volume is gone.
     Lost,
     /// The storage class does not exist.
     NoClass(&'a str),
     /// The claim names no storage class, and none is the default.
     NoDefaultClass,
-    /// The class makes no volumes, and none of those that exist fits.
+    /// The class provisions no volumes, and no existing volume fits.
     NoVolume(String),
-    /// The reason that an event or the scheduler gives.
+    /// The provisioner has failed, with this message.
+    NotProvisioned(String),
+    /// The reason that another event or the scheduler gives.
     Said(String),
     /// No reason is known. The storage class, if the claim has one.
     Unknown(Option<&'a str>),
+}
+
+impl WhyUnbound<'_> {
+    /// Describes the reason.
+    pub(crate) fn text(&self, observed: &Observed) -> String {
+        match self {
+            WhyUnbound::Lost => "its volume does not exist any more".to_owned(),
+            WhyUnbound::NoClass(name) => format!("the storage class {name} does not exist"),
+            WhyUnbound::NoDefaultClass => {
+                "it names no storage class, and no class is the default".to_owned()
+            }
+            WhyUnbound::NoVolume(reason)
+            | WhyUnbound::NotProvisioned(reason)
+            | WhyUnbound::Said(reason) => reason.clone(),
+            WhyUnbound::Unknown(class) => {
+                match class.and_then(|name| Some((name, observed.class(name)?))) {
+                    Some((name, class)) => format!(
+                        "{}, the provisioner of class {name}, has made no volume",
+                        class.provisioner
+                    ),
+                    None => "no volume matches it".to_owned(),
+                }
+            }
+        }
+    }
 }
 
 /// A claim with a name that the set gives to one of its pods.
 pub(super) struct OfSet<'a> {
     pub(super) name: &'a str,
     pub(super) ordinal: i64,
-    /// Whether the set should have this pod.
+    /// Whether the set should have a pod with this ordinal.
     pub(super) is_wanted: bool,
-    pub(super) claim: &'a Claim,
+    pub(super) claim: &'a PersistentVolumeClaim,
 }
 
-/// All claims of a StatefulSet by their names, also claims of pods that it should not have.
+/// Returns all claims of a StatefulSet by their names, including claims of pods that it should not have.
 pub(super) fn of_set<'a>(query: &StatusQuery<'a>) -> impl Iterator<Item = OfSet<'a>> {
     let (observed, set) = (query.audit.observed, query.set);
     let spec = match &set.state {
@@ -70,23 +95,25 @@ pub(super) fn of_set<'a>(query: &StatusQuery<'a>) -> impl Iterator<Item = OfSet<
     })
 }
 
-/// The claims of a pod that are not bound, although they could be.
-pub(super) fn unbound<'a>(
+/// Returns the claims of an ordinal that are not bound, although they could be. `pod` is the pod of this
+/// ordinal, if it exists.
+pub(crate) fn unbound<'a>(
     query: &StatusQuery<'a>,
-    replicas: &Replicas<'a>,
+    settings: &Settings,
     ordinal: i64,
+    pod: Option<&Pod>,
 ) -> Vec<Unbound<'a>> {
     let (observed, namespace) = (query.audit.observed, query.set.namespace());
-    if !observed.knows("PersistentVolumeClaim", namespace) {
+    if !observed.knows(Kind::PersistentVolumeClaim, namespace) {
         return Vec::new();
     }
-    let names = replicas.settings.claims_of(ordinal);
+    let names = settings.claims_of(ordinal);
     let unbound = names.filter_map(|name| {
         let claim = observed.claim(namespace, &name)?;
         let is_waiting = &*claim.phase == "Pending" && query.audit.is_long_ago(claim.created);
         let why = match &*claim.phase {
             "Lost" => WhyUnbound::Lost,
-            _ if is_waiting => why(query, replicas, ordinal, &name, claim)?,
+            _ if is_waiting => why(query, pod, &name, claim)?,
             _ => return None,
         };
         Some(Unbound { name, claim, why })
@@ -94,18 +121,17 @@ pub(super) fn unbound<'a>(
     unbound.collect()
 }
 
-/// Why a claim is still pending; `None` if it only waits for its pod to get a node.
+/// Returns why a claim is still pending. Returns `None` if it only waits for its pod to get a node.
 ///
 /// Kubernetes: `syncUnboundClaim`, pkg/controller/volume/persistentvolume/pv_controller.go.
 fn why<'a>(
     query: &StatusQuery<'a>,
-    replicas: &Replicas<'a>,
-    ordinal: i64,
+    pod: Option<&Pod>,
     name: &str,
-    claim: &'a Claim,
+    claim: &'a PersistentVolumeClaim,
 ) -> Option<WhyUnbound<'a>> {
     let observed = query.audit.observed;
-    let knows_classes = observed.knows("StorageClass", "");
+    let knows_classes = observed.knows(Kind::StorageClass, "");
     let class = claim.class.as_deref().and_then(|class| observed.class(class));
     match claim.class.as_deref() {
         None if knows_classes && !observed.classes().any(|(_, class)| class.is_default) => {
@@ -121,17 +147,20 @@ fn why<'a>(
     if let Some(reason) = reason.clone().filter(|_| !waits_for_pod) {
         return Some(WhyUnbound::NoVolume(reason));
     }
-    let events = observed.events(query.set.namespace(), "PersistentVolumeClaim", name);
+    let events = observed.events(query.set.namespace(), Kind::PersistentVolumeClaim, name);
     if let Some(event) = events.first() {
-        return Some(WhyUnbound::Said(one_line(&event.message)));
+        let said = one_line(&event.message);
+        return Some(match &*event.reason {
+            "ProvisioningFailed" => WhyUnbound::NotProvisioned(said),
+            _ => WhyUnbound::Said(said),
+        });
     }
     if waits_for_pod && claim.has_node {
         return Some(WhyUnbound::Unknown(claim.class.as_deref()));
     }
     if waits_for_pod {
         // The scheduler chooses the volume together with the node.
-        let pod = replicas.pods.get(&ordinal)?;
-        let trouble = pod.trouble.as_ref().filter(|it| it.kind == TroubleKind::Unschedulable)?;
+        let trouble = pod?.trouble.as_ref().filter(|it| it.kind == TroubleKind::Unschedulable)?;
         let is_about_volumes = trouble.message.contains("volume");
         return is_about_volumes.then(|| match reason {
             Some(reason) => WhyUnbound::NoVolume(reason),
@@ -141,21 +170,22 @@ fn why<'a>(
     Some(WhyUnbound::Unknown(claim.class.as_deref()))
 }
 
-/// Why no volume that exists can be bound to a claim of a class that makes none; `None` if one might.
+/// Returns why no existing volume can be bound to a claim whose class provisions none. Returns `None` if one
+/// might.
 ///
 /// Kubernetes: `FindMatchingVolume`, component-helpers storage/volume/pv_helpers.go.
-fn no_volume(query: &StatusQuery<'_>, name: &str, claim: &Claim) -> Option<String> {
+fn no_volume(query: &StatusQuery<'_>, name: &str, claim: &PersistentVolumeClaim) -> Option<String> {
     let observed = query.audit.observed;
     let class = claim.class.as_deref()?;
     let makes_none = class.is_empty()
         || observed
             .class(class)
             .is_some_and(|it| &*it.provisioner == "kubernetes.io/no-provisioner");
-    if !makes_none || !observed.knows("PersistentVolume", "") {
+    if !makes_none || !observed.knows(Kind::PersistentVolume, "") {
         return None;
     }
     let what = match class {
-        "" => "it asks for a volume without a class".to_owned(),
+        "" => "it requests a volume without a class".to_owned(),
         class => format!("the storage class {class} makes no volumes"),
     };
     let is_own = |(namespace, of): &(Box<str>, Box<str>)| {

@@ -39,14 +39,15 @@ Kubernetes: `syncUnboundClaim`, pkg/controller/volume/persistentvolume/pv_contro
 /// The number of sets from which a class is reported.
 const SEVERAL: usize = 2;
 
-/// Whether claims of several sets wait for a class that does not exist.
+/// Returns whether claims of several sets wait for a class that does not exist.
 pub(super) fn is_reported(audit: &Audit<'_>, class: &str) -> bool {
     let sets = audit.observed.sets().filter(|set| set.is_current() && !set.is_healthy());
     let waits = |set: &&Set| waiting_claims(audit, set).iter().any(|(name, _)| *name == class);
     sets.filter(waits).take(SEVERAL).count() == SEVERAL
 }
 
-/// The claims of a set that have waited for a class that does not exist, with its name and since when.
+/// Returns the classes that do not exist and for which claims of a set have waited, each with the time since
+/// when.
 fn waiting_claims<'a>(audit: &'a Audit<'a>, set: &'a Set) -> Vec<(&'a str, i64)> {
     let (observed, query) = (audit.observed, StatusQuery { set, audit });
     let waiting = of_set(&query).filter(|it| it.is_wanted).filter_map(|it| {
@@ -68,7 +69,7 @@ struct Waiting<'a> {
 
 fn check(audit: &Audit<'_>, found: &mut StatusFindings) {
     let observed = audit.observed;
-    if !observed.knows("StorageClass", "") {
+    if !observed.knows(Kind::StorageClass, "") {
         return;
     }
     let mut classes: BTreeMap<&str, Waiting<'_>> = BTreeMap::new();
@@ -96,7 +97,7 @@ fn check(audit: &Audit<'_>, found: &mut StatusFindings) {
             .and(" lists those that exist");
         let about = ObjectName {
             namespace: "".into(),
-            kind: "StorageClass",
+            kind: Kind::StorageClass,
             name: class.into(),
             api_version: "storage.k8s.io/v1",
             uid: "".into(),

@@ -4,9 +4,9 @@ use super::{
     daemons::Daemons,
     quota,
     read::{at, names, since},
-    refusal::Refusal,
+    refusal::FailedCreate,
     replicas::Replicas,
-    webhooks::{self, Fault},
+    webhooks::{self, CallFailure},
 };
 use crate::{
     finding::{Command, Effect, Facts, Help, Meta, Mode, paths::POD_SPEC},
@@ -23,8 +23,8 @@ pub(super) static RULE: Rule = Rule {
         id: "creation-refused",
         summary: "pods that the API server refuses to create",
         why: "\
-The controllers create pods in their own name, so a refusal reaches nobody: the object was accepted, its
-status only counts fewer pods than desired, and the reason is in an event that is forgotten after an hour.
+The controllers create pods in their own name, so no user sees a refusal: the object was accepted, its status
+only counts fewer pods than desired, and the reason is in an event that is deleted after an hour.
 Usual reasons are the Pod Security level of the namespace, a ResourceQuota, a ServiceAccount or
 PriorityClass that does not exist, and a webhook that denies the pod or does not answer.
 
@@ -48,9 +48,12 @@ pkg/controller/statefulset/stateful_pod_control.go; `createPods`, pkg/controller
     scope: Scope::Status { kinds: &[Kind::DaemonSet, Kind::StatefulSet], check: StatusCheck::Set(check) },
 };
 
+/// The longest name with room for the hash of the template in a label, in characters.
+const LONGEST_NAME: usize = 52;
+
 fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
-    let Some(refusal) = Refusal::of(query) else { return };
-    let Refusal { message, since: first, last, others } = &refusal;
+    let Some(refusal) = FailedCreate::of(query) else { return };
+    let FailedCreate { message, since: first, last, others } = &refusal;
     let more = match others {
         0 => String::new(),
         1 => "; another refusal has other words".to_owned(),
@@ -64,26 +67,28 @@ fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
             at(*first),
             at(*last)
         );
-        let facts = Facts::title(who(query, ["was", "were"]) + " refused").cause(message);
+        let title = format!("{} refused until {}", who(query, ["was", "were"]), at(*last));
+        let facts = Facts::title(title).cause(message);
         let facts = facts.effect(format!("the cause is gone by now: {gone}")).since(*first);
         let report = Report::new(&POD_SPEC, text, wait(query, *last)).facts(facts);
         found.add(report.instead_of(instead_of));
         return;
     }
     let text = format!("{} refused {}: {message}{more}", who(query, ["is", "are"]), since(*first));
-    let (text, help) = match query.audit.is_long_ago(*last) {
-        true => {
-            (format!("{text}; the last attempt was {}", at(*last)), try_now(query, *last, help))
-        }
-        false => (text, help),
+    let attempt =
+        query.audit.is_long_ago(*last).then(|| format!("the last attempt was {}", at(*last)));
+    let (text, help) = match &attempt {
+        Some(attempt) => (format!("{text}; {attempt}"), try_now(query, *last, help)),
+        None => (text, help),
     };
     let cause = cause_of_cluster(query, message).unwrap_or_else(|| format!("{message}{more}"));
     let facts = Facts::title(who(query, ["is", "are"]) + " refused").cause(cause);
-    let report = Report::new(&POD_SPEC, text, help).facts(facts.since(*first));
+    let facts = facts.effect(attempt).since(*first);
+    let report = Report::new(&POD_SPEC, text, help).facts(facts);
     found.add(report.instead_of(instead_of));
 }
 
-/// Why the cause of a refusal no longer exists, if that can be seen.
+/// Returns why the cause of a refusal no longer exists, if that is known.
 fn gone(query: &StatusQuery<'_>, message: &str) -> Option<String> {
     let (observed, namespace) = (query.audit.observed, query.set.namespace());
     if message.contains("violates PodSecurity") {
@@ -95,7 +100,7 @@ fn gone(query: &StatusQuery<'_>, message: &str) -> Option<String> {
         });
     }
     if let Some(name) = quoted_after(message, "serviceaccount \"") {
-        let exists = observed.exists("ServiceAccount", namespace, name);
+        let exists = observed.exists(Kind::ServiceAccount, namespace, name);
         return exists.then(|| format!("ServiceAccount {name} exists"));
     }
     if let Some(name) = quota::exceeded(message) {
@@ -105,13 +110,13 @@ fn gone(query: &StatusQuery<'_>, message: &str) -> Option<String> {
         return no_webhook(query, name);
     }
     let name = quoted_after(message, "no PriorityClass with name ")?;
-    observed.exists("PriorityClass", "", name).then(|| format!("PriorityClass {name} exists"))
+    observed.exists(Kind::PriorityClass, "", name).then(|| format!("PriorityClass {name} exists"))
 }
 
-/// Why a quota has room for another pod by now.
+/// Returns why a quota has room for another pod by now.
 fn room(query: &StatusQuery<'_>, name: &str, message: &str) -> Option<String> {
     let (observed, namespace) = (query.audit.observed, query.set.namespace());
-    if !observed.knows("ResourceQuota", namespace) {
+    if !observed.knows(Kind::ResourceQuota, namespace) {
         return None;
     }
     let Some(quota) = observed.quota(namespace, name) else {
@@ -121,17 +126,17 @@ fn room(query: &StatusQuery<'_>, name: &str, message: &str) -> Option<String> {
     has_room.then(|| format!("ResourceQuota {name} has room for another pod"))
 }
 
-/// Why a webhook that could not be called refuses no pod by now.
+/// Returns why a webhook that could not be called refuses no pod by now.
 fn no_webhook(query: &StatusQuery<'_>, name: &str) -> Option<String> {
     let observed = query.audit.observed;
-    let kinds = ["MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"];
-    let is_known = kinds.iter().all(|kind| observed.knows(kind, ""));
+    let kinds = [Kind::MutatingWebhookConfiguration, Kind::ValidatingWebhookConfiguration];
+    let is_known = kinds.into_iter().all(|kind| observed.knows(kind, ""));
     let exists = observed.webhooks().iter().any(|it| *it.name == *name);
     (is_known && !exists && !name.ends_with(".setguard.io"))
         .then(|| format!("no webhook {name} with failurePolicy Fail exists"))
 }
 
-/// The advice if the cause is gone, and the controller has not tried again yet.
+/// Advises on a refusal whose cause is gone, while the controller has not tried again.
 fn wait(query: &StatusQuery<'_>, last: i64) -> Help {
     let next = last.saturating_add(LONGEST_WAIT);
     if next.saturating_add(SLACK) < query.audit.now.as_second() {
@@ -151,7 +156,7 @@ fn annotate(query: &StatusQuery<'_>, last: i64) -> Command {
     query.kubectl().does(Effect::Changes, "annotate", &words)
 }
 
-/// What to do if the last attempt is so long ago that the cause may be gone.
+/// Advises on a refusal whose last attempt is so long ago that the cause may be gone.
 fn try_now(query: &StatusQuery<'_>, last: i64, help: Help) -> Help {
     let annotate = annotate(query, last);
     let next = last.saturating_add(LONGEST_WAIT);
@@ -163,7 +168,7 @@ fn try_now(query: &StatusQuery<'_>, last: i64, help: Help) -> Help {
     help.and(&text).and("or at once after ").run(annotate)
 }
 
-/// Which pods are refused, with the verb for one and for several.
+/// Names the pods that are refused, with the verb in the singular or plural.
 fn who(query: &StatusQuery<'_>, [is, are]: [&str; 2]) -> String {
     let nodes: Vec<&str> = match Daemons::of(query) {
         Some(daemons) => {
@@ -185,8 +190,16 @@ fn who(query: &StatusQuery<'_>, [is, are]: [&str; 2]) -> String {
     }
 }
 
-/// What to do, and the rule of another family that finds the same cause.
+/// Returns the advice, and the rule of another family that reports the same cause.
 fn advice(query: &StatusQuery<'_>, message: &str) -> (Help, Option<&'static str>) {
+    match of_template(query, message) {
+        Some((help, rule)) => (help, Some(rule)),
+        None => (of_surroundings(query, message), None),
+    }
+}
+
+/// Returns the advice on a refusal for which another rule reports the same cause in the object.
+fn of_template(query: &StatusQuery<'_>, message: &str) -> Option<(Help, &'static str)> {
     let kubectl = query.kubectl();
     let after = |before: &str| quoted_after(message, before);
     if message.contains("violates PodSecurity") {
@@ -198,50 +211,73 @@ fn advice(query: &StatusQuery<'_>, message: &str) -> (Help, Option<&'static str>
              them to every pod there; "
         );
         let help = Help::say(help).run(show).and(" shows the level of this one");
-        return (help, Some("pods-refused-by-pod-security"));
+        return Some((help, "pods-refused-by-pod-security"));
     }
     if let Some(name) = after("serviceaccount \"") {
         let run = kubectl.does(Effect::Changes, "create serviceaccount", &[name]);
         let help = Help::say("create it with its roles, or without any: ").run(run);
-        return (help, Some("service-account-missing"));
+        return Some((help, "service-account-missing"));
     }
     if let Some(name) = after("no PriorityClass with name ") {
         let classes = query.audit.kubectl_anywhere().looks("get priorityclasses", &[]);
         let help = Help::say(format!("name one that exists instead of {name}: "));
         let help = help.run(classes).and(" lists them");
-        return (help, Some("priority-class-missing"));
+        return Some((help, "priority-class-missing"));
     }
+    if message.contains("must be no more than 63") && query.set.name().len() > LONGEST_NAME {
+        let help = format!(
+            "create the set under a name of at most {LONGEST_NAME} characters: the controller appends the \
+             hash of the template to it for a label"
+        );
+        return Some((Help::say(help), "name-too-long"));
+    }
+    if message.starts_with("PersistentVolumeClaim \"") && message.contains(" is invalid: metadata.")
+    {
+        let words = [query.set.name(), "--cascade=orphan"];
+        let delete = kubectl.does(Effect::Changes, "delete statefulset", &words);
+        let help = Help::say("claim templates are immutable: run ")
+            .run(delete)
+            .and(", which keeps the pods, and apply the manifest with valid metadata");
+        return Some((help, "claim-metadata-invalid"));
+    }
+    None
+}
+
+/// Returns the advice on a refusal whose cause is around the set.
+fn of_surroundings(query: &StatusQuery<'_>, message: &str) -> Help {
+    let kubectl = query.kubectl();
+    let after = |before: &str| quoted_after(message, before);
     if let Some(name) = after("pvc ").filter(|_| message.ends_with(" is being deleted")) {
         let look = kubectl.looks("get pvc", &[name, "-o", "yaml"]);
-        let help = Help::say("see to what should remove the finalizers of this claim; ");
-        return (help.run(look).and(" shows them, and what uses the claim"), None);
+        let help = Help::say("find out which client should remove the finalizers of this claim; ");
+        return help.run(look).and(" shows them, and what uses the claim");
     }
     if let Some(name) = quota::exceeded(message) {
-        return (more_room(query, name, message), None);
+        return more_room(query, name, message);
     }
     if let Some(cause) = cause_of_cluster(query, message) {
-        return (Help::say(format!("the set needs no change: {cause}")), None);
+        return Help::say(format!("the set needs no change: {cause}"));
     }
     if let Some(name) = after("admission webhook \"").or_else(|| after("failed calling webhook \""))
     {
         let kinds = "validatingwebhookconfigurations,mutatingwebhookconfigurations";
         let run = query.audit.kubectl_anywhere().looks(&format!("get {kinds}"), &[]);
         let help = Help::say(format!("ask the owner of the webhook {name}; "));
-        return (help.run(run).and(" lists them all"), None);
+        return help.run(run).and(" lists them all");
     }
     let run = kubectl.looks("describe", &[&query.target()]);
-    (Help::say("change what is refused; ").run(run).and(" shows the latest attempts"), None)
+    Help::say("change what is refused; ").run(run).and(" shows the latest attempts")
 }
 
-/// The webhook that is known to be down, and that refuses the pods.
+/// Returns the fault of the webhook that refuses the pods because it cannot be called.
 fn cause_of_cluster(query: &StatusQuery<'_>, message: &str) -> Option<String> {
     let name = webhooks::failing(message)?;
     let mut all = query.audit.observed.webhooks().iter().filter(|it| *it.name == *name);
-    let (webhook, fault) = all.find_map(|it| Some((it, Fault::of(query.audit, it)?)))?;
+    let (webhook, fault) = all.find_map(|it| Some((it, CallFailure::of(query.audit, it)?)))?;
     Some(webhooks::cannot_be_called(webhook, &fault))
 }
 
-/// What to do about a quota.
+/// Advises on a quota.
 fn more_room(query: &StatusQuery<'_>, quota: &str, message: &str) -> Help {
     let missing = match &query.set.state {
         State::DaemonSet(it) => {
@@ -263,7 +299,7 @@ fn more_room(query: &StatusQuery<'_>, quota: &str, message: &str) -> Help {
     Help::say("remove other pods, or raise the quota for all pods that are missing: ").run(run)
 }
 
-/// The word after a text, up to a quotation mark, a comma or a space.
+/// Returns the word after a text, up to a quotation mark, a comma or a space.
 fn quoted_after<'m>(message: &'m str, before: &str) -> Option<&'m str> {
     let (_, rest) = message.split_once(before)?;
     rest.split(['"', ',', ' ']).next().filter(|word| !word.is_empty())

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::{
+    kubernetes::kind::Kind,
     observed::{DaemonSet, Node, Pod, State, TroubleKind},
     rollout::node::{Placement, placements},
     rules::rule::status::StatusQuery,
@@ -17,23 +18,23 @@ pub(super) struct Daemons<'a> {
     hash: Option<&'a str>,
 }
 
-/// Why a node has no pod that works.
+/// The reason why a node has no pod that works.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Lack {
-    /// It has none.
+    /// The node has no pod.
     NoPod,
-    /// Its pod has no place on it.
+    /// The pod has no place on the node.
     Unschedulable,
-    /// Its pod has not become ready.
+    /// The pod has not become ready.
     NotReady,
 }
 
 impl<'a> Daemons<'a> {
-    /// `None` for a StatefulSet, or if it is not known which nodes there are.
+    /// Returns the pods of a DaemonSet by node. Returns `None` for a StatefulSet, or if the nodes are not known.
     pub(super) fn of(query: &StatusQuery<'a>) -> Option<Self> {
         let State::DaemonSet(set) = &query.set.state else { return None };
         let observed = query.audit.observed;
-        if !observed.knows("Node", "") {
+        if !observed.knows(Kind::Node, "") {
             return None;
         }
         let mut pods: BTreeMap<&str, Vec<&Pod>> = BTreeMap::new();
@@ -51,7 +52,12 @@ impl<'a> Daemons<'a> {
         Some(Daemons { set, nodes: nodes.collect(), hash })
     }
 
-    /// Whether a pod has the current template.
+    /// Returns the pods of a DaemonSet by node, if pods are known. Those of a healthy set may not have been read.
+    pub(super) fn with_pods(query: &StatusQuery<'a>) -> Option<Self> {
+        (!query.audit.observed.pods(query.set).is_empty()).then(|| Daemons::of(query))?
+    }
+
+    /// Returns whether a pod has the current template.
     ///
     /// Kubernetes: `IsPodUpdated`, pkg/controller/daemon/util/daemonset_util.go.
     pub(super) fn is_updated(&self, pod: &Pod) -> bool {
@@ -59,12 +65,12 @@ impl<'a> Daemons<'a> {
             || self.set.generation.as_deref().is_some_and(|it| pod.is_of_generation(it))
     }
 
-    /// Whether it is known which pods have the current template.
+    /// Returns whether it is known which pods have the current template.
     pub(super) const fn knows_revision(&self) -> bool {
         self.hash.is_some()
     }
 
-    /// The nodes that should have a pod and have had the time to get one.
+    /// Returns the nodes that should have a pod and have had the time to get one.
     pub(super) fn wanted<'s>(
         &'s self,
         query: &'s StatusQuery<'a>,
@@ -76,7 +82,7 @@ impl<'a> Daemons<'a> {
         nodes.filter(move |(node, ..)| !is_new(node)).map(|(node, _, pods)| (*node, &**pods))
     }
 
-    /// What a node that is ready lacks, and since when, if it has lasted.
+    /// Returns what a ready node lacks, with the pod at fault, if that has lasted.
     pub(super) fn lack(
         &self,
         query: &StatusQuery<'a>,

@@ -7,7 +7,7 @@ use super::{
 use crate::{
     finding::{Facts, Help, Meta, Mode, paths::STATUS},
     kubernetes::kind::Kind,
-    observed::Ready,
+    observed::{ENDED, Ready},
     rules::rule::{
         Rule, Scope, StatusCheck,
         status::{Report, StatusFindings, StatusQuery},
@@ -19,13 +19,13 @@ pub(super) static RULE: Rule = Rule {
         id: "fewer-ready-than-wanted",
         summary: "a set with fewer ready pods than it should have, for no reason that is known",
         why: "\
-The other rules about status each look for one cause. If none of them finds anything in a set whose status has
-said for five minutes that fewer pods are ready than there should be, that is reported too, so that no such
-set is taken for healthy.
+Each of the other rules about status looks for one cause. If none of them finds anything in a set whose status
+has said for five minutes that fewer pods are ready than there should be, that is reported too, so that no
+such set passes for healthy.
 
-The status has no time. Who has written it last, and when, is in `metadata.managedFields`, and an equal status
-is not written again. So if the count changes all the time, only events can tell since when: pods that a node
-evicts or rejects (OutOfcpu, OutOfpods) are replaced every few seconds, and each is too young to be reported.
+The status has no time. The time of its last write is in `metadata.managedFields`, and an equal status is not
+written again. So if the count changes all the time, only events can show since when: pods that a node evicts
+or rejects (OutOfcpu, OutOfpods) are replaced every few seconds, and each is too young to be reported.
 Nothing is reported if a pod of the set is on a node that is not ready: `node-down` reports the node.
 
 Kubernetes: `storeDaemonSetStatus`, pkg/controller/daemon/daemon_controller.go; `updateStatefulSetStatus`,
@@ -37,23 +37,6 @@ pkg/controller/statefulset/stateful_set_control.go.",
     },
     scope: Scope::Status { kinds: &[Kind::DaemonSet, Kind::StatefulSet], check: StatusCheck::IfSilent(check) },
 };
-
-/// Events of pods that a node has evicted or rejected.
-const ENDED: [&str; 13] = [
-    "DeadlineExceeded",
-    "Evicted",
-    "NodeAffinity",
-    "NodePorts",
-    "NodeShutdown",
-    "OutOfcpu",
-    "OutOfephemeral-storage",
-    "OutOfmemory",
-    "OutOfpods",
-    "PodOSNotSupported",
-    "SysctlForbidden",
-    "TopologyAffinityError",
-    "UnexpectedAdmissionError",
-];
 
 fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
     let Ready { ready, wanted } = query.set.ready();
@@ -71,7 +54,7 @@ fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
         (Some((first, why)), _) => {
             (first, format!("its pods end and are replaced again and again: {why}"))
         }
-        (None, Some(written)) => (written, "nothing that is known says why".to_owned()),
+        (None, Some(written)) => (written, "the cause is not known".to_owned()),
         (None, None) => return,
     };
     let message = format!("{ready} of {wanted} pods are ready {}, and {why}", since(when));
@@ -81,14 +64,15 @@ fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
     found.add(Report::new(&STATUS, message, help).facts(facts));
 }
 
-/// Since when nodes have ended pods of the set again and again, and why, if that still goes on.
+/// Returns the time since which nodes have ended pods of the set again and again, and the reason, if that
+/// still goes on.
 fn replaced(query: &StatusQuery<'_>) -> Option<(i64, String)> {
     let (observed, set) = (query.audit.observed, query.set);
-    let of_set = observed.events(set.namespace(), set.kind().as_str(), set.name()).iter();
+    let of_set = observed.events(set.namespace(), set.kind().into(), set.name()).iter();
     let of_set =
         of_set.filter(|it| ["FailedDaemonPod", "RecreatingFailedPod"].contains(&&*it.reason));
     let of_pods = observed.pods(set).iter().flat_map(|pod| {
-        let events = observed.events(set.namespace(), "Pod", &pod.name).iter();
+        let events = observed.events(set.namespace(), Kind::Pod, &pod.name).iter();
         events.filter(|it| ENDED.contains(&&*it.reason))
     });
     let events: Vec<_> = of_set.chain(of_pods).collect();
@@ -102,7 +86,8 @@ fn replaced(query: &StatusQuery<'_>) -> Option<(i64, String)> {
     (!query.audit.is_long_ago(latest.last)).then_some((first, why))
 }
 
-/// Whether a pod is ready and must stay so for a while before the controller goes on (`minReadySeconds`).
+/// Returns whether a pod is ready and must stay ready for a while before the controller goes on
+/// (`minReadySeconds`).
 fn waits_for_availability(query: &StatusQuery<'_>) -> bool {
     let seconds = query.set.min_ready_seconds();
     let pods = query.audit.observed.pods(query.set);

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::{claims, refusal::Refusal, replicas::Replicas, volumes};
+use super::{claims, refusal::FailedCreate, replicas::Replicas, volumes};
 use crate::{observed::Pod, rules::rule::status::StatusQuery};
 
 /// A pod that does not become ready, for which a StatefulSet waits.
@@ -12,7 +12,7 @@ pub(super) struct Halt<'a> {
 }
 
 impl<'a> Halt<'a> {
-    /// The pod for which the controller waits, if it has waited for long and no other rule says why:
+    /// Returns the pod for which the controller waits, if it has waited for long and no other rule says why:
     /// a claim, a volume, a deletion that does not end, or a refusal to create it.
     ///
     /// Kubernetes: `processReplica` and `updateStatefulSet`,
@@ -22,7 +22,7 @@ impl<'a> Halt<'a> {
         let is_late = |(ordinal, pod): &(i64, &Pod)| {
             let is_explained = pod.deleted.is_some()
                 || elsewhere.contains_key(ordinal)
-                || !claims::unbound(query, replicas, *ordinal).is_empty();
+                || !claims::unbound(query, &replicas.settings, *ordinal, Some(pod)).is_empty();
             !is_explained && query.audit.is_long_ago(query.unready_since(pod))
         };
         let is_fine = |(_, pod): &(i64, &Pod)| pod.ready.0 && pod.deleted.is_none();
@@ -31,7 +31,7 @@ impl<'a> Halt<'a> {
         let halt = if replicas.settings.is_ordered {
             let exist = (start..end).zip(pods).take_while(|(wanted, (at, _))| wanted == at);
             exist.map(|(_, pod)| pod).find(|pod| !is_fine(pod)).filter(is_late)
-        } else if Refusal::of(query).is_some() {
+        } else if FailedCreate::of(query).is_some() {
             None
         } else {
             // An update begins with the last pod.

@@ -8,7 +8,7 @@ use super::{
     toleration,
 };
 use crate::{
-    finding::{Effect, Help, Meta, Mode, Path, paths::STATUS, paths::TOLERATIONS},
+    finding::{Effect, Facts, Help, Meta, Mode, Path, paths::STATUS, paths::TOLERATIONS},
     kubernetes::{kind::Kind, taints},
     rollout::node::{Placement, WhyNot},
     rules::rule::{
@@ -48,10 +48,7 @@ pkg/controller/daemon/daemon_controller.go.",
 };
 
 fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
-    if query.audit.observed.pods(query.set).is_empty() {
-        return;
-    }
-    let Some(daemons) = Daemons::of(query) else { return };
+    let Some(daemons) = Daemons::with_pods(query) else { return };
     // Pods and their nodes: those that may stay, by the taint, and those that may not.
     let mut kept: BTreeMap<&str, Vec<(&str, &str)>> = BTreeMap::new();
     let mut lost = Vec::new();
@@ -78,11 +75,17 @@ fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
     }
     if let Some((pod, node)) = lost.first() {
         let list = names(lost.iter().map(|it| it.0));
-        let message = format!("{list} on {node} should be gone: the template excludes the node");
+        let (title, cause) =
+            (format!("{list} on {node} should be gone"), "the template excludes the node");
+        let message = format!("{title}: {cause}");
+        let facts = Facts::title(title)
+            .cause(cause)
+            .pods(lost.iter().map(|it| it.0))
+            .nodes(lost.iter().map(|it| it.1));
         let words = [pod, "--force", "--grace-period=0"];
         let force = query.kubectl().does(Effect::Restarts(1), "delete pod", &words);
         let help = Help::say("repair the node or remove it; if it is powered off, run ").run(force);
-        found.add(Report::new(&NUMBER, message, help));
+        found.add(Report::new(&NUMBER, message, help).facts(facts));
     }
 }
 
@@ -93,29 +96,32 @@ fn stays(
     taint: &str,
     pods: &[(&str, &str)],
 ) -> Report<'static> {
-    let message = format!(
-        "{} ({}) stays only until it ends: the template does not tolerate the taint {taint} of {}",
+    let title = format!(
+        "{} ({}) {}",
         count(pods.len(), "pod"),
         names(pods.iter().map(|it| it.0)),
-        names(pods.iter().map(|it| it.1)),
+        if pods.len() == 1 { "stays only until it ends" } else { "stay only until they end" }
     );
-    let message = match pods.len() {
-        1 => message,
-        _ => message.replace(" stays only until it ends", " stay only until they end"),
-    };
+    let nodes = names(pods.iter().map(|it| it.1));
+    let cause = format!("the template does not tolerate the taint {taint} of {nodes}");
+    let message = format!("{title}: {cause}");
+    let facts = Facts::title(title)
+        .cause(cause)
+        .pods(pods.iter().map(|it| it.0))
+        .nodes(pods.iter().map(|it| it.1));
     if taints::is_transient(taint) {
         let node = pods.first().map_or("", |it| it.1);
         let describe = query.audit.kubectl_anywhere().looks("describe node", &[node]);
         let help =
             Help::say("the taint goes when the state of the node changes, so do not tolerate it; ");
         let help = help.run(describe).and(" shows that state");
-        return Report::new(&TOLERATIONS, message, help).note();
+        return Report::new(&TOLERATIONS, message, help).facts(facts).note();
     }
     let tolerate = toleration::add(query, daemons.set, taint);
     let help = Help::say("to update and replace them too, run ")
         .run(tolerate)
         .and("; to remove them, delete them: they do not come back");
-    Report::new(&TOLERATIONS, message, help)
+    Report::new(&TOLERATIONS, message, help).facts(facts)
 }
 
 static NUMBER: Path<'static> = STATUS.child("numberMisscheduled");

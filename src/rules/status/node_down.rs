@@ -86,7 +86,7 @@ fn report(audit: &Audit<'_>, node: &Node, pods: &[(&Set, &Pod)]) -> Report<'stat
         .and(" shows its conditions");
     let about = ObjectName {
         namespace: "".into(),
-        kind: "Node",
+        kind: Kind::Node,
         name: name.into(),
         api_version: "v1",
         uid: node.uid.clone(),

@@ -8,7 +8,7 @@ use super::{
     toleration,
 };
 use crate::{
-    finding::{Help, Meta, Mode, paths::TOLERATIONS},
+    finding::{Facts, Help, Meta, Mode, paths::TOLERATIONS},
     kubernetes::{kind::Kind, taints},
     rollout::node::{Placement, WhyNot},
     rules::rule::{
@@ -24,13 +24,13 @@ pub(super) static RULE: Rule = Rule {
         why: "\
 A DaemonSet creates no pod for a node with a taint that its template does not tolerate, and says so nowhere:
 such a node does not count as desired, and the rollout is complete without it. The usual cases are the
-control plane, and nodes that somebody tainted for other pods. The nodes are grouped by the first taint that
-is not tolerated. Taints that come and go with the state of a node, such as `node.kubernetes.io/unreachable`,
+control plane, and nodes that are tainted for other pods. The nodes are grouped by the first taint that is not
+tolerated. Taints that come and go with the state of a node, such as `node.kubernetes.io/unreachable`,
 are left out: no template should tolerate them (`node-down` reports the node).
 
-It is a note, because it may be what is wanted, unless no node at all gets a pod: then it is a warning. Not
-reported are nodes that do not match the node selector or the affinity of the template: its author excluded
-them (`no-node-matches` reports it if they exclude all nodes). Nodes that still have a pod are reported by
+It is a note, because it may be intended, unless no node at all gets a pod: then it is a warning. Nodes that
+do not match the node selector or the affinity of the template are not reported: its author excluded them
+(`no-node-matches` reports it if that excludes all nodes). Nodes that still have a pod are reported by
 `misscheduled`.
 
 Seen on a 1.36 control plane: four nodes, one of them with a taint; the DaemonSet has 3 of 3 pods.
@@ -63,12 +63,13 @@ fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
     });
     let desired = daemons.set.status.desired_number_scheduled;
     let who = if desired == 0 { "no node gets a pod" } else { "some nodes get no pod" };
-    let message = format!(
-        "{who}, because of taints that the template does not tolerate: {}",
-        list.collect::<Vec<_>>().join("; ")
-    );
+    let list = list.collect::<Vec<_>>().join("; ");
+    let message = format!("{who}, because of taints that the template does not tolerate: {list}");
+    let facts = Facts::title(who)
+        .cause(format!("the template does not tolerate all taints: {list}"))
+        .nodes(groups.values().flatten().copied());
     let tolerate = toleration::add(query, daemons.set, first);
     let help = Help::say("if these nodes are to have a pod, run ").run(tolerate);
-    let report = Report::new(&TOLERATIONS, message, help);
+    let report = Report::new(&TOLERATIONS, message, help).facts(facts);
     found.add(if desired == 0 { report } else { report.note() });
 }

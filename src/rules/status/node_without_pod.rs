@@ -6,7 +6,7 @@ use super::{
     budget_eaten::eats_budget,
     daemons::{Daemons, Lack},
     read::{count, names, since},
-    refusal::Refusal,
+    refusal::FailedCreate,
     webhooks::down_for,
 };
 use crate::{
@@ -55,7 +55,7 @@ fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
         return;
     }
     let Some(daemons) = Daemons::of(query) else { return };
-    let is_refused = Refusal::of(query).is_some();
+    let is_refused = FailedCreate::of(query).is_some();
     let eaten = eats_budget(query, &daemons).is_some();
     let mut groups: BTreeMap<(Lack, &str), Group<'_>> = BTreeMap::new();
     for (node, pods) in daemons.wanted(query) {
@@ -115,7 +115,7 @@ fn is_too_large(message: &str) -> bool {
     all.is_some_and(|all| message.contains(&all))
 }
 
-/// What to do about a node for which the controller has not created a pod.
+/// Advises on a node for which the controller has not created a pod.
 fn no_pod(query: &StatusQuery<'_>) -> Help {
     let describe = query.kubectl().looks("describe", &[&query.target()]);
     Help::say(

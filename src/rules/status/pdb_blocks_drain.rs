@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use super::read::one_line;
 use crate::{
-    finding::{Effect, Help, paths::SPEC},
+    finding::{Effect, Facts, Help, paths::SPEC},
     kubernetes::kind::Kind,
-    observed::{Budget, State, StatefulSet},
+    observed::{PodDisruptionBudget, State, StatefulSet},
     rules::{
         drains,
         rule::{
@@ -26,7 +26,7 @@ fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
     let budgets = query.audit.observed.budgets(query.set.namespace());
     let mut stuck = budgets.iter().filter(|budget| is_stuck(budget, set));
     let Some(budget) = stuck.find(|budget| budget.selects(query.set.pod_labels())) else { return };
-    let Budget { name, expected, .. } = budget;
+    let PodDisruptionBudget { name, expected, .. } = budget;
     let (why, help) = match &budget.failure {
         Some(failure) => (
             format!("what it allows cannot be computed: {}", one_line(failure)),
@@ -36,8 +36,8 @@ fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
             let patch = r#"{"spec":{"minAvailable":null,"maxUnavailable":1}}"#;
             let spare = [&**name, "--type", "merge", "-p", patch];
             (
-                format!("all of its {expected} pods are healthy, and it wants as many"),
-                Help::say("let it spare a pod: ").run(query.kubectl().does(
+                format!("all of its {expected} pods are healthy, and it requires all of them"),
+                Help::say("let it allow one disruption: ").run(query.kubectl().does(
                     Effect::Changes,
                     "patch pdb",
                     &spare,
@@ -48,14 +48,18 @@ fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
     let message = format!(
         "its PodDisruptionBudget {name} allows no eviction, so a drain of their nodes never ends: {why}"
     );
-    // What compares objects knows no pods of others.
+    let facts = Facts::title(format!("PodDisruptionBudget {name} allows no eviction"))
+        .cause(why)
+        .effect("a drain of their nodes never ends".to_owned());
+    // The rule that compares objects does not know the pods of other controllers.
     let path = SPEC.child("replicas");
-    found.add(Report::new(&path, message, help).instead_of(Some(RULE.meta.id)));
+    found.add(Report::new(&path, message, help).facts(facts).instead_of(Some(RULE.meta.id)));
 }
 
-/// Whether it allows no eviction, and will allow none. That its spec wants all pods of the set is left
-/// to the rule that compares objects, if it protects no others: that one cannot count those.
-fn is_stuck(budget: &Budget, set: &StatefulSet) -> bool {
+/// Returns whether a budget allows no eviction, and will not allow one. A spec that requires all pods of the
+/// set is left to the rule that compares objects, unless the budget protects other pods too, which that rule
+/// cannot count.
+fn is_stuck(budget: &PodDisruptionBudget, set: &StatefulSet) -> bool {
     // A failure leaves the generation as it was.
     let is_current = budget.is_current || budget.failure.is_some();
     if budget.allowed > 0 || budget.is_owned || !is_current {
@@ -66,14 +70,18 @@ fn is_stuck(budget: &Budget, set: &StatefulSet) -> bool {
         let (least, most) = (budget.min_available.as_ref(), budget.max_unavailable.as_ref());
         drains::wanted(least, most, replicas.into()).is_some()
     };
-    // With fewer pods than replicas, it allows more once all are there.
+    // With fewer pods than replicas, the budget allows more once all exist.
     let is_full = replicas > 0 && budget.expected >= replicas && budget.healthy >= budget.expected;
     let has_others = budget.expected > replicas && budget.max_unavailable.is_none();
     (is_full || budget.failure.is_some()) && (has_others || !is_wanted())
 }
 
-/// How to leave out the pods of controllers without a scale.
-fn let_it_select_these(query: &StatusQuery<'_>, set: &StatefulSet, budget: &Budget) -> Help {
+/// Advises to leave out the pods of controllers without a scale.
+fn let_it_select_these(
+    query: &StatusQuery<'_>,
+    set: &StatefulSet,
+    budget: &PodDisruptionBudget,
+) -> Help {
     let own = set.spec.selector.as_ref().and_then(|it| it.match_labels.as_ref());
     let more: BTreeMap<_, _> =
         own.into_iter().flatten().filter(|(key, value)| !budget.asks_for(key, value)).collect();

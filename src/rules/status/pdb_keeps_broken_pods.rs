@@ -2,9 +2,9 @@
 
 use super::read::names;
 use crate::{
-    finding::{Effect, Help, paths::SPEC},
+    finding::{Effect, Facts, Help, paths::SPEC},
     kubernetes::kind::Kind,
-    observed::{Budget, Pod},
+    observed::{Pod, PodDisruptionBudget},
     rules::{
         drains,
         rule::{
@@ -31,24 +31,30 @@ fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
     if kept.is_empty() {
         return;
     }
-    let Budget { name, healthy, desired, .. } = budget;
+    let PodDisruptionBudget { name, healthy, desired, .. } = budget;
+    let list = names(kept.iter().copied());
     let message = format!(
-        "its PodDisruptionBudget {name} wants {desired} healthy pods and has {healthy}, so not even broken \
-         pods can be evicted ({}): a drain of their nodes waits until they are repaired or deleted",
-        names(kept.iter().copied())
+        "its PodDisruptionBudget {name} requires {desired} healthy pods and has {healthy}, so not even \
+         broken pods can be evicted ({list}): a drain of their nodes waits until they are repaired or deleted"
     );
     let patch = r#"{"spec":{"unhealthyPodEvictionPolicy":"AlwaysAllow"}}"#;
     let words = [&**name, "--type", "merge", "-p", patch];
     let allow = query.kubectl().does(Effect::Changes, "patch pdb", &words);
     let help = Help::say("if broken pods may be evicted at any time, run ").run(allow);
+    let facts = Facts::title(format!(
+        "PodDisruptionBudget {name} lets not even broken pods be evicted ({list})"
+    ))
+    .cause(format!("it requires {desired} healthy pods and has {healthy}"))
+    .effect("a drain of their nodes waits until they are repaired or deleted".to_owned())
+    .pods(kept.iter().copied());
     let path = SPEC.child("replicas");
-    found.add(Report::new(&path, message, help).note().instead_of(Some(RULE.meta.id)));
+    found.add(Report::new(&path, message, help).facts(facts).note().instead_of(Some(RULE.meta.id)));
 }
 
 /// Returns whether a budget allows the eviction of no pod that runs, because too few are healthy.
 ///
 /// Kubernetes: `EvictionREST.Create`, pkg/registry/core/pod/storage/eviction.go.
-const fn keeps(budget: &Budget) -> bool {
+const fn keeps(budget: &PodDisruptionBudget) -> bool {
     !budget.is_owned
         && !budget.evicts_unready
         && budget.is_current

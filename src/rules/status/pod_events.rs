@@ -2,11 +2,12 @@
 
 use super::text::one_line;
 use crate::{
+    kubernetes::kind::Kind,
     observed::{Event, INITIALIZING, LONGEST_GAP, NOT_READY, Pod, Trouble, TroubleKind},
     rules::rule::status::StatusQuery,
 };
 
-/// Events of a pod that tell why it does not start.
+/// Events that show why a pod does not start.
 const WHY_NOT_STARTED: [&str; 6] = [
     "FailedAttachVolume",
     "FailedCreatePodSandBox",
@@ -16,7 +17,7 @@ const WHY_NOT_STARTED: [&str; 6] = [
     "FailedResourceClaimCreation",
 ];
 
-/// Events of a pod that isn't ready, and that cannot be about a pod that is.
+/// Events that occur only while a pod is not ready.
 const GRAVE: [&str; 10] = [
     "BackOff",
     "Evicted",
@@ -29,15 +30,15 @@ const GRAVE: [&str; 10] = [
     "OutOfcpu",
     "OutOfmemory",
 ];
-/// How soon after its creation a kubelet says that a pod is not ready, in seconds.
+/// The time within which a kubelet reports that a new pod is not ready, in seconds.
 const SOON: i64 = 60;
 /// The exit codes of a container that is killed.
 const KILLED: [&str; 2] = ["exit code 137,", "exit code 143,"];
 
 impl StatusQuery<'_> {
-    /// Since when a pod is not ready, in seconds since 1970. The time before it was created counts too
-    /// if earlier pods had the same fate: warnings about them, without a long time between them. These
-    /// are the pods of its name, or of a DaemonSet all pods.
+    /// Returns the time since which a pod has not been ready, in seconds since 1970. The time before its creation
+    /// counts too if warnings about earlier pods follow each other without a long gap: about pods of its name, or
+    /// for a DaemonSet about all of its pods.
     pub(super) fn unready_since(&self, pod: &Pod) -> i64 {
         let since = pod.ready.1;
         // A pod that only starts may be the fix.
@@ -50,7 +51,7 @@ impl StatusQuery<'_> {
             return since;
         }
         let (observed, set) = (self.audit.observed, self.set);
-        let own = observed.events(set.namespace(), "Pod", &pod.name).iter();
+        let own = observed.events(set.namespace(), Kind::Pod, &pod.name).iter();
         let earlier = observed.events_of_daemons(set);
         let mut grave: Vec<&Event> =
             own.chain(earlier).filter(|it| GRAVE.contains(&&*it.reason)).collect();
@@ -62,9 +63,9 @@ impl StatusQuery<'_> {
     }
 }
 
-/// Why a pod is not ready, as its status and its events tell.
+/// Returns the reason why a pod is not ready, from its status and its events.
 pub(super) fn with_events(query: &StatusQuery<'_>, pod: &Pod, trouble: &Trouble) -> String {
-    let events = query.audit.observed.events(query.set.namespace(), "Pod", &pod.name);
+    let events = query.audit.observed.events(query.set.namespace(), Kind::Pod, &pod.name);
     let is_begun = matches!(&*trouble.reason, NOT_READY | INITIALIZING);
     let of = |wanted: &dyn Fn(&Event) -> bool| events.iter().find(|it| wanted(it));
     if trouble.kind == TroubleKind::Waiting
@@ -95,7 +96,7 @@ pub(super) fn with_events(query: &StatusQuery<'_>, pod: &Pod, trouble: &Trouble)
     }
 }
 
-/// Whether a message of the kubelet says that a ConfigMap or a Secret, or a key of it, is missing.
+/// Returns whether a message of the kubelet says that a ConfigMap or a Secret, or a key of it, is missing.
 ///
 /// Kubernetes: `makeEnvironmentVariables`, pkg/kubelet/kubelet_pods.go; `collectData`,
 /// pkg/volume/projected/projected.go.

@@ -29,7 +29,7 @@ volume. The pod of a node that is down is not gone: only its kubelet could say t
 So the pod stays Terminating until the node is back, is deleted from the cluster, or is marked with the taint
 `node.kubernetes.io/out-of-service`; then the pod is removed and its volumes are detached. Set this taint only
 when the node is powered off: two pods might otherwise write to one volume. The other reason is a finalizer
-that nobody removes.
+that no client removes.
 
 A DaemonSet too creates no other pod on a node before the one there is gone. Pods on nodes that are down are
 left out then (`node-down` reports the node), and so is a pod that holds up an update
@@ -55,7 +55,7 @@ fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
     report(query, pods, &path, found);
 }
 
-/// The pods of a DaemonSet on nodes that should have one and are ready.
+/// Returns the pods of a DaemonSet on nodes that should have one and are ready.
 fn of_daemons<'a>(query: &StatusQuery<'a>) -> Vec<&'a Pod> {
     let daemons = Daemons::of(query).filter(|_| query.has_pods_to_look_at());
     let daemons =
@@ -88,7 +88,7 @@ fn report(query: &StatusQuery<'_>, pods: Vec<&Pod>, path: &Path<'_>, found: &mut
     }
 }
 
-/// Why the deletion of a pod does not end, and what to do about it and others like it.
+/// Returns the reason why the deletion of a pod does not end, and the advice about it and others like it.
 pub(super) fn explain(query: &StatusQuery<'_>, pod: &Pod, all: &[&str]) -> (String, Help) {
     let observed = query.audit.observed;
     let (list, more) = words(all);
@@ -100,7 +100,8 @@ pub(super) fn explain(query: &StatusQuery<'_>, pod: &Pod, all: &[&str]) -> (Stri
         let remove = query.kubectl().does(Effect::LosesData, "patch pod", &words);
         return (
             format!("it waits for its finalizers ({finalizers})"),
-            Help::say("see to what should remove them; if nothing does, run ").run(remove),
+            Help::say("find out which client should remove them; if it no longer exists, run ")
+                .run(remove),
         );
     }
     let name = pod.node.as_deref().unwrap_or_default();
@@ -111,13 +112,13 @@ pub(super) fn explain(query: &StatusQuery<'_>, pod: &Pod, all: &[&str]) -> (Stri
             let taint = kubectl.does(Effect::LosesData, "taint node", &[name, &out]);
             (
                 format!(
-                    "its node {name} is not ready {}, so nobody can say that its containers have ended",
+                    "its node {name} is not ready {}, so it is not known whether its containers have ended",
                     since(node.not_ready.unwrap_or_default())
                 ),
                 Help::say("bring the node back; or, once it is powered off, run ").run(taint),
             )
         }
-        None if observed.knows("Node", "") => (
+        None if observed.knows(Kind::Node, "") => (
             format!("its node {name} does not exist"),
             Help::say("make sure that the machine is powered off, and then run ")
                 .run(force)
@@ -132,5 +133,5 @@ pub(super) fn explain(query: &StatusQuery<'_>, pod: &Pod, all: &[&str]) -> (Stri
     }
 }
 
-/// The taint that says that a node is powered off.
+/// The taint that marks a node as powered off.
 const OUT_OF_SERVICE: &str = "node.kubernetes.io/out-of-service";

@@ -1,19 +1,18 @@
-//! A ResourceQuota that pods exceed, as the API server tells of it.
+//! A ResourceQuota that pods exceed, as the API server describes it.
 
 use std::collections::BTreeMap;
 
 use crate::{kubernetes::quantity::Quantity, observed::Quota};
 
-/// For at most so many pods a limit is computed.
+/// The most pods for which a limit is computed.
 const MOST: usize = 1_000;
 
-/// The name of the quota in the message of a refusal.
+/// Returns the name of the quota in the message of a refusal.
 pub(super) fn exceeded(message: &str) -> Option<&str> {
     between(message, "exceeded quota: ", ",")
 }
 
-/// Whether one more pod has room in a quota, by the amounts that the message of a refusal says were
-/// requested.
+/// Returns whether one more pod has room in a quota, given the requested amounts in the message of a refusal.
 pub(super) fn has_room(quota: &Quota, message: &str) -> bool {
     let requested = between(message, ", requested: ", ", used: ").and_then(amounts);
     requested.is_some_and(|requested| {
@@ -31,8 +30,8 @@ pub(super) fn has_room(quota: &Quota, message: &str) -> bool {
     })
 }
 
-/// The limits with which so many more pods would have room, by resource. `None` if the message says
-/// something else.
+/// Returns the limits by resource with which this number of pods would have room. Returns `None` if the
+/// message says something else.
 ///
 /// Kubernetes: `CheckRequest`, k8s.io/apiserver/pkg/admission/plugin/resourcequota/controller.go.
 pub(super) fn raised(message: &str, pods: usize) -> Option<BTreeMap<&str, String>> {

@@ -1,12 +1,13 @@
-//! Words that the rules about status have in common.
+//! Words and commands that the rules about status have in common.
 
 use jiff::Timestamp;
 
+pub(super) use super::text::names;
 pub(super) use super::text::one_line;
-use super::{pod_events, scheduler};
+use super::{nearest, pod_events, scheduler};
 use crate::{
     finding::{Command, Effect, Help},
-    kubernetes::resource::WorkloadKind,
+    kubernetes::{kind::Kind, resource::WorkloadKind},
     observed::{Ended, Pod, Set, State, Trouble, TroubleKind},
     rules::{
         command::Kubectl,
@@ -14,57 +15,55 @@ use crate::{
     },
 };
 
-/// How many names are listed.
-const MOST_NAMES: usize = 5;
-/// How many objects a command names.
+/// The most objects that a command names.
 const MOST_WORDS: usize = 20;
 
 impl<'a> Audit<'a> {
-    /// How kubectl reaches the objects of a namespace.
+    /// Returns kubectl for the objects in a namespace.
     pub(super) const fn kubectl(&self, namespace: &'a str) -> Kubectl<'a> {
         Kubectl { context: self.context, namespace: Some(namespace) }
     }
 
-    /// How kubectl reaches objects that are in no namespace.
+    /// Returns kubectl for cluster-scoped objects.
     pub(super) const fn kubectl_anywhere(&self) -> Kubectl<'a> {
         Kubectl { context: self.context, namespace: None }
     }
 
-    /// Whether something has lasted for longer than one has to wait for it.
+    /// Returns whether a state has lasted for longer than the patience.
     pub(super) fn is_long_ago(&self, since: i64) -> bool {
         since + self.patience.as_secs() <= self.now.as_second()
     }
 }
 
 impl<'a> StatusQuery<'a> {
-    /// How kubectl reaches the objects in the set's namespace.
+    /// Returns kubectl for the objects in the set's namespace.
     pub(super) fn kubectl(&self) -> Kubectl<'a> {
         self.audit.kubectl(self.set.namespace())
     }
 
-    /// `daemonset/agent`, as a word of kubectl.
+    /// Returns the set as kubectl names it, such as `daemonset/agent`.
     pub(super) fn target(&self) -> String {
         format!("{}/{}", self.set.kind().as_str().to_ascii_lowercase(), self.set.name())
     }
 
-    /// The command that goes back to the previous template, if there is one.
+    /// Returns the command that goes back to the previous template, if there is one.
     pub(super) fn undo(&self) -> Option<Command> {
         let has_previous = self.audit.observed.revisions(self.set).nth(1).is_some();
         let updated = match &self.set.state {
             State::DaemonSet(it) => it.status.updated_number_scheduled,
             State::StatefulSet(it) => it.status.updated_replicas,
         };
-        // One is about to be replaced in any case.
+        // One pod is about to be replaced in any case.
         let effect = Effect::Restarts(positive(updated.unwrap_or_default()).max(1));
         has_previous.then(|| self.kubectl().does(effect, "rollout undo", &[&self.target()]))
     }
 
-    /// The command that merges this into the set.
+    /// Returns the command that merges a patch into the set.
     pub(super) fn patch(&self, effect: Effect, patch: &str) -> Command {
         self.kubectl().does(effect, "patch", &[&self.target(), "--type", "merge", "-p", patch])
     }
 
-    /// The command that shows more about a pod that is not ready.
+    /// Returns the command that shows more about a pod that is not ready.
     pub(super) fn look(&self, pod: &Pod) -> Command {
         match pod.trouble.as_deref() {
             Some(Trouble { ended: Some(Ended { container, is_previous }), .. }) => {
@@ -76,7 +75,7 @@ impl<'a> StatusQuery<'a> {
         }
     }
 
-    /// Whether a pod starts by itself as soon as an object exists that it refers to, such as a ConfigMap.
+    /// Returns whether a pod starts by itself as soon as an object exists that it refers to, such as a ConfigMap.
     pub(super) fn lacks_something(&self, pod: &Pod) -> bool {
         let is_starting = |it: &Trouble| {
             it.kind == TroubleKind::Waiting || &*it.reason == "CreateContainerConfigError"
@@ -84,7 +83,7 @@ impl<'a> StatusQuery<'a> {
         pod.trouble.as_deref().is_some_and(is_starting) && pod_events::names_absent(&self.why(pod))
     }
 
-    /// The help about a pod for which no change of the template helps; `None` if one may.
+    /// Returns the advice on a pod that no change of the template can help. Returns `None` if one may.
     pub(super) fn not_of_template(&self, pod: &Pod) -> Option<Help> {
         let trouble = pod.trouble.as_deref()?;
         match trouble.kind {
@@ -94,11 +93,12 @@ impl<'a> StatusQuery<'a> {
                 let help = Help::say(
                     "see whether the kubelet of the node works; the set needs no change; ",
                 );
-                Some(help.run(node).and(" shows what it tells"))
+                Some(help.run(node).and(" shows its conditions"))
             }
             TroubleKind::Unschedulable if &*trouble.reason == "SchedulingGated" => {
                 let look = self.kubectl().looks("get pod", &[&pod.name, "-o", "yaml"]);
-                let help = Help::say("see to what should remove its scheduling gates; ");
+                let help =
+                    Help::say("find out which controller should remove its scheduling gates; ");
                 Some(help.run(look).and(" shows them"))
             }
             TroubleKind::Unschedulable => {
@@ -111,7 +111,7 @@ impl<'a> StatusQuery<'a> {
         }
     }
 
-    /// What to do about a pod whose containers do not start.
+    /// Advises on a pod whose containers do not start.
     pub(super) fn look_or_undo(&self, is_updated: bool, pod: &Pod) -> Help {
         let look = self.look(pod);
         let undo = self.undo().filter(|_| is_updated);
@@ -146,7 +146,7 @@ impl<'a> StatusQuery<'a> {
         }
     }
 
-    /// Why a pod is not ready.
+    /// Returns the reason why a pod is not ready.
     pub(super) fn why(&self, pod: &Pod) -> String {
         let observed = self.audit.observed;
         let node = pod.node.as_deref().filter(|_| pod.is_bound);
@@ -155,7 +155,7 @@ impl<'a> StatusQuery<'a> {
                 Some(Some(since)) => {
                     return format!("its node {name} is not ready {}", self::since(since));
                 }
-                None if observed.knows("Node", "") => {
+                None if observed.knows(Kind::Node, "") => {
                     return format!("its node {name} does not exist");
                 }
                 _ => {}
@@ -171,14 +171,17 @@ impl<'a> StatusQuery<'a> {
                 return format!("its claim {claim} does not exist");
             }
             if let Some(apart) = scheduler::apart(&one_line(&trouble.message), pinned) {
-                return apart;
+                return match nearest::nearest(self) {
+                    Some(nearest) => format!("{apart}; {nearest}"),
+                    None => apart,
+                };
             }
         }
         pod_events::with_events(self, pod, trouble)
     }
 }
 
-/// What to do about a pod that only waits for something that does not exist.
+/// Advises on a pod that only waits for an object that does not exist.
 pub(super) fn lacking(look: Command, undo: Option<Command>) -> Help {
     let help =
         Help::say("create what it names, and the pod starts by itself: it need not be deleted; ");
@@ -189,7 +192,7 @@ pub(super) fn lacking(look: Command, undo: Option<Command>) -> Help {
     }
 }
 
-/// A count of a status.
+/// Converts a count of a status.
 pub(super) fn positive(count: i32) -> usize {
     usize::try_from(count).unwrap_or_default()
 }
@@ -207,17 +210,6 @@ pub(super) fn at(seconds: i64) -> String {
     }
 }
 
-/// `a, b and 3 more`.
-pub(super) fn names<'n>(list: impl IntoIterator<Item = &'n str>) -> String {
-    let mut list = list.into_iter();
-    let mut text = list.by_ref().take(MOST_NAMES).collect::<Vec<_>>().join(", ");
-    match list.count() {
-        0 => {}
-        more => text.push_str(&format!(" and {more} more")),
-    }
-    text
-}
-
 /// `2 StatefulSets (shop/db, shop/queue)` and the same for DaemonSets.
 pub(super) fn sets_of(sets: &[&Set]) -> String {
     let of_kind = |kind: WorkloadKind| {
@@ -230,10 +222,10 @@ pub(super) fn sets_of(sets: &[&Set]) -> String {
     kinds.into_iter().flatten().collect::<Vec<_>>().join(" and ")
 }
 
-/// The names for a command, and a remark if these are not all.
+/// Returns the names for a command, and a remark if these are not all.
 pub(super) fn words<'n, 'l>(list: &'l [&'n str]) -> (&'l [&'n str], &'static str) {
     match list.get(..MOST_WORDS) {
-        Some(first) if list.len() > MOST_WORDS => (first, " and so on for the others"),
+        Some(first) if list.len() > MOST_WORDS => (first, " and likewise for the others"),
         _ => (list, ""),
     }
 }

@@ -3,31 +3,31 @@
 use super::read::one_line;
 use crate::{observed::Event, rules::rule::status::StatusQuery};
 
-/// For how long a warning counts, in seconds. The controller tries again after 1,000 seconds at most,
-/// and the API server forgets events after an hour.
+/// The time for which a warning counts, in seconds. The controller tries again after 1,000 seconds at most,
+/// and the API server deletes events after an hour.
 const LATEST: i64 = 3_600;
 
-/// How long after a refusal a pod must have been created to show that its cause is gone, in seconds. One
-/// sync creates all pods that are missing. Of an object about which there are many events, only one in
+/// The time after a refusal, in seconds, from which a new pod shows that the cause is gone. One sync creates
+/// all pods that are missing. Of an object about which there are many events, only one in
 /// five minutes is recorded.
 ///
 /// Kubernetes: `defaultSpamQPS`, client-go tools/record/events_cache.go.
 const REFILL: i64 = 300;
 
-/// Why pods of a set are not created.
-pub(super) struct Refusal {
-    /// The API server's words.
+/// The reason why pods of a set are not created.
+pub(super) struct FailedCreate {
+    /// The message of the API server.
     pub(super) message: String,
-    /// Since when, in seconds since 1970.
+    /// The time of the first attempt, in seconds since 1970.
     pub(super) since: i64,
-    /// The latest attempt.
+    /// The time of the latest attempt, in seconds since 1970.
     pub(super) last: i64,
-    /// How many other refusals there were.
+    /// The number of refusals with other messages.
     pub(super) others: usize,
 }
 
-impl Refusal {
-    /// The latest refusal of pods of a set that still lacks pods.
+impl FailedCreate {
+    /// Returns the latest refusal of pods of a set that still lacks pods.
     pub(super) fn of(query: &StatusQuery<'_>) -> Option<Self> {
         let mut refusals = latest(query, "FailedCreate");
         let latest = refusals.next().filter(|_| query.set.lacks_pods())?;
@@ -41,7 +41,7 @@ impl Refusal {
         let mut words: Vec<_> = others.iter().map(|it| reason(&it.message)).collect();
         words.sort_unstable();
         words.dedup();
-        Some(Refusal {
+        Some(FailedCreate {
             message: one_line(message),
             since: same.iter().map(|it| it.first).fold(latest.first, i64::min),
             last: latest.last,
@@ -50,21 +50,22 @@ impl Refusal {
     }
 }
 
-/// The latest refusal of the last hour to let the controller of a set delete a pod.
+/// Returns the latest refusal of the last hour to delete a pod of a set.
 pub(super) fn refused_deletion(query: &StatusQuery<'_>) -> Option<String> {
     let latest = latest(query, "FailedDelete").next()?;
     Some(one_line(reason(&latest.message)))
 }
 
-/// The events of the last hour about a set with this reason, the latest first.
+/// Returns the events of the last hour about a set with this reason, the latest first.
 fn latest<'a>(query: &StatusQuery<'a>, reason: &'static str) -> impl Iterator<Item = &'a Event> {
     let set = query.set;
-    let events = query.audit.observed.events(set.namespace(), set.kind().as_str(), set.name());
+    let events = query.audit.observed.events(set.namespace(), set.kind().into(), set.name());
     let now = query.audit.now.as_second();
     events.iter().filter(move |it| &*it.reason == reason && it.last + LATEST > now)
 }
 
-/// What the API server said, without the name of the pod, which for a DaemonSet is another each time.
+/// Returns the message of the API server without the name of the pod, which differs in each attempt of a
+/// DaemonSet.
 fn reason(message: &str) -> &str {
     let starts = ["Error creating: ", "Error deleting: "];
     let message = starts.iter().find_map(|it| message.strip_prefix(it)).unwrap_or(message);

@@ -17,7 +17,7 @@ pub(super) struct Replicas<'a> {
 }
 
 impl<'a> Replicas<'a> {
-    /// `None` for a DaemonSet, or if it is not known which pods there are.
+    /// Returns the pods of a StatefulSet. Returns `None` for a DaemonSet, or if the pods are not known.
     pub(super) fn of(query: &StatusQuery<'a>) -> Option<Self> {
         let State::StatefulSet(set) = &query.set.state else { return None };
         let (observed, name) = (query.audit.observed, query.set.name());
@@ -28,18 +28,18 @@ impl<'a> Replicas<'a> {
         Some(Replicas { set, settings, pods: pods.collect(), name })
     }
 
-    /// The name of the pod with an ordinal.
+    /// Returns the name of the pod with an ordinal.
     pub(super) fn pod_name(&self, ordinal: i64) -> String {
         format!("{}-{ordinal}", self.name)
     }
 
-    /// The name of the first pod that does not exist.
+    /// Returns the name of the first pod that does not exist.
     pub(super) fn first_missing(&self) -> Option<String> {
         let mut ordinals = self.settings.ordinals.clone();
         Some(self.pod_name(ordinals.find(|ordinal| !self.pods.contains_key(ordinal))?))
     }
 
-    /// The index below which pods keep the old template.
+    /// Returns the index below which pods keep the old template.
     pub(super) const fn partition(&self) -> i64 {
         match self.settings.strategy {
             Strategy::RollingUpdate { partition, .. } => partition,
@@ -47,12 +47,12 @@ impl<'a> Replicas<'a> {
         }
     }
 
-    /// The revision of the current template.
+    /// Returns the revision of the current template.
     pub(super) fn update_revision(&self) -> &'a str {
         self.set.status.update_revision.as_deref().unwrap_or_default()
     }
 
-    /// Whether its template was changed, and not all pods have the new one.
+    /// Returns whether the template was changed, and not all pods have the new one.
     pub(super) fn is_updating(&self) -> bool {
         self.set.status.current_revision != self.set.status.update_revision
     }

@@ -6,7 +6,7 @@ use super::{
     replicas::Replicas,
 };
 use crate::{
-    finding::{Effect, Help, Meta, Mode, paths::UPDATE_STRATEGY},
+    finding::{Effect, Facts, Help, Meta, Mode, paths::UPDATE_STRATEGY},
     kubernetes::kind::Kind,
     observed::{Pod, State},
     rollout::{daemon_set::Settings as DaemonSettings, stateful_set::Strategy},
@@ -16,7 +16,7 @@ use crate::{
     },
 };
 
-/// How long pods may be left behind, in seconds.
+/// The time for which pods may be left behind, in seconds.
 const DAYS: i64 = 7 * 24 * 3_600;
 
 pub(super) static RULE: Rule = Rule {
@@ -25,11 +25,11 @@ pub(super) static RULE: Rule = Rule {
         summary: "pods that have had an older template for more than a week",
         why: "\
 With the update strategy OnDelete, and below the partition of a StatefulSet, pods keep the old template until
-somebody acts. That is easily forgotten: everything is ready, and a pod that is lost comes back with the new
-template, or with the old one, at a time that nobody chose. The image with the old fault runs on.
+an administrator acts. That is easily forgotten: everything is ready, and a pod that is lost is created again
+with the new template, or with the old one, at an arbitrary time. The image with the old fault runs on.
 
-It is a note, given one week after the newest template was made. No object tells when a set has gone back to
-an earlier one, so the time counts from the newest then too.
+It is a note, and appears one week after the newest template was created. No object records when a set went
+back to an earlier one, so the time counts from the newest then too.
 
 Seen on a 1.36 control plane, with a week added to what etcd had stored: pods of a DaemonSet and of a
 StatefulSet with OnDelete, and the pod below a partition.
@@ -71,7 +71,7 @@ fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
             (old, None)
         }
     };
-    // Since then the template can only have gone back to an earlier one.
+    // After that, the template can only have gone back to an earlier one.
     let made = query.audit.observed.revisions(query.set).map(|it| it.created).max();
     let Some(made) = made.filter(|made| is_old(*made) && !old.is_empty()) else { return };
     let list: Vec<&str> = old.iter().map(|pod| &*pod.name).collect();
@@ -79,12 +79,13 @@ fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
         Some(partition) => format!("below the partition, {partition}, it is not updated"),
         None => "with updateStrategy OnDelete nothing replaces it".to_owned(),
     };
-    let message = format!(
-        "{} ({}) of an older template, though there has been another {}: {why}",
+    let title = format!(
+        "{} ({}) of an older template",
         count(list.len(), "pod"),
-        names(list.iter().copied()),
-        since(made),
+        names(list.iter().copied())
     );
+    let message = format!("{title}, though there has been another {}: {why}", since(made));
+    let facts = Facts::title(title).cause(why).since(made).pods(list.iter().copied());
     let help = match partition {
         Some(_) => {
             let patch = serde_json::json!({"spec": {"updateStrategy": {"rollingUpdate": {
@@ -98,5 +99,5 @@ fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
             Help::say("delete them one after the other, or all with ").run(delete).and(more)
         }
     };
-    found.add(Report::new(&UPDATE_STRATEGY, message, help));
+    found.add(Report::new(&UPDATE_STRATEGY, message, help).facts(facts));
 }

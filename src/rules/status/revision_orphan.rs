@@ -1,10 +1,10 @@
-//! Revisions that belong to no set any more.
+//! Revisions that no longer belong to a set.
 
 use std::collections::BTreeMap;
 
 use super::read::{count, names, words};
 use crate::{
-    finding::{Effect, Help, Meta, Mode, Path},
+    finding::{Effect, Facts, Help, Meta, Mode, Path},
     kubernetes::kind::Kind,
     observed::Revision,
     rules::rule::{
@@ -18,9 +18,9 @@ pub(super) static RULE: Rule = Rule {
         id: "revision-orphan",
         summary: "ControllerRevisions that no DaemonSet or StatefulSet owns",
         why: "\
-Who deletes a DaemonSet or StatefulSet with `--cascade=orphan` keeps its pods and its ControllerRevisions.
-A new set with a selector that matches adopts both. If there is none, nobody ever deletes the revisions. A
-later set of that selector adopts them too, with templates that nobody remembers, and `kubectl rollout undo`
+When a DaemonSet or StatefulSet is deleted with `--cascade=orphan`, its pods and its ControllerRevisions stay.
+A new set with a selector that matches adopts both. If there is no such set, the revisions are never deleted.
+A later set with that selector adopts them, with templates that are long forgotten, and `kubectl rollout undo`
 may go back to one of them.
 
 Seen on a 1.36 control plane: a StatefulSet deleted with `--cascade=orphan`, and its pod deleted: the
@@ -50,11 +50,13 @@ fn check(audit: &Audit<'_>, found: &mut StatusFindings) {
         revisions.sort_by_key(|it| &it.name);
         let Some(first) = revisions.first() else { continue };
         let list: Vec<&str> = revisions.iter().map(|it| &*it.name).collect();
-        let message = format!(
-            "{} of a former set {set} without an owner: {}",
-            count(list.len(), "ControllerRevision"),
-            names(list.iter().copied())
+        let title = format!(
+            "{} of a former set {set} without an owner",
+            count(list.len(), "ControllerRevision")
         );
+        let all = names(list.iter().copied());
+        let message = format!("{title}: {all}");
+        let facts = Facts::title(title).cause(format!("no set owns {all}"));
         let (those, more) = words(&list);
         let kubectl = audit.kubectl(namespace);
         let delete = kubectl.does(Effect::Changes, "delete controllerrevision", those);
@@ -62,13 +64,13 @@ fn check(audit: &Audit<'_>, found: &mut StatusFindings) {
             Help::say("create the set again, which adopts them, or run ").run(delete).and(more);
         let about = ObjectName {
             namespace: namespace.into(),
-            kind: "ControllerRevision",
+            kind: Kind::ControllerRevision,
             name: first.name.clone(),
             api_version: "apps/v1",
             uid: first.uid.clone(),
         };
         let metadata = Path::new("metadata");
         let path = metadata.child("ownerReferences");
-        found.add(Report::new(&path, message, help).about(about));
+        found.add(Report::new(&path, message, help).about(about).facts(facts));
     }
 }

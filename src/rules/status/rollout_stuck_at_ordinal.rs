@@ -25,8 +25,8 @@ pub(super) static RULE: Rule = Rule {
         why: "\
 A StatefulSet creates, updates and deletes its pods one after the other, and waits for each until it is
 available. There is no time limit: a pod that does not become ready holds up all others, and the status only
-counts. With podManagementPolicy OrderedReady it holds up the new template that would repair it too: a pod of
-an older template has to be deleted by hand. If the pod has the newest template, going back is not enough for
+counts. With podManagementPolicy OrderedReady it also holds up the new template that would repair it: a pod of
+an older template has to be deleted manually. If the pod has the newest template, going back is not enough for
 the same reason, so the command goes back and deletes it.
 
 The rule names the first pod for which the controller waits, what the kubelet or the scheduler says about it,
@@ -74,10 +74,10 @@ fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
     found.add(Report::new(&STATUS.child("readyReplicas"), message, help).facts(facts));
 }
 
-/// The effect on an update in any order.
+/// The effect on an update without an order.
 const WAITS: &str = "the update waits for it before it replaces other pods";
 
-/// What waits for a pod of the current template.
+/// Describes what a pod of the current template holds up.
 fn held_up(query: &StatusQuery<'_>, replicas: &Replicas<'_>, halt: &Halt<'_>) -> Option<String> {
     let after = halt.ordinal + 1..replicas.settings.ordinals.end;
     let exist = i64::try_from(replicas.pods.range(after.clone()).count()).unwrap_or(i64::MAX);
@@ -107,7 +107,7 @@ const fn are(count: i64) -> &'static str {
     if count == 1 { "is" } else { "are" }
 }
 
-/// What to do about a broken pod that has an older template.
+/// Advises on a broken pod with an older template.
 fn release(query: &StatusQuery<'_>, replicas: &Replicas<'_>, halt: &Halt<'_>) -> Help {
     let kubectl = query.kubectl();
     let delete = kubectl.does(Effect::Restarts(1), "delete pod", &[&halt.pod.name]);
@@ -123,7 +123,7 @@ fn release(query: &StatusQuery<'_>, replicas: &Replicas<'_>, halt: &Halt<'_>) ->
     }
 }
 
-/// What to do about a broken pod that has the current template.
+/// Advises on a broken pod with the current template.
 fn repair(query: &StatusQuery<'_>, replicas: &Replicas<'_>, pod: &Pod) -> Help {
     let delete = query.kubectl().does(Effect::Restarts(1), "delete pod", &[&pod.name]);
     let undo = query.undo().filter(|_| replicas.is_updating()).map(|undo| {

@@ -1,12 +1,12 @@
 //! The message of the scheduler about a pod that has no place, taken apart.
 
-/// Why the nodes do not fit: how many for which reason, the most frequent first. `pinned` is the node that
+/// Returns why the nodes do not fit: how many for which reason, the most frequent first. `pinned` is the node that
 /// the affinity of a daemon pod names: the others do not matter. `None` if the message says something else.
 ///
 /// Kubernetes: `FitError.Error`, pkg/scheduler/framework/types.go.
 pub(super) fn apart(message: &str, pinned: Option<&str>) -> Option<String> {
     let (all, rest) = message.strip_prefix("0/")?.split_once(" nodes are available: ")?;
-    // What preemption could do follows.
+    // The result of preemption follows.
     let rest = rest.split(". ").next().unwrap_or(rest).trim_end_matches('.');
     let mut reasons = reasons(rest)?;
     if let Some(node) = pinned {
@@ -20,7 +20,7 @@ pub(super) fn apart(message: &str, pinned: Option<&str>) -> Option<String> {
     Some(format!("none of {all} nodes has a place for it: {}", list.join(", ")))
 }
 
-/// The claim that a pod names and that does not exist.
+/// Returns the claim that a pod names and that does not exist.
 ///
 /// Kubernetes: `PreFilter`, pkg/scheduler/framework/plugins/volumebinding/volume_binding.go.
 pub(super) fn missing_claim(message: &str) -> Option<&str> {
@@ -29,11 +29,11 @@ pub(super) fn missing_claim(message: &str) -> Option<&str> {
     rest.starts_with(" not found").then_some(name)
 }
 
-/// What the scheduler says of nodes that the affinity of a daemon pod excludes.
+/// The words of the scheduler for nodes that the affinity of a daemon pod excludes.
 const OTHER_NODES: [&str; 2] =
     ["didn't satisfy plugin(s) [NodeAffinity]", "didn't match Pod's node affinity"];
 
-/// The number of nodes for each reason.
+/// Returns the number of nodes for each reason.
 fn reasons(text: &str) -> Option<Vec<(usize, &str)>> {
     let mut reasons = Vec::new();
     let mut rest = Some(text);

@@ -15,9 +15,9 @@ pub(super) static RULE: Rule = Rule {
         id: "set-stuck-terminating",
         summary: "a DaemonSet or StatefulSet whose deletion does not end",
         why: "\
-A set that is deleted stays as long as it has finalizers. Its controller no longer looks after it meanwhile:
-no pod is created, replaced or updated, and the status stays as it was, so that it looks healthy. The client
-that has set a finalizer removes it, such as an operator; if that is gone, the finalizer stays. With
+A set that is deleted stays as long as it has finalizers. Meanwhile its controller ignores it: no pod is
+created, replaced or updated, and the status stays as it was, so that the set looks healthy. A finalizer is
+removed by the client that has set it, such as an operator; if that client is gone, the finalizer stays. With
 `--cascade=foreground` the finalizer `foregroundDeletion` waits until all pods are gone.
 
 It is reported five minutes after the deletion was requested, and with `foregroundDeletion` after the grace
@@ -79,5 +79,5 @@ fn advice(query: &StatusQuery<'_>, waits_for_pods: bool) -> Help {
     let target = query.target();
     let words = [[&*target].as_slice(), &unpin].concat();
     let remove = query.kubectl().does(Effect::LosesData, "patch", &words);
-    Help::say("see to what should remove them; if nothing does, run ").run(remove)
+    Help::say("find out which client should remove them; if it no longer exists, run ").run(remove)
 }

@@ -1,7 +1,21 @@
-//! Texts that others wrote.
+//! Texts of other programs, and lists of names.
 
-/// A text that somebody else wrote, in one line and without a full stop.
+/// The most names that are listed.
+const MOST_NAMES: usize = 5;
+
+/// Returns a text of another program in one line, without a full stop.
 pub(super) fn one_line(text: &str) -> String {
     let words: Vec<_> = text.split_whitespace().collect();
     words.join(" ").trim_end_matches('.').to_owned()
+}
+
+/// `a, b and 3 more`.
+pub(super) fn names<'n>(list: impl IntoIterator<Item = &'n str>) -> String {
+    let mut list = list.into_iter();
+    let mut text = list.by_ref().take(MOST_NAMES).collect::<Vec<_>>().join(", ");
+    match list.count() {
+        0 => {}
+        more => text.push_str(&format!(" and {more} more")),
+    }
+    text
 }

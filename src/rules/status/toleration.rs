@@ -7,7 +7,7 @@ use crate::{
     rules::rule::status::StatusQuery,
 };
 
-/// The command that adds a toleration of a taint, which is given as `key=value:effect`.
+/// Returns the command that adds a toleration of a taint, which is given as `key=value:effect`.
 pub(super) fn add(query: &StatusQuery<'_>, set: &DaemonSet, taint: &str) -> Command {
     let (what, effect) = taint.rsplit_once(':').unwrap_or((taint, ""));
     let (key, value) = what.split_once('=').unwrap_or((what, ""));

@@ -1,4 +1,4 @@
-//! Nodes with two pods of a DaemonSet.
+//! Nodes with more than one pod of a DaemonSet.
 
 use super::{
     daemons::Daemons,
@@ -6,7 +6,7 @@ use super::{
     refusal::refused_deletion,
 };
 use crate::{
-    finding::{Effect, Help, Meta, Mode, paths::STATUS},
+    finding::{Effect, Facts, Help, Meta, Mode, paths::STATUS},
     kubernetes::kind::Kind,
     observed::Pod,
     rollout::daemon_set::Settings,
@@ -22,12 +22,12 @@ pub(super) static RULE: Rule = Rule {
         summary: "nodes with two pods of the DaemonSet, or more",
         why: "\
 A DaemonSet has one pod on each node, or for a moment two, if its update strategy has `maxSurge`: the old pod,
-until the new one is available. The controller deletes the others, the younger ones first. If one has been
-there for five minutes, it does not get through: it does not run, or its deletions are refused, which the
-finding then quotes. Two daemons on one node often fight for a port, a socket or a lock, and the update counts
-the node as unavailable. The status counts nodes, so it shows nothing.
+until the new one is available. The controller deletes the others, the younger ones first. If one stays for
+five minutes, the controller does not run, or its deletions are refused, which the finding then quotes. Two
+daemons on one node often fight for a port, a socket or a lock, and the update counts the node as unavailable.
+The status counts nodes, so it shows nothing.
 
-Looked at are the pods of namespaces in which some set is not healthy by its status.
+Only the pods of namespaces with a set that is not healthy according to its status are examined.
 
 Seen on a 1.36 control plane: a DaemonSet with `maxSurge: 1` gets a new image while a policy denies deletions
 by its controller: both pods stay and are ready, and `updatedNumberScheduled` is 0. With `maxSurge: 0` after
@@ -44,10 +44,7 @@ pkg/controller/daemon/update.go.",
 };
 
 fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
-    if query.audit.observed.pods(query.set).is_empty() {
-        return;
-    }
-    let Some(daemons) = Daemons::of(query) else { return };
+    let Some(daemons) = Daemons::with_pods(query) else { return };
     let (mut nodes, mut excess): (Vec<&str>, Vec<&str>) = Default::default();
     for (node, _, pods) in &daemons.nodes {
         let is_there = |pod: &&&Pod| pod.deleted.is_none() && !pod.has_ended;
@@ -63,13 +60,16 @@ fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
         return;
     }
     let why = refused_deletion(query).map(|why| format!("; their deletion is refused: {why}"));
-    let message = format!(
-        "{} with more than one of its pods ({}): {} should not be there{}",
+    let title = format!(
+        "{} with more than one of its pods ({})",
         count(nodes.len(), "node"),
-        names(nodes.iter().copied()),
-        names(excess.iter().copied()),
-        why.as_deref().unwrap_or_default()
+        names(nodes.iter().copied())
     );
+    let list = names(excess.iter().copied());
+    let cause = format!("{list} should not be there{}", why.as_deref().unwrap_or_default());
+    let message = format!("{title}: {cause}");
+    let facts =
+        Facts::title(title).cause(cause).pods(excess.iter().copied()).nodes(nodes.iter().copied());
     let (first, more) = words(&excess);
     let delete = query.kubectl().does(Effect::Restarts(first.len()), "delete pod", first);
     let help = match why {
@@ -81,10 +81,12 @@ fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
             .and(more)
             .and("; if they come back, see why the controller does not delete them"),
     };
-    found.add(Report::new(&STATUS.child("currentNumberScheduled"), message, help));
+    let path = STATUS.child("currentNumberScheduled");
+    found.add(Report::new(&path, message, help).facts(facts));
 }
 
-/// Which pods of those on a node, the oldest first, the controller should have deleted.
+/// Returns the pods on a node that the controller should have deleted. The pods must be sorted by age, the
+/// oldest first.
 ///
 /// Kubernetes: `podsShouldBeOnNode`, pkg/controller/daemon/daemon_controller.go.
 fn extra<'p>(
@@ -95,7 +97,7 @@ fn extra<'p>(
     let surges = Settings::of(&daemons.set.spec).budget(1).max_surge > 0;
     let mut keep = Vec::from_iter(pods.first());
     if surges {
-        // Without their revisions, they may be one of each.
+        // Without their revisions, one may be old and one new.
         let (new, old): (Vec<&&Pod>, Vec<&&Pod>) =
             pods.iter().partition(|pod| daemons.is_updated(pod));
         keep = match (new.first(), old.first()) {
@@ -109,7 +111,7 @@ fn extra<'p>(
     pods.iter().filter(is_extra).copied().filter(is_late).collect::<Vec<_>>().into_iter()
 }
 
-/// Whether the old pod of a surge is no longer needed, and has not been for long.
+/// Returns whether the old pod of a surge has not been needed for a long time.
 fn is_through(query: &StatusQuery<'_>, daemons: &Daemons<'_>, new: &Pod, old: &Pod) -> bool {
     let min_ready: i64 = daemons.set.spec.min_ready_seconds.unwrap_or_default().into();
     let is_available = new.ready.0 && query.audit.is_long_ago(new.ready.1 + min_ready.max(0));

@@ -1,4 +1,4 @@
-//! A pod whose volume can only be used on nodes where it cannot run.
+//! A pod whose volume can be used only on nodes where the pod cannot run.
 
 use super::{
     read::{names, since},
@@ -42,19 +42,18 @@ fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
     let Some(replicas) = Replicas::of(query) else { return };
     for (ordinal, elsewhere) in elsewhere(query, &replicas) {
         if let Some(pod) = replicas.pods.get(&ordinal) {
-            let (message, cause, help) = describe(query, pod, &elsewhere);
+            let (cause, help) = explain(query, pod, &elsewhere);
+            let begun = query.unready_since(pod);
+            let message = format!("{} is Pending {}: {cause}", pod.name, since(begun));
             let facts = Facts::title(format!("{} is Pending", pod.name)).cause(cause);
-            let facts = facts.since(query.unready_since(pod)).pods([&*pod.name]);
+            let facts = facts.since(begun).pods([&*pod.name]);
             found.add(Report::new(&CLAIM_TEMPLATES, message, help).facts(facts));
         }
     }
 }
 
-fn describe(
-    query: &StatusQuery<'_>,
-    pod: &Pod,
-    elsewhere: &Elsewhere<'_>,
-) -> (String, String, Help) {
+/// Returns the reason why a pod has no place, and the advice.
+fn explain(query: &StatusQuery<'_>, pod: &Pod, elsewhere: &Elsewhere<'_>) -> (String, Help) {
     let Elsewhere { claim, volume, nodes } = elsewhere;
     let all = names(nodes.iter().map(|node| node.place.name.as_str()));
     let cordoned = nodes.iter().find(|node| node.is_cordoned && node.not_ready.is_none());
@@ -65,8 +64,6 @@ fn describe(
     };
     let cause =
         format!("its claim {claim} is bound to volume {volume}, which can be used {where_}");
-    let begun = since(query.unready_since(pod));
-    let message = format!("{} is Pending {begun}: {cause}", pod.name);
     let kubectl = query.kubectl();
     // A claim that is in use is only gone when its pod is.
     let delete_pod = kubectl.does(Effect::Restarts(1), "delete pod", &[&pod.name]);
@@ -87,10 +84,10 @@ fn describe(
              volume for it",
         ),
     };
-    (message, cause, help)
+    (cause, help)
 }
 
-/// Whether a claim of this one's class is known to get a new volume.
+/// Returns whether a new claim of the same class is known to get a volume.
 fn is_provisioned(query: &StatusQuery<'_>, claim: &str) -> bool {
     let observed = query.audit.observed;
     let class = observed.claim(query.set.namespace(), claim).and_then(|it| it.class.as_deref());

@@ -1,15 +1,15 @@
-//! Volumes that can only be used where no pod can run.
+//! Volumes that can be used only on nodes that cannot run a pod.
 
 use std::collections::BTreeMap;
 
 use super::replicas::Replicas;
 use crate::{
-    kubernetes::node_selector,
+    kubernetes::{kind::Kind, node_selector},
     observed::{Node, Pod, TroubleKind},
     rules::rule::status::StatusQuery,
 };
 
-/// A bound claim of a pod, whose volume no node can use on which the pod can run.
+/// A bound claim whose volume can be used on none of the nodes that can run its pod.
 pub(super) struct Elsewhere<'a> {
     pub(super) claim: String,
     pub(super) volume: &'a str,
@@ -17,10 +17,10 @@ pub(super) struct Elsewhere<'a> {
     pub(super) nodes: Vec<&'a Node>,
 }
 
-/// How many pods of a set are looked at, each with all nodes.
+/// The most pods of a set that are examined, each with all nodes.
 const MOST_PODS: usize = 20;
 
-/// Such claims by the ordinals of their pods, of the first pods that the scheduler has no node for.
+/// Returns such claims by the ordinals of their pods, for the first pods for which the scheduler has no node.
 ///
 /// Kubernetes: `FindPodVolumes` and `checkBoundClaims`,
 /// pkg/scheduler/framework/plugins/volumebinding/binder.go.
@@ -33,7 +33,7 @@ pub(super) fn elsewhere<'a>(
         trouble.is_some_and(|it| it.kind == TroubleKind::Unschedulable)
             && query.audit.is_long_ago(query.unready_since(pod))
     };
-    if !query.audit.observed.knows("Node", "") {
+    if !query.audit.observed.knows(Kind::Node, "") {
         return BTreeMap::new();
     }
     let pods = replicas.pods.iter().filter(|(_, pod)| is_unschedulable(pod)).take(MOST_PODS);

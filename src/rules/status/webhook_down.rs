@@ -2,8 +2,8 @@
 
 use super::{
     read::{sets_of, since},
-    refusal::Refusal,
-    webhooks::{Fault, effects_on_nodes, failing, selects, selects_namespace},
+    refusal::FailedCreate,
+    webhooks::{CallFailure, effects_on_nodes, failing, selects, selects_namespace},
 };
 use crate::{
     finding::{Facts, Help, Meta, Mode, Path},
@@ -63,7 +63,7 @@ fn check(audit: &Audit<'_>, found: &mut StatusFindings) {
         return;
     }
     let refused = audit.observed.sets().filter(|set| set.is_current()).filter_map(|set| {
-        let refusal = Refusal::of(&StatusQuery { set, audit })?;
+        let refusal = FailedCreate::of(&StatusQuery { set, audit })?;
         let name = failing(&refusal.message)?.to_owned();
         Some((set, name, refusal.since))
     });
@@ -89,7 +89,7 @@ fn report(
 ) -> Option<Report<'static>> {
     let here = refused.iter().filter(|(_, name, _)| **name == *webhook.name);
     let (sets, times): (Vec<&Set>, Vec<i64>) = here.map(|(set, _, at)| (*set, *at)).unzip();
-    let fault = Fault::of(audit, webhook);
+    let fault = CallFailure::of(audit, webhook);
     let why = match &fault {
         Some(fault) => fault.text(),
         None if sets.len() >= SEVERAL => "the API server cannot call it".to_owned(),
@@ -127,7 +127,7 @@ fn report(
         .since(times.iter().min().copied().unwrap_or_default());
     let about = ObjectName {
         namespace: "".into(),
-        kind: webhook.kind.as_str(),
+        kind: webhook.kind,
         name: webhook.configuration.clone(),
         api_version: webhook.kind.api_version(),
         uid: webhook.uid.clone(),
@@ -139,23 +139,23 @@ fn report(
     )
 }
 
-fn advice(audit: &Audit<'_>, webhook: &Webhook, fault: Option<&Fault<'_>>) -> Help {
+fn advice(audit: &Audit<'_>, webhook: &Webhook, fault: Option<&CallFailure<'_>>) -> Help {
     let kind = webhook.kind.as_str().to_ascii_lowercase();
     let anywhere = audit.kubectl_anywhere();
     let show = anywhere.looks(&format!("get {kind}"), &[&webhook.configuration, "-o", "yaml"]);
     match (fault, &webhook.service) {
-        (Some(Fault::Expired(_)), _) => Help::say(
+        (Some(CallFailure::Expired(_)), _) => Help::say(
             "let what has installed the webhook renew its certificate and its caBundle; ",
         )
         .run(show)
         .and(" shows them"),
-        (Some(Fault::NoService(..)), _) | (None, None) => Help::say(
+        (Some(CallFailure::NoService(..)), _) | (None, None) => Help::say(
             "install the webhook again, or if it is not meant to be there, let the administrator remove \
              its configuration; ",
         )
         .run(show)
         .and(" shows who has written it"),
-        (Some(Fault::NoEndpoint(..)) | None, service) => {
+        (Some(CallFailure::NoEndpoint(..)) | None, service) => {
             let namespace = service.as_ref().map_or("default", |it| &it.0);
             let pods = audit.kubectl(namespace).looks("get pods", &["-o", "wide"]);
             Help::say("make the pods of the webhook ready; ").run(pods).and(

@@ -1,16 +1,16 @@
-//! Webhooks of others that the API server cannot call.
+//! Webhooks of other programs that the API server cannot call.
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
 
 use super::read::{at, since};
 use crate::{
-    kubernetes::selector,
+    kubernetes::{kind::Kind, selector},
     observed::{Call, Set, Webhook},
     rules::rule::status::{Audit, StatusQuery},
 };
 
 /// The reason why a webhook cannot be called.
-pub(super) enum Fault<'a> {
+pub(super) enum CallFailure<'a> {
     /// No endpoint of the Service gets requests, since this time.
     NoEndpoint(&'a str, &'a str, i64),
     /// The Service does not exist.
@@ -19,25 +19,27 @@ pub(super) enum Fault<'a> {
     Expired(i64),
 }
 
-impl<'a> Fault<'a> {
+impl<'a> CallFailure<'a> {
     /// Returns the reason why a webhook cannot be called, if one is known and has lasted.
     pub(super) fn of(audit: &Audit<'_>, webhook: &'a Webhook) -> Option<Self> {
         let observed = audit.observed;
         let long = |since: &i64| audit.is_long_ago(*since);
         if let Some(expired) = webhook.expired.filter(long) {
-            return Some(Fault::Expired(expired));
+            return Some(CallFailure::Expired(expired));
         }
         let service = webhook.service.as_ref()?;
         let (namespace, name) = (&*service.0, &*service.1);
-        if !observed.knows("Service", namespace) || !observed.knows("EndpointSlice", namespace) {
+        if !observed.knows(Kind::Service, namespace)
+            || !observed.knows(Kind::EndpointSlice, namespace)
+        {
             return None;
         }
         match observed.endpoints(service) {
             Some(endpoints) if !endpoints.is_ready && long(&endpoints.changed) => {
-                Some(Fault::NoEndpoint(namespace, name, endpoints.changed))
+                Some(CallFailure::NoEndpoint(namespace, name, endpoints.changed))
             }
-            None if !observed.exists("Service", namespace, name) && long(&webhook.created) => {
-                Some(Fault::NoService(namespace, name))
+            None if !observed.exists(Kind::Service, namespace, name) && long(&webhook.created) => {
+                Some(CallFailure::NoService(namespace, name))
             }
             // A Service of the type ExternalName has no slices.
             _ => None,
@@ -47,13 +49,13 @@ impl<'a> Fault<'a> {
     /// Describes the fault.
     pub(super) fn text(&self) -> String {
         match self {
-            Fault::NoEndpoint(namespace, name, changed) => {
+            CallFailure::NoEndpoint(namespace, name, changed) => {
                 format!("Service {namespace}/{name} has had no ready endpoint {}", since(*changed))
             }
-            Fault::NoService(namespace, name) => {
+            CallFailure::NoService(namespace, name) => {
                 format!("Service {namespace}/{name} does not exist")
             }
-            Fault::Expired(expired) => {
+            CallFailure::Expired(expired) => {
                 format!("the certificate in its caBundle has expired ({})", at(*expired))
             }
         }
@@ -77,7 +79,7 @@ pub(super) fn selects_namespace(audit: &Audit<'_>, webhook: &Webhook, namespace:
     })
 }
 
-/// The consequences for nodes of a webhook that is called for them and is down.
+/// Returns the consequences for nodes of a webhook that is called for them and is down.
 ///
 /// The namespace selector does not matter to nodes. Kubernetes: `MatchNamespaceSelector`, apiserver
 /// pkg/admission/plugin/webhook/predicates/namespace/matcher.go.
@@ -104,23 +106,24 @@ pub(super) fn effects_on_nodes(audit: &Audit<'_>, webhook: &Webhook) -> Vec<&'st
     webhook.calls.iter().filter_map(effect).collect()
 }
 
-/// The webhook that is called for the pods of a set and is known to be down, and why. It may refuse events
-/// too, so that none tells of it.
+/// Returns the fault of a webhook that is called for the pods of a set and is known to be down. It may refuse
+/// events too, so that no event shows it.
 pub(super) fn down_for(query: &StatusQuery<'_>) -> Option<String> {
     let mut all = query.audit.observed.webhooks().iter();
     all.find_map(|it| {
-        let fault = Fault::of(query.audit, it).filter(|_| selects(query.audit, it, query.set))?;
+        let fault =
+            CallFailure::of(query.audit, it).filter(|_| selects(query.audit, it, query.set))?;
         Some(cannot_be_called(it, &fault))
     })
 }
 
 /// Names a webhook that cannot be called, and says why.
-pub(super) fn cannot_be_called(webhook: &Webhook, fault: &Fault<'_>) -> String {
+pub(super) fn cannot_be_called(webhook: &Webhook, fault: &CallFailure<'_>) -> String {
     let Webhook { kind, configuration, .. } = webhook;
     format!("the webhook of {kind} {configuration} cannot be called: {}", fault.text())
 }
 
-/// The name of the webhook that could not be called, in the message of a refusal.
+/// Returns the name of the webhook that could not be called, from the message of a refusal.
 pub(super) fn failing(message: &str) -> Option<&str> {
     let (_, rest) = message.split_once("failed calling webhook \"")?;
     rest.split_once('"').map(|(name, _)| name)

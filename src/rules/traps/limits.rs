@@ -4,8 +4,8 @@ mod removed;
 mod settings;
 
 pub use self::{
-    removed::{Leaving, scaled_down},
-    settings::Limits,
+    removed::{Leaving, from_nodes, scaled_down},
+    settings::{Consequence, Limits},
 };
 use super::{
     claims_deleted_on_scale_down, ordered_rollout_stuck, parallel_rollout_stuck,
@@ -35,7 +35,8 @@ It compares the old object with the new one: their specs, and the status of the 
 `setguard plan` does without pods. So it is evaluated by the webhook for each update, and by
 `setguard check` and `setguard plan` if they have the old object (--against, --against-ref, --live). The pods
 that a DaemonSet deletes because its template selects fewer nodes count where the nodes are known: in the
-webhook with `inventory.mode: full`.
+webhook with `inventory.mode: full`, in `setguard check` with nodes in the input or in `--inventory`, and in
+`setguard plan` with `--nodes` or `--live`.
 
 `kubectl scale` and autoscalers write the scale subresource, which contains nothing but the number of pods.
 The chart sends such writes to the webhook if a limit forbids deleting claims (`webhook.validating.scale`);
@@ -43,7 +44,8 @@ the webhook looks up the StatefulSet in its view. If it is not there, the write 
 
 A percentage is of the pods that the old object has, and is rounded up, so that a set of three can be updated
 pod by pod under a limit of 25%. An exception of the policy, with a reason and a last day, lifts the limit for
-the objects that it names.",
+the objects that it names. Users whom the limit lists in `mayExceed` can lift it themselves, with the
+annotation `setguard.io/exceed`, which names the limit and a last day.",
     bad: include_str!("examples/limit-exceeded.bad.yaml"),
     good: include_str!("examples/limit-exceeded.good.yaml"),
     mode: Mode::Deny,
@@ -74,7 +76,7 @@ pub fn exceeded(
             [&ordered_rollout_stuck::RULE, &parallel_rollout_stuck::RULE, &rollout_blocked::RULE];
         of_rules(&rules, "neverEnds", limits, subject, cluster, found);
     }
-    removed::from_nodes(limits, leaving, found);
+    from_nodes(limits, leaving, found);
     let Some(Wave { down, all, .. }) = wave(subject, cluster) else { return };
     let template = SPEC.child("template");
     if !limits.replaces_all && all > 1 && down >= all {

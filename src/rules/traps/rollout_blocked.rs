@@ -7,7 +7,7 @@ use crate::{
     object::{DaemonSetSpec, Subject},
     rules::{
         rule::{ObjectCheck, OpenKruise, Phase, Rule, Scope},
-        waiting::Budget,
+        waiting::Unavailability,
     },
 };
 
@@ -43,7 +43,9 @@ Kubernetes: `rollingUpdate`, pkg/controller/daemon/update.go.",
 
 fn check(spec: &DaemonSetSpec, subject: &Subject<'_>, cluster: &Cluster, found: &mut Findings) {
     let Some(status) = subject.old().and_then(read::daemon_set_status) else { return };
-    let Some(budget) = Budget::of(spec, &status).filter(Budget::is_used_up) else { return };
+    let Some(budget) = Unavailability::of(spec, &status).filter(Unavailability::is_used_up) else {
+        return;
+    };
     let is_settled = status.updated_number_scheduled.unwrap_or_default() == budget.desired;
     if is_settled && read::template_changes(subject, cluster) {
         found.report(

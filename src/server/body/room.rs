@@ -63,9 +63,9 @@ impl Held {
     }
 }
 
-/// The place of one body in a [`Room`], until this is dropped.
+/// The reservation of one body in a [`Room`], until this is dropped.
 #[derive(Debug)]
-pub(super) struct Place<'a> {
+pub(super) struct Reservation<'a> {
     room: &'a Room,
     id: u64,
 }
@@ -76,15 +76,15 @@ impl Room {
         Room { state: Mutex::new(state), changed: Notify::new() }
     }
 
-    /// Creates a place without any room yet. `evict` is notified if the place has to be given up.
-    pub(super) fn place(&self, evict: Arc<Notify>) -> Place<'_> {
+    /// Creates a reservation without any room yet. `evict` is notified if it has to be given up.
+    pub(super) fn reserve(&self, evict: Arc<Notify>) -> Reservation<'_> {
         let mut state = self.lock();
         let id = state.next;
         state.next += 1;
         let (since, waited) = (None, Duration::ZERO);
         let held = Held { kib: 0, needs: None, since, waited, evicted: false, evict };
         state.bodies.insert(id, held);
-        Place { room: self, id }
+        Reservation { room: self, id }
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -92,7 +92,7 @@ impl Room {
     }
 }
 
-impl Place<'_> {
+impl Reservation<'_> {
     /// Waits until the body has this many KiB in total.
     pub(super) async fn grow(&self, kib: usize) {
         if self.room.lock().grow(self.id, kib) {
@@ -119,7 +119,7 @@ impl Place<'_> {
     }
 }
 
-impl Drop for Place<'_> {
+impl Drop for Reservation<'_> {
     fn drop(&mut self) {
         let mut state = self.room.lock();
         let kib = state.bodies.remove(&self.id).map_or(0, |held| held.kib);

@@ -122,7 +122,7 @@ mod tests {
     use super::*;
     use crate::{
         admission::{self, Endpoint},
-        engine::deadline::Deadline,
+        engine::Context,
         policy::Policy,
     };
 
@@ -138,9 +138,8 @@ mod tests {
         });
         let (policy, today) = (Policy::default(), jiff::civil::date(2026, 1, 1));
         let body = review.to_string().into_bytes();
-        let none = Deadline::NONE;
-        let answer =
-            admission::answer(Endpoint::Validate, &body, &policy, None, today, none).unwrap();
+        let cx = Context::of_review(&policy, today);
+        let answer = admission::answer(Endpoint::Validate, &body, &cx).unwrap();
         let text = String::from_utf8(answer.body).unwrap();
         for rule in RULES {
             assert!(text.contains(&format!("{SETGUARD}{rule})")), "{text}");

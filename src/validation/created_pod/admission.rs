@@ -2,7 +2,7 @@
 
 use k8s_openapi::api::core::v1::{Container, PodSpec, Volume};
 
-use super::pod::{Pod, REFUSED};
+use super::pod::{CreatedPod, REFUSED};
 use crate::{
     finding::{Findings, paths::POD_SPEC},
     kubernetes::containers,
@@ -17,7 +17,7 @@ const SYSTEM_CLASSES: [(&str, i32); 2] =
 /// The preemption policy of a pod without a class, and of the system's classes.
 const PREEMPTS: &str = "PreemptLowerPriority";
 
-pub(super) fn validate(pod: &Pod<'_>, found: &mut Findings) {
+pub(super) fn validate(pod: &CreatedPod<'_>, found: &mut Findings) {
     priority(pod.spec, found);
     overhead(pod.spec, found);
     mirror(pod, found);
@@ -71,7 +71,7 @@ fn overhead(spec: &PodSpec, found: &mut Findings) {
 /// plugin/pkg/admission/serviceaccount/admission.go, and `validatePodResourceClaim`,
 /// pkg/apis/core/validation/validation.go. Validation of the template reports a mirror pod without
 /// nodeName.
-fn mirror(pod: &Pod<'_>, found: &mut Findings) {
+fn mirror(pod: &CreatedPod<'_>, found: &mut Findings) {
     let spec = pod.spec;
     if !pod.is_mirror() || text(&spec.node_name).is_empty() {
         return;
@@ -101,7 +101,7 @@ fn mirror(pod: &Pod<'_>, found: &mut Findings) {
 }
 
 /// Follows `VisitPodSecretNames`, pkg/api/pod/util.go, which ignores empty names.
-fn names_secret(pod: &Pod<'_>) -> bool {
+fn names_secret(pod: &CreatedPod<'_>) -> bool {
     let of_container = |container: &Container| {
         let from = list(&container.env_from).iter().filter_map(|from| from.secret_ref.as_ref());
         let env = list(&container.env).iter().filter_map(|env| env.value_from.as_ref());

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeSet, ops::Range};
 
-use super::pod::{Pod, REFUSED};
+use super::pod::{CreatedPod, REFUSED};
 use crate::{
     finding::{
         Findings,
@@ -15,7 +15,7 @@ use crate::{
 /// Only the names of a StatefulSet's pods are known in advance.
 ///
 /// Kubernetes: `ValidateVolumes`, pkg/apis/core/validation/validation.go.
-pub(super) fn validate(pod: &Pod<'_>, found: &mut Findings) {
+pub(super) fn validate(pod: &CreatedPod<'_>, found: &mut Findings) {
     let Some(set) = pod.stateful_set() else { return };
     let Some(name) = pod.object.metadata.name.as_deref().filter(|name| !name.is_empty()) else {
         return;

@@ -6,7 +6,7 @@ use k8s_openapi::{
     api::core::v1::PodAffinityTerm, apimachinery::pkg::apis::meta::v1::LabelSelector,
 };
 
-use super::pod::{Pod, REFUSED};
+use super::pod::{CreatedPod, REFUSED};
 use crate::{
     finding::{Findings, Path, paths::POD_SPEC},
     validation::pod::util::{Seen, list},
@@ -19,7 +19,7 @@ const PREFERRED: &str = "preferredDuringSchedulingIgnoredDuringExecution";
 /// pkg/registry/core/pod/strategy.go: each key that is a label of the pod becomes an expression of
 /// the selector. Then `ValidateMatchLabelKeysAndMismatchLabelKeys`
 /// (pkg/apis/core/validation/validation.go) rejects the keys that occur in the selector twice.
-pub(super) fn validate(pod: &Pod<'_>, found: &mut Findings) {
+pub(super) fn validate(pod: &CreatedPod<'_>, found: &mut Findings) {
     let on = |gate| pod.cluster.enabled(gate);
     let help = "name the key once: either in matchLabelKeys or in labelSelector";
     found.quote(REFUSED, help, |found| {
@@ -42,7 +42,7 @@ pub(super) fn validate(pod: &Pod<'_>, found: &mut Findings) {
     });
 }
 
-fn affinity(pod: &Pod<'_>, found: &mut Findings) {
+fn affinity(pod: &CreatedPod<'_>, found: &mut Findings) {
     let Some(affinity) = &pod.spec.affinity else { return };
     let path = POD_SPEC.child("affinity");
     let mut term = |it: &PodAffinityTerm, path: &Path<'_>| {
@@ -71,7 +71,7 @@ fn affinity(pod: &Pod<'_>, found: &mut Findings) {
 }
 
 fn label_keys(
-    pod: &Pod<'_>,
+    pod: &CreatedPod<'_>,
     keys: &[String],
     selector: Option<&LabelSelector>,
     path: &Path<'_>,

@@ -15,20 +15,20 @@ pub(super) const REFUSED: &str = "no pod can be created: ";
 
 /// The pod that a controller makes from a template, in parts that are borrowed from the object.
 #[derive(Debug)]
-pub(super) struct Pod<'a> {
+pub(super) struct CreatedPod<'a> {
     pub(super) object: &'a Object<'a>,
     pub(super) spec: &'a PodSpec,
     pub(super) cluster: &'a Cluster,
     claims: OnceCell<BTreeSet<&'a str>>,
 }
 
-impl<'a> Pod<'a> {
+impl<'a> CreatedPod<'a> {
     pub(super) const fn new(
         object: &'a Object<'a>,
         spec: &'a PodSpec,
         cluster: &'a Cluster,
     ) -> Self {
-        Pod { object, spec, cluster, claims: OnceCell::new() }
+        CreatedPod { object, spec, cluster, claims: OnceCell::new() }
     }
 
     /// Returns the StatefulSet that creates the pod.

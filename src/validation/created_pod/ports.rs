@@ -2,7 +2,7 @@
 
 use k8s_openapi::api::core::v1::Container;
 
-use super::pod::{Pod, REFUSED};
+use super::pod::{CreatedPod, REFUSED};
 use crate::{
     finding::{Findings, Path, paths::POD_SPEC},
     validation::pod::util::{Seen, list, text},
@@ -12,7 +12,7 @@ use crate::{
 /// a `hostPort`. Then `AccumulateUniqueHostPorts`, pkg/apis/core/validation/validation.go, rejects
 /// ports that occur twice in all containers together, or in one init container: init containers run
 /// one by one.
-pub(super) fn validate(pod: &Pod<'_>, found: &mut Findings) {
+pub(super) fn validate(pod: &CreatedPod<'_>, found: &mut Findings) {
     if pod.spec.host_network != Some(true) {
         return;
     }

@@ -5,20 +5,22 @@ use k8s_openapi::{
     apimachinery::pkg::api::resource::Quantity,
 };
 
-use super::pod::{Pod, REFUSED};
+use super::pod::{CreatedPod, REFUSED};
 use crate::{
     finding::{Finding, Findings, paths::POD_SPEC},
     validation::pod::{
         consistency::{self, aggregate},
+        context::PodContext,
         options::Options,
         resources::ResourceList,
         util::list,
+        volumes::Volumes,
     },
 };
 
 /// `validatePodResources`, pkg/apis/core/validation/validation.go, after `SetDefaults_Pod`,
 /// pkg/apis/core/v1/defaults.go. Only pods with such resources are rare enough to be copied.
-pub(super) fn validate(pod: &Pod<'_>, found: &mut Findings) {
+pub(super) fn validate(pod: &CreatedPod<'_>, found: &mut Findings) {
     let Some(given) = &pod.spec.resources else { return };
     // Validation of the template reports any resources of a pod for Windows.
     let windows = pod.spec.os.as_ref().is_some_and(|os| os.name == "windows");
@@ -26,9 +28,11 @@ pub(super) fn validate(pod: &Pod<'_>, found: &mut Findings) {
         return;
     }
     let opts = Options::of(pod.spec, None, pod.cluster);
+    let volumes = Volumes::default();
     let mut faults = |spec: &PodSpec| {
         let before = found.checkpoint();
-        consistency::validate(spec, &[], &opts, &POD_SPEC, found);
+        let cx = PodContext::of(spec, &opts, &volumes, &[]);
+        consistency::validate(spec, &cx, &POD_SPEC, found);
         found.rewind(before)
     };
     let of_template = faults(pod.spec);

@@ -1,6 +1,6 @@
 //! The service account's token, which the ServiceAccount plugin mounts into each container.
 
-use super::pod::{Pod, REFUSED};
+use super::pod::{CreatedPod, REFUSED};
 use crate::{
     finding::{Findings, paths::POD_SPEC},
     kubernetes::containers,
@@ -16,7 +16,7 @@ const VOLUME_PREFIX: &str = "kube-api-access-";
 /// Follows `mountServiceAccountToken`, plugin/pkg/admission/serviceaccount/admission.go: the mount
 /// that the plugin adds must not collide with a device of the container (`validateVolumeMounts` and
 /// `validateVolumeDevices`, pkg/apis/core/validation/validation.go).
-pub(super) fn validate(pod: &Pod<'_>, found: &mut Findings) {
+pub(super) fn validate(pod: &CreatedPod<'_>, found: &mut Findings) {
     let has_devices = containers::containers(pod.spec)
         .any(|container| !list(&container.volume_devices).is_empty());
     let is_mounted = pod.spec.automount_service_account_token != Some(false) && !pod.is_mirror();

@@ -10,44 +10,51 @@ use k8s_openapi::api::core::v1::{
 use super::{
     options::Options,
     spread::match_label_keys,
-    util::{each, finds_nothing, label_key, label_selector, list, named},
+    util::{each, finds_nothing, label_key, list, named},
 };
 use crate::{
     finding::{Findings, Path},
-    kubernetes::{names, pod_affinity},
+    kubernetes::{names, pod_affinity, selector},
 };
 
 const REQUIRED: &str = "requiredDuringSchedulingIgnoredDuringExecution";
 const PREFERRED: &str = "preferredDuringSchedulingIgnoredDuringExecution";
 const WEIGHT: &str = "must be in the range 1-100";
 
+/// The values that are valid in the requirements of a node selector.
+#[derive(Clone, Copy, PartialEq)]
+enum Values {
+    /// Only values that a label can have.
+    OfLabels,
+    /// All values.
+    Any,
+}
+
 /// Follows `validateAffinity`.
 pub(crate) fn validate(affinity: &Affinity, opts: &Options, path: &Path<'_>, found: &mut Findings) {
     if let Some(nodes) = &affinity.node_affinity {
         node_affinity(nodes, opts, &path.child("nodeAffinity"), found);
     }
-    let allow = opts.invalid_label_value_in_selector;
     if let Some(pods) = &affinity.pod_affinity {
         let path = path.child("podAffinity");
         let required = list(&pods.required_during_scheduling_ignored_during_execution);
-        terms(required, allow, &path.child(REQUIRED), found);
+        terms(required, opts, &path.child(REQUIRED), found);
         let preferred = list(&pods.preferred_during_scheduling_ignored_during_execution);
-        weighted_terms(preferred, allow, &path.child(PREFERRED), found);
+        weighted_terms(preferred, opts, &path.child(PREFERRED), found);
     }
     if let Some(pods) = &affinity.pod_anti_affinity {
         let path = path.child("podAntiAffinity");
         let required = list(&pods.required_during_scheduling_ignored_during_execution);
-        terms(required, allow, &path.child(REQUIRED), found);
+        terms(required, opts, &path.child(REQUIRED), found);
         let preferred = list(&pods.preferred_during_scheduling_ignored_during_execution);
-        weighted_terms(preferred, allow, &path.child(PREFERRED), found);
+        weighted_terms(preferred, opts, &path.child(PREFERRED), found);
     }
 }
 
 /// Follows `validateNodeAffinity`.
 fn node_affinity(nodes: &NodeAffinity, opts: &Options, path: &Path<'_>, found: &mut Findings) {
     if let Some(selector) = &nodes.required_during_scheduling_ignored_during_execution {
-        let allow = opts.invalid_label_value_in_node_affinity;
-        node_selector(selector, allow, &path.child(REQUIRED), found);
+        node_selector(selector, opts, &path.child(REQUIRED), found);
     }
     let path = path.child(PREFERRED);
     let preferred = list(&nodes.preferred_during_scheduling_ignored_during_execution);
@@ -56,27 +63,29 @@ fn node_affinity(nodes: &NodeAffinity, opts: &Options, path: &Path<'_>, found: &
         if !(1..=100).contains(&term.weight) {
             found.invalid(&path.child("weight"), term.weight, WEIGHT);
         }
-        // Values are not validated: a preference that no node matches does no harm.
-        node_term(&term.preference, true, &path.child("preference"), found);
+        // A preference that no node matches does no harm.
+        node_term(&term.preference, Values::Any, &path.child("preference"), found);
     }
 }
 
 /// Follows `ValidateNodeSelector`.
-fn node_selector(selector: &NodeSelector, allow: bool, path: &Path<'_>, found: &mut Findings) {
+fn node_selector(selector: &NodeSelector, opts: &Options, path: &Path<'_>, found: &mut Findings) {
     let path = path.child("nodeSelectorTerms");
+    let any = opts.invalid_label_value_in_node_affinity;
+    let values = if any { Values::Any } else { Values::OfLabels };
     if selector.node_selector_terms.is_empty() {
         found.required(&path, "must have at least one node selector term");
     }
     for (i, term) in selector.node_selector_terms.iter().enumerate() {
-        node_term(term, allow, &path.index(i), found);
+        node_term(term, values, &path.index(i), found);
     }
 }
 
 /// Follows `ValidateNodeSelectorTerm`.
-fn node_term(term: &NodeSelectorTerm, allow: bool, path: &Path<'_>, found: &mut Findings) {
+fn node_term(term: &NodeSelectorTerm, values: Values, path: &Path<'_>, found: &mut Findings) {
     let expressions = path.child("matchExpressions");
     for (i, requirement) in list(&term.match_expressions).iter().enumerate() {
-        node_requirement(requirement, allow, &expressions.index(i), found);
+        node_requirement(requirement, values, &expressions.index(i), found);
     }
     let fields = path.child("matchFields");
     for (i, requirement) in list(&term.match_fields).iter().enumerate() {
@@ -87,7 +96,7 @@ fn node_term(term: &NodeSelectorTerm, allow: bool, path: &Path<'_>, found: &mut 
 /// Follows `ValidateNodeSelectorRequirement`.
 fn node_requirement(
     requirement: &NodeSelectorRequirement,
-    allow: bool,
+    valid: Values,
     path: &Path<'_>,
     found: &mut Findings,
 ) {
@@ -108,7 +117,7 @@ fn node_requirement(
         operator => bad_operator(operator, path, found),
     }
     label_key(&requirement.key, &path.child("key"), found);
-    if !allow {
+    if valid == Values::OfLabels {
         for (i, value) in values.iter().enumerate() {
             each(names::label_value(value), value, &at.index(i), found);
         }
@@ -145,16 +154,16 @@ fn bad_operator(operator: &str, path: &Path<'_>, found: &mut Findings) {
     found.invalid(&path.child("operator"), named(operator), "not a valid selector operator");
 }
 
-fn terms(terms: &[PodAffinityTerm], allow: bool, path: &Path<'_>, found: &mut Findings) {
+fn terms(terms: &[PodAffinityTerm], opts: &Options, path: &Path<'_>, found: &mut Findings) {
     for (i, term) in terms.iter().enumerate() {
-        pod_term(term, allow, &path.index(i), found);
+        pod_term(term, opts, &path.index(i), found);
     }
 }
 
 /// Follows `validateWeightedPodAffinityTerms`.
 fn weighted_terms(
     terms: &[WeightedPodAffinityTerm],
-    allow: bool,
+    opts: &Options,
     path: &Path<'_>,
     found: &mut Findings,
 ) {
@@ -163,13 +172,13 @@ fn weighted_terms(
         if !(1..=100).contains(&term.weight) {
             found.invalid(&path.child("weight"), term.weight, WEIGHT);
         }
-        pod_term(&term.pod_affinity_term, allow, &path.child("podAffinityTerm"), found);
+        pod_term(&term.pod_affinity_term, opts, &path.child("podAffinityTerm"), found);
     }
 }
 
 /// Follows `validatePodAffinityTerm`.
-fn pod_term(term: &PodAffinityTerm, allow: bool, path: &Path<'_>, found: &mut Findings) {
-    pod_term_selectors(term, allow, path, found);
+fn pod_term(term: &PodAffinityTerm, opts: &Options, path: &Path<'_>, found: &mut Findings) {
+    pod_term_selectors(term, opts, path, found);
     for name in list(&term.namespaces) {
         each(names::dns1123_label(name), name, &path.child("namespace"), found);
     }
@@ -188,16 +197,26 @@ fn pod_term(term: &PodAffinityTerm, allow: bool, path: &Path<'_>, found: &mut Fi
 }
 
 /// Follows `ValidatePodAffinityTermSelector`.
-fn pod_term_selectors(term: &PodAffinityTerm, allow: bool, path: &Path<'_>, found: &mut Findings) {
-    label_selector(term.label_selector.as_ref(), allow, &path.child("labelSelector"), found);
-    let namespaces = term.namespace_selector.as_ref();
-    label_selector(namespaces, allow, &path.child("namespaceSelector"), found);
+fn pod_term_selectors(
+    term: &PodAffinityTerm,
+    opts: &Options,
+    path: &Path<'_>,
+    found: &mut Findings,
+) {
+    let any_value = || opts.invalid_label_value_in_selector;
+    if let Some(pods) = &term.label_selector {
+        selector::validate(pods, &any_value, &path.child("labelSelector"), found);
+    }
+    if let Some(namespaces) = &term.namespace_selector {
+        selector::validate(namespaces, &any_value, &path.child("namespaceSelector"), found);
+    }
 }
 
 /// Follows `hasInvalidLabelValueInAffinitySelector`.
 pub(crate) fn has_invalid_selector(spec: &PodSpec) -> bool {
+    let strict = Options::default();
     pod_affinity::pod_terms(spec)
-        .any(|term| !finds_nothing(|path, found| pod_term_selectors(term, false, path, found)))
+        .any(|term| !finds_nothing(|path, found| pod_term_selectors(term, &strict, path, found)))
 }
 
 /// Follows `hasInvalidLabelValueInRequiredNodeAffinity`.

@@ -35,7 +35,6 @@ impl Options {
             sleep_zero: on("PodLifecycleSleepActionAllowZero") || old_has(sleeps_zero),
             only_recursive_selinux_change: !on("SELinuxMount")
                 && !old_has(dropped::selinux_change_policy),
-            pod_level_resources: on("PodLevelResources"),
             sidecar_resize_policy: on("InPlacePodVerticalScaling")
                 || old_has(|old| {
                     let mut init = list(&old.init_containers).iter();
@@ -66,9 +65,6 @@ impl Options {
                 }),
             host_users_on_host_network: on("UserNamespacesHostNetworkSupport")
                 || old_has(|old| old.host_users == Some(false) && old.host_network == Some(true)),
-            strict_ip: on("StrictIPCIDRValidation"),
-            volume_attributes_class: on("VolumeAttributesClass"),
-            empty_csi_driver_is_a_name: !cluster.has(since::EMPTY_CSI_DRIVER_ONCE),
             image_reference_required: cluster.has(since::IMAGE_REFERENCE_REQUIRED)
                 && !old_has(|old| {
                     let mut images = list(&old.volumes).iter().filter_map(|v| v.image.as_ref());
@@ -76,11 +72,23 @@ impl Options {
                 }),
             sys_admin_without_escalation: cluster.has(since::SYS_ADMIN_KEPT)
                 && old_has(security_context::has_sys_admin_without_escalation),
+            ..Options::of_cluster(cluster)
+        }
+    }
+
+    /// Returns the options that depend only on the release and the feature gates.
+    fn of_cluster(cluster: &Cluster) -> Self {
+        Options {
+            pod_level_resources: cluster.enabled("PodLevelResources"),
+            strict_ip: cluster.enabled("StrictIPCIDRValidation"),
+            volume_attributes_class: cluster.enabled("VolumeAttributesClass"),
+            empty_csi_driver_is_a_name: !cluster.has(since::EMPTY_CSI_DRIVER_ONCE),
             init_rules_without_policy: !cluster.has(since::INIT_RULES_NEED_POLICY),
             too_many_restart_rules: cluster.has(since::TOO_MANY_RESTART_RULES),
             toleration_operators: cluster.has(since::TOLERATION_COMPARISON),
             share_process_namespace_path: cluster.has(since::SHARE_PROCESS_NAMESPACE_PATH),
             trust_bundle_user: cluster.has(since::TRUST_BUNDLE_USER),
+            ..Options::default()
         }
     }
 }

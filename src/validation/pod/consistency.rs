@@ -9,7 +9,7 @@ use std::{cmp::Ordering, collections::BTreeMap};
 use k8s_openapi::api::core::v1::{Container, PodSpec, ResourceRequirements};
 
 use super::{
-    options::Options,
+    context::PodContext,
     resources::{self, Of, ResourceList, is_huge_page},
     util::list,
 };
@@ -21,13 +21,7 @@ use crate::{
 pub(crate) type Sums<'a> = BTreeMap<&'a str, Quantity<'a>>;
 
 /// Follows `validatePodResources`.
-pub(crate) fn validate(
-    spec: &PodSpec,
-    claim_names: &[&str],
-    opts: &Options,
-    path: &Path<'_>,
-    found: &mut Findings,
-) {
+pub(crate) fn validate(spec: &PodSpec, cx: &PodContext<'_>, path: &Path<'_>, found: &mut Findings) {
     let Some(resources) = &spec.resources else { return };
     let path = path.child("resources");
     if spec.os.as_ref().is_some_and(|os| os.name == "windows") {
@@ -38,7 +32,7 @@ pub(crate) fn validate(
         let why = "claims may not be set for Resources at pod-level";
         found.forbidden(&path.child("claims"), why);
     }
-    resources::validate(resources, Of::Pod, claim_names, opts, &path, found);
+    resources::validate(resources, Of::Pod, cx, &path, found);
     consistency(spec, resources, &path, found);
 }
 

@@ -150,7 +150,7 @@ pub(crate) fn common(
     pull_policy(text(&container.image_pull_policy), &path.child("imagePullPolicy"), found);
     if let Some(resources) = &container.resources {
         let at = path.child("resources");
-        resources::validate(resources, Of::Container, cx.claim_names, cx.opts, &at, found);
+        resources::validate(resources, Of::Container, cx, &at, found);
     }
     let policies = list(&container.resize_policy);
     restart::resize(policies, cx.restart_policy, &path.child("resizePolicy"), found);

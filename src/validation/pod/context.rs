@@ -1,6 +1,8 @@
 //! The data about its pod that the rules for a container need.
 
-use super::{options::Options, volumes::Volumes};
+use k8s_openapi::api::core::v1::PodSpec;
+
+use super::{options::Options, util::text, volumes::Volumes};
 
 /// The data about its pod that the rules for a container need.
 #[derive(Clone, Copy, Debug)]
@@ -12,4 +14,23 @@ pub(crate) struct PodContext<'a> {
     pub(crate) os: Option<&'a str>,
     pub(crate) restart_policy: &'a str,
     pub(crate) host_users: bool,
+}
+
+impl<'a> PodContext<'a> {
+    pub(crate) fn of(
+        spec: &'a PodSpec,
+        opts: &'a Options,
+        volumes: &'a Volumes<'a>,
+        claim_names: &'a [&'a str],
+    ) -> Self {
+        PodContext {
+            opts,
+            volumes,
+            claim_names,
+            grace_period: spec.termination_grace_period_seconds,
+            os: spec.os.as_ref().map(|os| os.name.as_str()),
+            restart_policy: text(&spec.restart_policy),
+            host_users: spec.host_users != Some(false),
+        }
+    }
 }

@@ -15,7 +15,7 @@ use super::{
         Seen, each, file_mode, label_selector, list, local_path, local_path_messages, required,
         unix_id,
     },
-    volume_sources::{downward_api_file, key_path},
+    volume_sources::files::{downward_api_file, key_path},
 };
 use crate::{
     finding::{Findings, Path, Value},
@@ -173,7 +173,7 @@ fn trust_bundle(
             }
             signer_name(signer, &at, found);
             let selector = bundle.label_selector.as_ref();
-            label_selector(selector, false, &path.child("labelSelector"), found);
+            label_selector(selector, &path.child("labelSelector"), found);
         }
         (None, None) => found.required(path, "either name or signerName must be specified"),
     }

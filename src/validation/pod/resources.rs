@@ -14,6 +14,7 @@ use k8s_openapi::{
 };
 
 use super::{
+    context::PodContext,
     options::Options,
     util::{label, list, named},
 };
@@ -37,8 +38,7 @@ pub(crate) enum Of {
 pub(crate) fn validate(
     requirements: &ResourceRequirements,
     of: Of,
-    claim_names: &[&str],
-    opts: &Options,
+    cx: &PodContext<'_>,
     path: &Path<'_>,
     found: &mut Findings,
 ) {
@@ -47,8 +47,8 @@ pub(crate) fn validate(
     let requests = requirements.requests.as_ref().unwrap_or(&empty);
     let limits_path = path.child("limits");
     let requests_path = path.child("requests");
-    for (name, value) in limits {
-        resource(name, value, of, opts, &limits_path.key(name), found);
+    for limit in limits {
+        resource(limit, of, cx.opts, &limits_path.key(limit.0), found);
     }
     for (name, value) in requests {
         let at = requests_path.key(name);
@@ -81,7 +81,7 @@ pub(crate) fn validate(
             _ => {}
         }
         if let Some(value) = value.filter(|_| huge) {
-            huge_pages(name, &value, opts, &at, found);
+            huge_pages(name, &value, cx.opts, &at, found);
         }
     }
     let mut all = limits.keys().chain(requests.keys());
@@ -90,7 +90,7 @@ pub(crate) fn validate(
     {
         found.forbidden(path, "HugePages require cpu or memory");
     }
-    claims(list(&requirements.claims), claim_names, &path.child("claims"), found);
+    claims(list(&requirements.claims), cx.claim_names, &path.child("claims"), found);
 }
 
 /// Follows `validateOverhead`.
@@ -101,8 +101,8 @@ pub(crate) fn overhead(
     found: &mut Findings,
 ) {
     let limits = path.child("limits");
-    for (name, value) in overhead {
-        resource(name, value, Of::Container, opts, &limits.key(name), found);
+    for resource in overhead {
+        self::resource(resource, Of::Container, opts, &limits.key(resource.0), found);
     }
     if overhead.keys().any(|name| is_huge_page(name))
         && !overhead.keys().any(|name| name == "cpu" || name == "memory")
@@ -113,8 +113,7 @@ pub(crate) fn overhead(
 
 /// Performs the checks that a limit and a request have in common.
 fn resource(
-    name: &str,
-    value: &Text,
+    (name, value): (&String, &Text),
     of: Of,
     opts: &Options,
     path: &Path<'_>,

@@ -75,7 +75,7 @@ fn one(
         legacy_match_label_keys(keys, selector, &path.child("matchLabelKeys"), found);
     }
     if !opts.invalid_spread_selector {
-        label_selector(selector, false, &path.child("labelSelector"), found);
+        label_selector(selector, &path.child("labelSelector"), found);
     }
 }
 
@@ -159,7 +159,7 @@ fn legacy_match_label_keys(
 pub(crate) fn has_invalid_selector(spec: &PodSpec) -> bool {
     list(&spec.topology_spread_constraints).iter().any(|constraint| {
         let selector = constraint.label_selector.as_ref();
-        !finds_nothing(|path, found| label_selector(selector, false, path, found))
+        !finds_nothing(|path, found| label_selector(selector, path, found))
     })
 }
 

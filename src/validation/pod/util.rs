@@ -2,7 +2,9 @@
 
 use std::{collections::HashSet, hash::Hash};
 
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
+use k8s_openapi::{
+    api::core::v1::LocalObjectReference, apimachinery::pkg::apis::meta::v1::LabelSelector,
+};
 
 use crate::{
     finding::{Findings, Path, SOME_RULE, Value},
@@ -82,12 +84,11 @@ pub(crate) fn subdomain(value: &str, path: &Path<'_>, found: &mut Findings) {
 /// Follows `ValidateLabelSelector`, for a selector that may be absent.
 pub(crate) fn label_selector(
     selector: Option<&LabelSelector>,
-    any_value: bool,
     path: &Path<'_>,
     found: &mut Findings,
 ) {
     if let Some(selector) = selector {
-        selector::validate(selector, &|| any_value, path, found);
+        selector::validate(selector, &|| false, path, found);
     }
 }
 
@@ -95,6 +96,17 @@ pub(crate) fn label_selector(
 pub(crate) fn required(value: &str, path: &Path<'_>, found: &mut Findings) {
     if value.is_empty() {
         found.required(path, "");
+    }
+}
+
+/// Validates that a reference to a secret names it.
+pub(crate) fn secret_ref(
+    secret: Option<&LocalObjectReference>,
+    path: &Path<'_>,
+    found: &mut Findings,
+) {
+    if let Some(secret) = secret {
+        required(&secret.name, &path.child("secretRef").child("name"), found);
     }
 }
 

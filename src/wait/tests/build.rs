@@ -9,12 +9,12 @@ use super::super::{
     target::Target,
 };
 use crate::{
-    kubernetes::{cluster::Cluster, resource::WorkloadKind},
+    kubernetes::{cluster::Cluster, kind::Kind, resource::WorkloadKind},
     observed::Observed,
 };
 
-/// Objects with their apiVersion and kind, the sets first.
-pub(super) type World = Vec<(&'static str, &'static str, Value)>;
+/// Objects with their kind, the sets first.
+pub(super) type World = Vec<(Kind, Value)>;
 
 /// The time at which each wait begins.
 const BEGIN: &str = "2026-11-23T10:00:00Z";
@@ -30,8 +30,8 @@ pub(super) fn at(seconds: i64) -> String {
 /// Returns the decision this many seconds after the wait has begun.
 pub(super) fn look(world: &World, seconds: i64, allow_none: bool, memory: &mut Memory) -> Decision {
     let mut observed = Observed::keeping_all();
-    for (api_version, kind, object) in world {
-        observed.add(api_version, kind, &object.to_string()).unwrap();
+    for (kind, object) in world {
+        observed.add(*kind, &object.to_string()).unwrap();
     }
     let set = observed.sets().next();
     let kind = set.map_or(WorkloadKind::StatefulSet, |set| set.kind());
@@ -206,8 +206,8 @@ pub(super) fn event(kind: &str, name: &str, reason: &str, message: &str, last: i
 }
 
 pub(super) fn of_stateful_set(set: Value, pods: impl IntoIterator<Item = Value>) -> World {
-    let mut world = vec![("apps/v1", "StatefulSet", set), ("v1", "Node", node("n0", None))];
-    world.extend(pods.into_iter().map(|pod| ("v1", "Pod", pod)));
+    let mut world = vec![(Kind::StatefulSet, set), (Kind::Node, node("n0", None))];
+    world.extend(pods.into_iter().map(|pod| (Kind::Pod, pod)));
     world
 }
 
@@ -216,9 +216,9 @@ pub(super) fn of_daemon_set(
     nodes: impl IntoIterator<Item = Value>,
     pods: impl IntoIterator<Item = Value>,
 ) -> World {
-    let mut world = vec![("apps/v1", "DaemonSet", set)];
-    world.extend(nodes.into_iter().map(|node| ("v1", "Node", node)));
-    world.extend(pods.into_iter().map(|pod| ("v1", "Pod", pod)));
+    let mut world = vec![(Kind::DaemonSet, set)];
+    world.extend(nodes.into_iter().map(|node| (Kind::Node, node)));
+    world.extend(pods.into_iter().map(|pod| (Kind::Pod, pod)));
     for number in [1, 2] {
         let revision = json!({
             "metadata": {
@@ -230,7 +230,7 @@ pub(super) fn of_daemon_set(
             },
             "revision": number,
         });
-        world.push(("apps/v1", "ControllerRevision", revision));
+        world.push((Kind::ControllerRevision, revision));
     }
     world
 }

@@ -3,12 +3,13 @@
 use serde_json::{Value, json};
 
 use super::{
-    super::{decision::Memory, standing::Outcome},
+    super::{decision::Memory, standing::Completion},
     build::{
         LONG, World, at, daemon_set, deleted, event, given_up, look, node, of_daemon_set,
         of_stateful_set, pod, slow, stateful_set, unschedulable, waiting,
     },
 };
+use crate::kubernetes::kind::Kind;
 
 #[track_caller]
 fn never_given_up(what: &str, world: impl Fn(i64) -> World) {
@@ -23,7 +24,7 @@ fn last(change: impl Fn(Value) -> Value) -> World {
     of_stateful_set(stateful_set(3, 2, 1), pods)
 }
 
-fn outcome(world: &World) -> Option<Outcome> {
+fn outcome(world: &World) -> Option<Completion> {
     look(world, 0, false, &mut Memory::default()).standing.unwrap().outcome()
 }
 
@@ -113,7 +114,7 @@ fn refusals_that_pass_are_not_added_up() {
         set["status"]["replicas"] = json!(2);
         let mut world = of_stateful_set(set, [pod("db-0", 1, None), pod("db-1", 1, None)]);
         let text = "pods \"db-2\" is forbidden: exceeded quota";
-        world.push(("v1", "Event", event("StatefulSet", "db", "FailedCreate", text, now)));
+        world.push((Kind::Event, event("StatefulSet", "db", "FailedCreate", text, now)));
         world
     };
     // For five seconds of each minute the quota still counts the pod that was replaced.
@@ -163,16 +164,14 @@ fn a_claim_that_waits_for_its_pod_ends_nothing() {
         let mut world =
             of_stateful_set(set, [waiting(pod("db-0", 2, None), "ContainerCreating", "", 0)]);
         world.push((
-            "v1",
-            "PersistentVolumeClaim",
+            Kind::PersistentVolumeClaim,
             json!({
                 "metadata": {"name": "data-db-0", "namespace": "shop", "creationTimestamp": at(0)},
                 "spec": {"storageClassName": "disk"}, "status": {"phase": "Pending"},
             }),
         ));
         world.push((
-            "storage.k8s.io/v1",
-            "StorageClass",
+            Kind::StorageClass,
             json!({
                 "metadata": {"name": "disk"}, "provisioner": "p",
                 "volumeBindingMode": "WaitForFirstConsumer",
@@ -191,21 +190,21 @@ fn strategies_end_as_what_they_are() {
         of_stateful_set(set, pods())
     };
     let rolling = |partition: i32| json!({"type": "RollingUpdate", "rollingUpdate": {"partition": partition}});
-    assert_eq!(outcome(&world(3, 3, rolling(0))), Some(Outcome::RolledOut));
+    assert_eq!(outcome(&world(3, 3, rolling(0))), Some(Completion::RolledOut));
     assert_eq!(outcome(&world(3, 2, rolling(0))), None);
     assert_eq!(outcome(&world(2, 3, rolling(0))), None);
-    let partitioned = Outcome::Partitioned { partition: 2, kept: 2 };
+    let partitioned = Completion::Partitioned { partition: 2, kept: 2 };
     assert_eq!(outcome(&world(3, 1, rolling(2))), Some(partitioned));
     assert_eq!(outcome(&world(3, 0, rolling(2))), None);
     assert_eq!(outcome(&world(2, 1, rolling(2))), None, "an old pod is not ready");
-    let all = Outcome::Partitioned { partition: 5, kept: 3 };
+    let all = Completion::Partitioned { partition: 5, kept: 3 };
     assert_eq!(outcome(&world(3, 0, rolling(5))), Some(all));
     let on_delete = json!({"type": "OnDelete"});
-    assert_eq!(outcome(&world(3, 1, on_delete.clone())), Some(Outcome::OnDelete { kept: 2 }));
-    assert_eq!(outcome(&world(3, 3, on_delete.clone())), Some(Outcome::RolledOut));
+    assert_eq!(outcome(&world(3, 1, on_delete.clone())), Some(Completion::OnDelete { kept: 2 }));
+    assert_eq!(outcome(&world(3, 3, on_delete.clone())), Some(Completion::RolledOut));
     assert_eq!(outcome(&world(2, 3, on_delete)), None);
     let empty = of_stateful_set(stateful_set(0, 0, 0), []);
-    assert_eq!(outcome(&empty), Some(Outcome::Empty));
+    assert_eq!(outcome(&empty), Some(Completion::Empty));
 }
 
 #[test]
@@ -215,12 +214,12 @@ fn daemon_sets_end_as_what_they_are() {
         set["spec"]["updateStrategy"]["type"] = json!(strategy);
         of_daemon_set(set, [node("n0", None)], [])
     };
-    assert_eq!(outcome(&world(2, 2, 2, "RollingUpdate")), Some(Outcome::RolledOut));
+    assert_eq!(outcome(&world(2, 2, 2, "RollingUpdate")), Some(Completion::RolledOut));
     assert_eq!(outcome(&world(2, 2, 1, "RollingUpdate")), None);
     assert_eq!(outcome(&world(2, 1, 2, "RollingUpdate")), None);
-    assert_eq!(outcome(&world(2, 2, 0, "OnDelete")), Some(Outcome::OnDelete { kept: 2 }));
-    assert_eq!(outcome(&world(2, 2, 2, "OnDelete")), Some(Outcome::RolledOut));
+    assert_eq!(outcome(&world(2, 2, 0, "OnDelete")), Some(Completion::OnDelete { kept: 2 }));
+    assert_eq!(outcome(&world(2, 2, 2, "OnDelete")), Some(Completion::RolledOut));
     let mut unseen = world(2, 2, 2, "RollingUpdate");
-    unseen[0].2["metadata"]["generation"] = json!(3);
+    unseen[0].1["metadata"]["generation"] = json!(3);
     assert_eq!(outcome(&unseen), None, "of a generation before");
 }

@@ -9,6 +9,7 @@ use super::{
         of_stateful_set, pod, slow, stateful_set, unschedulable, waiting,
     },
 };
+use crate::kubernetes::kind::Kind;
 
 /// The time for which a fact, or an obstacle that seldom goes away, must have been seen.
 const FACT: i64 = 10;
@@ -99,7 +100,7 @@ fn what_a_container_lacks_may_come() {
     let creating = || last(|pod| waiting(pod, "ContainerCreating", "", 0));
     let with = |message: &str, reason: &str, now: i64| {
         let mut world = creating();
-        world.push(("v1", "Event", event("Pod", "db-2", reason, message, now)));
+        world.push((Kind::Event, event("Pod", "db-2", reason, message, now)));
         world
     };
     let missing = "MountVolume.SetUp failed: secret \"key\" not found";
@@ -123,8 +124,8 @@ fn a_pod_of_an_old_revision_holds_up_the_fix() {
     assert_eq!(gives_up(&bad, FACT, "it has an old revision"), delete);
     // After a rollback to the revision before, the status has only that one.
     let mut back = bad.clone();
-    back[0].2["status"]["updateRevision"] = json!("db-1");
-    back[0].2["status"]["updatedReplicas"] = json!(2);
+    back[0].1["status"]["updateRevision"] = json!("db-1");
+    back[0].1["status"]["updatedReplicas"] = json!(2);
     assert_eq!(gives_up(&back, FACT, "it has an old revision"), delete);
     // A pod that is only not ready may be about to become ready.
     assert_eq!(gives_up(&world(&slow), TRANSIENT, "it has an old revision"), delete);
@@ -132,8 +133,8 @@ fn a_pod_of_an_old_revision_holds_up_the_fix() {
     let world = last(|pod| waiting(pod, "ImagePullBackOff", NOT_FOUND, 0));
     assert_eq!(gives_up(&world, FACT, "db-2"), None);
     // Below the partition the pod would come back unchanged.
-    let mut below = bad.clone();
-    below[0].2["spec"]["updateStrategy"]["rollingUpdate"]["partition"] = json!(2);
+    let mut below = bad;
+    below[0].1["spec"]["updateStrategy"]["rollingUpdate"]["partition"] = json!(2);
     assert_eq!(gives_up(&below, FACT, "db-1"), None);
 }
 
@@ -146,7 +147,7 @@ fn missing() -> World {
 
 fn refused(message: &str, last: i64) -> World {
     let mut world = missing();
-    world.push(("v1", "Event", event("StatefulSet", "db", "FailedCreate", message, last)));
+    world.push((Kind::Event, event("StatefulSet", "db", "FailedCreate", message, last)));
     world
 }
 
@@ -167,7 +168,7 @@ fn refused_pods_are_facts_if_the_refusal_is_of_now() {
     set["status"]["currentNumberScheduled"] = json!(1);
     let mut world = of_daemon_set(set, nodes, [pod("db-a", 2, Some("n0"))]);
     let text = "pods \"db-b\" is forbidden: violates PodSecurity";
-    world.push(("v1", "Event", event("DaemonSet", "db", "FailedCreate", text, -3)));
+    world.push((Kind::Event, event("DaemonSet", "db", "FailedCreate", text, -3)));
     gives_up(&world, FACT, text);
 }
 
@@ -188,7 +189,7 @@ fn refused_deletions_are_given_a_minute() {
     let pods = ["db-0", "db-1", "db-2"].map(|name| pod(name, 1, None));
     let mut world = of_stateful_set(stateful_set(3, 3, 0), pods);
     let text = "admission webhook \"keep\" denied the request";
-    world.push(("v1", "Event", event("StatefulSet", "db", "FailedDelete", text, 1)));
+    world.push((Kind::Event, event("StatefulSet", "db", "FailedDelete", text, 1)));
     gives_up(&world, LIKELY, "pods cannot be deleted");
 }
 
@@ -199,16 +200,16 @@ fn claims_that_are_not_bound() {
         set["spec"]["volumeClaimTemplates"] = json!([{"metadata": {"name": "data"}}]);
         let place = "pod has unbound immediate PersistentVolumeClaims";
         let mut world = of_stateful_set(set, [unschedulable(pod("db-0", 2, None), place)]);
-        world.push(("v1", "PersistentVolumeClaim", json!({
+        world.push((Kind::PersistentVolumeClaim, json!({
             "metadata": {"name": "data-db-0", "namespace": "shop", "creationTimestamp": at(-60)},
             "spec": {"storageClassName": class}, "status": {"phase": phase},
         })));
         for class in classes.as_array().unwrap() {
-            world.push(("storage.k8s.io/v1", "StorageClass", class.clone()));
+            world.push((Kind::StorageClass, class.clone()));
         }
         if let Some(text) = failed {
             let event = event("PersistentVolumeClaim", "data-db-0", "ProvisioningFailed", text, 0);
-            world.push(("v1", "Event", event));
+            world.push((Kind::Event, event));
         }
         world
     };
@@ -240,7 +241,7 @@ fn pods_without_a_place_and_nodes_that_are_down() {
             pod["spec"]["nodeName"] = json!("n1");
             slow(end.map_or(pod.clone(), |end| deleted(pod, end)))
         });
-        world.push(("v1", "Node", node));
+        world.push((Kind::Node, node));
         world
     };
     gives_up(&on(node("n1", Some(-600)), None), FACT, "its node n1 is not ready");

@@ -87,22 +87,23 @@ impl<'r> Map<'r, '_> {
         if self.reader.progress.unknown == Unknown::Ignored {
             return;
         }
-        let known = of.fields.iter().copied().filter(|field| self.absent(field, of).is_none());
-        let near = nearest_of(&key.name, known);
-        let absent = self.absent(&key.name, of);
-        self.reader.progress.found.borrow_mut().push(Problem {
+        self.reader.progress.found.borrow_mut().add(key.mark, || Problem {
             field: self.path(&key.name).to_field(),
             mark: key.mark,
             message: format!("unknown field {:?}", key.name),
-            help: match near {
-                _ if absent.is_some() => absent,
-                Some(near) => Some(format!("did you mean {near}?")),
-                None if matches!(key.name.as_ref(), "true" | "false") => {
-                    Some("YAML reads y, n, yes, no, on, off as booleans; quote the key".to_owned())
-                }
-                None => None,
-            },
+            help: self.help_with(&key.name, of),
         });
+    }
+
+    /// Returns the help with an unknown field: the reason, or the field that may be meant.
+    fn help_with(&self, name: &str, of: Struct) -> Option<String> {
+        let known = of.fields.iter().copied().filter(|field| self.absent(field, of).is_none());
+        let near = || nearest_of(name, known).map(|near| format!("did you mean {near}?"));
+        let boolean = || {
+            let help = "YAML reads y, n, yes, no, on, off as booleans; quote the key";
+            matches!(name, "true" | "false").then(|| help.to_owned())
+        };
+        self.absent(name, of).or_else(near).or_else(boolean)
     }
 }
 

@@ -5,7 +5,11 @@ use std::{
     collections::HashMap,
 };
 
-use crate::yaml::{node::Node, problem::Problem, to_json::Replacements};
+use crate::yaml::{
+    node::{Mark, Node},
+    problem::Problem,
+    to_json::Replacements,
+};
 
 /// Checks a node before it is read as a named newtype, such as `Quantity`. May return a text that
 /// replaces the node.
@@ -41,13 +45,49 @@ pub(super) struct Progress<'f> {
     pub(super) unknown: Unknown,
     pub(super) fields: Fields<'f>,
     /// The problems found in this run.
-    pub(super) found: RefCell<Vec<Problem>>,
+    pub(super) found: RefCell<Found>,
     pub(super) instead: RefCell<Replacements>,
     /// Nodes that are left out because they do not fit their type, by address.
     pub(super) broken: RefCell<HashMap<usize, Problem>>,
     /// The missing fields that are made up because their type requires them.
     pub(super) missing: RefCell<Vec<Missing>>,
     pub(super) gave_up: Cell<bool>,
+}
+
+/// The most problems of a run that are kept. A document with hundreds of thousands of unknown fields
+/// would otherwise take a thousand bytes for each of them.
+const MAX_FOUND: usize = 100;
+
+/// The problems of a run. A bounded number is kept, and the others are counted.
+#[derive(Debug, Default)]
+pub(super) struct Found {
+    kept: Vec<Problem>,
+    left_out: usize,
+    /// The position of the first problem that was left out.
+    rest: Mark,
+}
+
+impl Found {
+    /// Adds the problem at this position, which is described only if it is kept.
+    pub(super) fn add(&mut self, mark: Mark, describe: impl FnOnce() -> Problem) {
+        if self.kept.len() < MAX_FOUND {
+            self.kept.push(describe());
+            return;
+        }
+        if self.left_out == 0 {
+            self.rest = mark;
+        }
+        self.left_out += 1;
+    }
+
+    /// Returns the problems, with one more for those that were left out.
+    pub(super) fn into_problems(mut self) -> Vec<Problem> {
+        if self.left_out > 0 {
+            let message = format!("and {} more problems, from here on", self.left_out);
+            self.kept.push(Problem::at(self.rest, message));
+        }
+        self.kept
+    }
 }
 
 pub(super) struct Missing {

@@ -30,8 +30,8 @@ impl Reader<'_, '_> {
     }
 
     pub(super) fn problem(&self, message: String, help: Option<String>) {
-        let problem = self.problem_here(message, help);
-        self.progress.found.borrow_mut().push(problem);
+        let mut found = self.progress.found.borrow_mut();
+        found.add(self.node.mark, || self.problem_here(message, help));
     }
 
     /// Reports that the node has the wrong type. Values are not repeated: they may be secrets.

@@ -5,32 +5,22 @@ use std::borrow::Cow;
 use super::{Done, Kind, Scanner, Style};
 use crate::yaml::{cursor::Cursor, problem::Problem};
 
+/// The signs after `|` or `>`.
+#[derive(Default)]
+struct Header {
+    /// `+`: the line breaks at the end stay.
+    keep: bool,
+    /// `-`: there is no line break at the end.
+    strip: bool,
+    /// The indentation.
+    digit: Option<usize>,
+}
+
 impl Scanner<'_> {
     /// Reads a block scalar. Upstream: `yaml_parser_scan_block_scalar`.
     pub(super) fn block_scalar(&mut self, is_literal: bool) -> Done {
         let start = self.cursor;
-        self.cursor.advance(1);
-        let (mut keep, mut strip, mut digit) = (false, false, None);
-        // The sign and the digit may come in any order, each at most once.
-        for _ in 0..2 {
-            match self.cursor.peek(0) {
-                c @ (b'+' | b'-') if !keep && !strip => {
-                    (keep, strip) = (c == b'+', c == b'-');
-                    self.cursor.advance(1);
-                }
-                b'0' if digit.is_none() => {
-                    let message = "the indentation after | or > must be 1 to 9";
-                    return Err(Problem::not_yaml(start.mark(), message));
-                }
-                c @ b'1'..=b'9' if digit.is_none() => {
-                    digit = Some(usize::from(c - b'0'));
-                    self.cursor.advance(1);
-                }
-                _ => break,
-            }
-        }
-        self.cursor.skip_blanks();
-        self.comment();
+        let Header { keep, strip, digit } = self.header()?;
         let header = self.cursor.since(&start);
         if !self.cursor.is_break_or_end(0) {
             let message = "the text after | or > must start on a new line";
@@ -72,6 +62,34 @@ impl Scanner<'_> {
         }
         self.push(Kind::Scalar(Cow::Owned(text), Style::Text), header);
         Ok(())
+    }
+
+    /// Reads the line on which a block scalar begins, up to its end.
+    fn header(&mut self) -> Result<Header, Problem> {
+        let start = self.cursor.mark();
+        self.cursor.advance(1);
+        let Header { mut keep, mut strip, mut digit } = Header::default();
+        // The sign and the digit may come in any order, each at most once.
+        for _ in 0..2 {
+            match self.cursor.peek(0) {
+                c @ (b'+' | b'-') if !keep && !strip => {
+                    (keep, strip) = (c == b'+', c == b'-');
+                    self.cursor.advance(1);
+                }
+                b'0' if digit.is_none() => {
+                    let message = "the indentation after | or > must be 1 to 9";
+                    return Err(Problem::not_yaml(start, message));
+                }
+                c @ b'1'..=b'9' if digit.is_none() => {
+                    digit = Some(usize::from(c - b'0'));
+                    self.cursor.advance(1);
+                }
+                _ => break,
+            }
+        }
+        self.cursor.skip_blanks();
+        self.comment();
+        Ok(Header { keep, strip, digit })
     }
 
     /// Reads empty lines, and the indentation of the line after them, which is the indentation of

@@ -40,26 +40,7 @@ impl<'a> Scanner<'a> {
             if !self.cursor.is_blank(0) && !self.cursor.is_break(0) {
                 break;
             }
-            while self.cursor.is_blank(0) || self.cursor.is_break(0) {
-                if self.cursor.is_break(0) {
-                    let text = self.cursor.take_break();
-                    if is_new_line {
-                        breaks.others.push_str(text);
-                    } else {
-                        breaks.first = text;
-                        is_new_line = true;
-                    }
-                } else {
-                    let is_tab = self.cursor.peek(0) == b'\t';
-                    if is_tab && is_new_line && self.cursor.column() < indent {
-                        return Err(Problem::not_yaml(
-                            self.cursor.mark(),
-                            "a tab indents this line",
-                        ));
-                    }
-                    self.cursor.advance(1);
-                }
-            }
+            is_new_line = self.space(indent, is_new_line, &mut breaks)?;
             if !is_flow && self.cursor.column() < indent {
                 break;
             }
@@ -73,6 +54,35 @@ impl<'a> Scanner<'a> {
         });
         self.is_key_allowed |= is_new_line;
         Ok(())
+    }
+
+    /// Skips spaces and line breaks. Returns whether there is a line break, now or before.
+    fn space(
+        &mut self,
+        indent: usize,
+        mut is_new_line: bool,
+        breaks: &mut Breaks,
+    ) -> Result<bool, Problem> {
+        loop {
+            if self.cursor.is_break(0) {
+                let text = self.cursor.take_break();
+                if is_new_line {
+                    breaks.others.push_str(text);
+                } else {
+                    breaks.first = text;
+                    is_new_line = true;
+                }
+            } else if self.cursor.is_blank(0) {
+                let is_tab = self.cursor.peek(0) == b'\t';
+                if is_tab && is_new_line && self.cursor.column() < indent {
+                    let message = "a tab indents this line";
+                    return Err(Problem::not_yaml(self.cursor.mark(), message));
+                }
+                self.cursor.advance(1);
+            } else {
+                return Ok(is_new_line);
+            }
+        }
     }
 }
 

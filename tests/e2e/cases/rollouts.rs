@@ -5,6 +5,7 @@ use std::{
     env, fs,
     path::Path,
     sync::{Arc, Mutex},
+    time::Duration,
 };
 
 use futures::{StreamExt as _, stream};
@@ -15,6 +16,7 @@ use kube::{
 };
 use serde_json::json;
 use setguard_testing::{ROOT, recorded};
+use tokio::time::timeout;
 
 use super::Case;
 use crate::{
@@ -22,8 +24,9 @@ use crate::{
     harness::control_plane::{CONTROLLER_MANAGER, ControlPlane},
     namespace::Namespace,
     rollouts::{
+        history::History,
         lockstep::{self, Activity, Lockstep},
-        scenario::{self, Scenario},
+        middle, scenario,
     },
     traces::Trace,
 };
@@ -59,6 +62,14 @@ pub(super) const CASES: &[Case] = &[
             [fast.to_vec(), scenario::slowly(slow.to_vec())]
         });
     }),
+    case("plans-come-true-after-histories", |shared| {
+        plans_come_true(shared, &["MaxUnavailableStatefulSet=false"], 6, histories);
+    }),
+    case("plans-come-true-after-histories-with-max-unavailable", |shared| {
+        plans_come_true(shared, &["MaxUnavailableStatefulSet=true"], 7, |seed| {
+            [middle::stateful_sets(seed, 80, "sts-"), Vec::new()]
+        });
+    }),
 ];
 
 /// Since 1.37 a StatefulSet may have the update strategy `Recreate`.
@@ -68,9 +79,13 @@ const fn case(name: &'static str, run: fn(&Namespace<'_>)) -> Case {
     Case { needs: &[CONTROLLER_MANAGER], ..Case::new(name, run) }
 }
 
-fn slow_changes(seed: u64) -> [Vec<Scenario>; 2] {
+fn slow_changes(seed: u64) -> [Vec<History>; 2] {
     [scenario::stateful_sets(seed, 60, "sts-"), scenario::daemon_sets(seed, 20, "ds-")]
         .map(scenario::slowly)
+}
+
+fn histories(seed: u64) -> [Vec<History>; 2] {
+    [middle::stateful_sets(seed, 80, "sts-"), middle::daemon_sets(seed, 80, "ds-")]
 }
 
 const CONTROLLERS: &[&str] = &[
@@ -82,6 +97,8 @@ const CONTROLLERS: &[&str] = &[
 
 /// The number of changes that are made at the same time.
 const AT_ONCE: usize = 40;
+/// The longest time for a history, with its change.
+const LONGEST: Duration = Duration::from_secs(1200);
 
 /// The environment variable with a seed that differs from the fixtures' seed.
 const SEED: &str = "SETGUARD_TRACE_SEED";
@@ -92,17 +109,21 @@ fn plans_come_true(
     shared: &Namespace<'_>,
     gates: &[&str],
     number: u64,
-    changes: impl FnOnce(u64) -> [Vec<Scenario>; 2],
+    changes: impl FnOnce(u64) -> [Vec<History>; 2],
 ) {
     let assets = &shared.control_plane.assets;
     let control_plane = ControlPlane::start_with_gates(assets, gates);
     control_plane.start_controllers_with_gates(CONTROLLERS, gates);
     let seed = env::var(SEED).ok().and_then(|seed| seed.parse().ok()).unwrap_or(20_261_122);
     let seed: u64 = seed + number * 1_000_003;
-    let scenarios = changes(seed).concat();
+    let histories = changes(seed).concat();
     let runtime =
         tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
-    let traces = runtime.expect("a runtime").block_on(record(&control_plane, gates, &scenarios));
+    let recording = record(&control_plane, gates, &histories);
+    let traces = runtime.expect("a runtime").block_on(recording);
+    if recorded::updates() {
+        write(&format!("{}-1.{}", shared.name, control_plane.minor()), &traces);
+    }
     let mut wrong = Vec::new();
     let folder = tempfile::tempdir().expect("a folder");
     for trace in &traces {
@@ -111,9 +132,6 @@ fn plans_come_true(
         if !differences.is_empty() {
             wrong.push(format!("{}:\n  {}", trace.name, differences.join("\n  ")));
         }
-    }
-    if recorded::updates() {
-        write(&format!("{}-1.{}", shared.name, control_plane.minor()), &traces);
     }
     let total = traces.len();
     let report = format!("{} of {total} plans were wrong:\n{}", wrong.len(), wrong.join("\n"));
@@ -138,7 +156,7 @@ fn write(name: &str, traces: &[Trace]) {
     fs::write(path, lines.collect::<String>()).expect("a file");
 }
 
-async fn record(plane: &ControlPlane, gates: &[&str], scenarios: &[Scenario]) -> Vec<Trace> {
+async fn record(plane: &ControlPlane, gates: &[&str], histories: &[History]) -> Vec<Trace> {
     let client = client::of(&plane.kubectl.kubeconfig).await;
     let nodes: Api<Node> = Api::all(client.clone());
     for node in scenario::nodes() {
@@ -157,11 +175,23 @@ async fn record(plane: &ControlPlane, gates: &[&str], scenarios: &[Scenario]) ->
     ];
     let activity: Activity = Arc::new(Mutex::new(BTreeMap::new()));
     lockstep::watch(&client, &activity);
-    let run = |scenario| {
-        let (client, activity, flags, all) = (client.clone(), &activity, &flags, all.clone());
-        async move { Lockstep::new(client, activity, scenario).run(flags.to_vec(), all, planned).await }
+    let run = |history| {
+        let (client, activity, flags, all) = (client.clone(), &activity, &flags, &all);
+        async move {
+            let one = Lockstep::new(client, activity, history).run(flags.to_vec(), all, planned);
+            let trace = timeout(LONGEST, one).await.ok();
+            trace.ok_or_else(|| format!("{} takes too long", history.name))
+        }
     };
-    stream::iter(scenarios).map(run).buffered(AT_ONCE).collect().await
+    let mut traces = Vec::new();
+    let mut running = stream::iter(histories).map(run).buffered(AT_ONCE);
+    while let Some(trace) = running.next().await {
+        match trace {
+            Ok(trace) => traces.push(trace),
+            Err(message) => eprintln!("{message}"),
+        }
+    }
+    traces
 }
 
 /// The number of pods that are created and deleted in each wave of the plan.

@@ -2,7 +2,9 @@
 //! repair that when they are followed to the letter.
 
 pub(super) mod cluster;
+mod recipes;
 mod seldom;
+mod untouched;
 mod wait;
 
 use std::{thread, time::Duration};
@@ -10,8 +12,11 @@ use std::{thread, time::Duration};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use self::cluster::{Cluster, SHOP, daemon_set_of, stateful_set_of};
-use super::Case;
+use self::{
+    cluster::{Cluster, SHOP, daemon_set_of, stateful_set_of},
+    untouched::Untouched,
+};
+use super::{Case, HELM};
 use crate::{
     harness::{
         control_plane::{CONTROLLER_MANAGER, ControlPlane, SCHEDULER},
@@ -32,6 +37,10 @@ pub(super) const CASES: &[Case] = &[
     Case {
         needs: &[CONTROLLER_MANAGER, SCHEDULER],
         ..Case::new("a-wait-tells-what-is-stuck-and-passes-the-rest", wait::told_and_passed)
+    },
+    Case {
+        needs: &[CONTROLLER_MANAGER, SCHEDULER, HELM],
+        ..Case::new("the-recipes-of-a-wait-work", recipes::run_for_real)
     },
     Case::new("a-wait-survives-a-restart", wait::restarts),
     Case::new("a-wait-needs-the-documented-rights", wait::rights),
@@ -70,7 +79,9 @@ fn named_and_repaired(shared: &Namespace<'_>) {
     plane.start_scheduler();
     let cluster = Cluster { plane: &plane, down: &[DOWN] };
     set_the_stage(&cluster);
-    eventually("all pods to run", || cluster.run_pods(&[], 16));
+    untouched::create(&cluster);
+    eventually("all pods to run", || cluster.run_pods(&[], 16 + untouched::PODS));
+    let calm = Untouched::of(&cluster);
     thread::sleep(Duration::from_secs(2));
     let before = cluster.audit();
     let early: Vec<_> = before.keys().filter(|it| it.0 != "node-not-wanted").collect();
@@ -80,22 +91,23 @@ fn named_and_repaired(shared: &Namespace<'_>) {
     break_things(&cluster);
     let found = cluster.names(&EXPECTED);
 
-    for ((rule, object), message) in &found {
+    cluster.follow_all(&found, &calm, |(rule, _), finding| {
         // A decision for which no general advice exists is made here.
-        let command = match rule.as_str() {
+        Some(match rule.as_str() {
             // Nothing determines which of two overlapping sets has to go.
-            "selector-overlap" => "kubectl delete -n shop daemonset/twin --ignore-not-found",
+            "selector-overlap" => {
+                "kubectl delete -n shop daemonset/twin --ignore-not-found".to_owned()
+            }
             "claim-pending" => {
                 "kubectl annotate storageclass disk storageclass.kubernetes.io/is-default-class=true"
+                    .to_owned()
             }
-            "creation-refused" => {
-                "kubectl label namespace secure --overwrite \
-                 pod-security.kubernetes.io/enforce=privileged"
-            }
-            _ => message.split('`').nth(1).unwrap_or_else(|| panic!("no command: {message}")),
-        };
-        cluster.follow(command, &format!("{rule} of {object}: {message}"));
-    }
+            "creation-refused" => "kubectl label namespace secure --overwrite \
+                                   pod-security.kubernetes.io/enforce=privileged"
+                .to_owned(),
+            _ => finding.first_command(),
+        })
+    });
     cluster.is_repaired(|key| found.contains_key(key));
 }
 

@@ -8,37 +8,29 @@ use std::{
 };
 
 use futures::{StreamExt as _, TryStreamExt as _};
-use k8s_openapi::api::{
-    apps::v1::ControllerRevision,
-    core::v1::{PersistentVolumeClaim, Pod},
-};
+use k8s_openapi::api::core::v1::{Node, PersistentVolumeClaim, Pod};
 use kube::{
     Api, Client, ResourceExt,
     api::{
-        ApiResource, DynamicObject, GroupVersionKind, ListParams, Patch, PatchParams, PostParams,
-        WatchEvent, WatchParams,
+        ApiResource, DynamicObject, GroupVersionKind, ListParams, PostParams, WatchEvent,
+        WatchParams,
     },
 };
 use serde_json::{Value, json};
 use tokio::time::sleep;
 
-use super::scenario::{BETWEEN, Scenario};
-use crate::{
-    harness::process::DEADLINE,
-    traces::{After, Event, Round, Trace},
-};
+use super::history::{History, LABEL};
+use crate::traces::{After, Event, Round, Trace};
 
 /// How long a controller must have done nothing to count as waiting. There is no event for that.
 const QUIET: Duration = Duration::from_millis(1500);
 /// How long it may take to do what the plan says that it will do.
-const PATIENCE: Duration = Duration::from_secs(30);
+pub(super) const PATIENCE: Duration = Duration::from_secs(30);
 /// The limit after pods became ready: most controllers then do nothing yet.
-const LITTLE_PATIENCE: Duration = Duration::from_secs(4);
-/// Since when available pods have been ready: longer than any `minReadySeconds`.
-const LONG_AGO: &str = "1900-01-01T00:00:00Z";
-/// Since when pods have been ready that are not available yet: if they became ready before the last
-/// change, and if they did after it.
-const NOT_LONG_AGO: [&str; 2] = ["2026-01-01T00:00:00Z", "2026-02-01T00:00:00Z"];
+pub(super) const LITTLE_PATIENCE: Duration = Duration::from_secs(4);
+
+/// How long a set may take to be complete: many begin at the same time.
+const SETTLED: Duration = Duration::from_secs(600);
 
 /// When each set's pods and claims changed last. The key is the set's name.
 pub(crate) type Activity = Arc<Mutex<BTreeMap<String, Instant>>>;
@@ -54,7 +46,7 @@ pub(crate) fn watch(client: &Client, activity: &Activity) {
             let mut changes = changes.boxed();
             while let Ok(Some(change)) = changes.try_next().await {
                 if let Added(pod) | Modified(pod) | Deleted(pod) = change
-                    && let Some(set) = pod.labels().get("app")
+                    && let Some(set) = pod.labels().get(LABEL)
                 {
                     seen.lock().expect("a lock").insert(set.clone(), Instant::now());
                 }
@@ -65,109 +57,141 @@ pub(crate) fn watch(client: &Client, activity: &Activity) {
 
 /// One change on the real controllers.
 pub(crate) struct Lockstep<'a> {
-    client: Client,
+    pub(super) client: Client,
     activity: &'a Activity,
-    scenario: &'a Scenario,
-    sets: Api<DynamicObject>,
-    pods: Api<Pod>,
-    claims: Api<PersistentVolumeClaim>,
+    pub(super) history: &'a History,
+    pub(super) sets: Api<DynamicObject>,
+    pub(super) pods: Api<Pod>,
+    pub(super) claims: Api<PersistentVolumeClaim>,
+    pub(super) nodes: Api<Node>,
     /// Pods by uid, and whether they are terminating.
-    known: BTreeMap<String, (String, bool, String)>,
+    known: BTreeMap<String, Seen>,
     /// Whether the last change has been made: pods that are created from then on become ready, even
-    /// those of the change in between.
-    is_last: bool,
+    /// those of an image that did not work before.
+    pub(super) is_last: bool,
     /// Claims by uid, with their names.
     known_claims: BTreeMap<String, String>,
 }
 
+/// A pod as it was seen.
+struct Seen {
+    /// The name, or the node that it is for.
+    pod: String,
+    is_terminating: bool,
+    revision: &'static str,
+}
+
 impl<'a> Lockstep<'a> {
-    pub(crate) fn new(client: Client, activity: &'a Activity, scenario: &'a Scenario) -> Self {
-        let kind = scenario.new["kind"].as_str().expect("a kind");
+    pub(crate) fn new(client: Client, activity: &'a Activity, history: &'a History) -> Self {
+        let kind = history.last["kind"].as_str().expect("a kind");
         let resource = ApiResource::from_gvk(&GroupVersionKind::gvk("apps", "v1", kind));
         Lockstep {
             sets: Api::namespaced_with(client.clone(), "default", &resource),
             pods: Api::namespaced(client.clone(), "default"),
             claims: Api::namespaced(client.clone(), "default"),
+            nodes: Api::all(client.clone()),
             client,
             activity,
-            scenario,
+            history,
             known: BTreeMap::new(),
             is_last: false,
             known_claims: BTreeMap::new(),
         }
     }
 
-    /// Makes the change and records what the controller does. `expected` is the number of waves that
-    /// were planned: it is only used to know how long to wait.
+    /// Runs the history, makes the change and records what the controller does. `shared` are the nodes
+    /// of a history without its own. `expected` is the number of waves that were planned: it is only used
+    /// to know how long to wait.
     pub(crate) async fn run(
         mut self,
         mut flags: Vec<String>,
-        nodes: Value,
+        shared: &Value,
         planned: impl FnOnce(&Trace) -> Vec<usize>,
     ) -> Trace {
-        flags.extend(self.scenario.never_ready.iter().map(|it| format!("--never-ready={it}")));
+        let history = self.history;
+        flags.extend(history.never_ready.iter().map(|it| format!("--never-ready={it}")));
+        if history.first.is_some() && !history.is_orphaned {
+            // The objects are written whole, not applied.
+            flags.push("--as=replace".to_owned());
+        }
+        let (old, ending) = self.before().await;
         let mut trace = Trace {
-            name: self.scenario.name.clone(),
+            name: history.name.clone(),
             flags,
-            old: self.scenario.old.clone(),
-            new: self.scenario.new.clone(),
-            nodes,
-            ending: BTreeSet::new(),
+            old,
+            new: history.last.clone(),
+            nodes: if history.nodes.is_empty() { shared.clone() } else { self.own_nodes().await },
+            ending,
             rounds: Vec::new(),
             claims_deleted: BTreeSet::new(),
         };
-        if let Some(old) = &self.scenario.old {
-            self.write(old).await;
-            self.settle().await;
-        }
-        if trace.old.is_some() {
-            // The objects are written whole, not applied.
-            trace.flags.push("--as=replace".to_owned());
-        }
-        if let Some(between) = &self.scenario.between {
-            self.write(&between.object).await;
-            self.go_on_for(between.rounds).await;
-            self.claims_deleted().await;
-            trace.old = Some(self.world().await);
-        }
         self.known_claims = self.list_claims().await;
         self.is_last = true;
-        let planned = planned(&trace);
-        let all: usize = planned.iter().sum();
-        self.write(&self.scenario.new.clone()).await;
+        let planned = planned(&trace).iter().sum();
+        self.write(&history.last).await;
+        trace.rounds = self.rounds(planned).await;
+        trace.claims_deleted = self.claims_deleted().await;
+        trace
+    }
+
+    /// Brings about the state before the change. Returns the object, or all objects if the change begins
+    /// in the middle of something, and the pods that are being deleted.
+    async fn before(&mut self) -> (Option<Value>, BTreeSet<String>) {
+        let history = self.history;
+        self.add_nodes().await;
+        let Some(first) = &history.first else { return (None, BTreeSet::new()) };
+        self.write(first).await;
+        self.settle().await;
+        if history.acts.is_empty() {
+            return (Some(first.clone()), BTreeSet::new());
+        }
+        for act in &history.acts {
+            self.act(act).await;
+        }
+        if history.is_orphaned {
+            self.orphan().await;
+        }
+        self.round(Duration::ZERO).await;
+        self.claims_deleted().await;
+        let world = self.world().await;
+        self.events().await;
+        let ending = self.known.values().filter(|seen| seen.is_terminating);
+        (Some(world), ending.map(|seen| seen.pod.clone()).collect())
+    }
+
+    /// Lets the controller work until it waits for nothing more. `planned` is the number of steps.
+    async fn rounds(&mut self, planned: usize) -> Vec<Round> {
+        let (mut rounds, mut done) = (Vec::new(), 0);
         let mut after = After::Change;
-        let mut done = 0;
         loop {
             let patience = match after {
-                _ if done >= all => Duration::ZERO,
+                _ if done >= planned => Duration::ZERO,
                 After::Ready => LITTLE_PATIENCE,
                 After::Change | After::Gone | After::Available => PATIENCE,
             };
             let events = self.round(patience).await;
             done += events.len();
             if !events.is_empty() {
-                trace.rounds.push(Round { after, events });
+                rounds.push(Round { after, events });
             }
             after = if self.end_pods().await {
                 After::Gone
-            } else if self.is_slow() && self.make_ready(true).await {
+            } else if self.history.is_slow() && self.make_ready(true).await {
                 After::Ready
             } else if self.make_available(true).await {
                 After::Available
             } else {
-                break;
+                return rounds;
             };
         }
-        trace.claims_deleted = self.claims_deleted().await;
-        trace
     }
 
-    async fn write(&self, object: &Value) {
-        let mut object: DynamicObject = serde_json::from_value(object.clone()).expect("an object");
+    pub(super) async fn write(&self, object: &Value) {
+        let object: DynamicObject = serde_json::from_value(object.clone()).expect("an object");
         let name = object.name_any();
         self.touch();
-        if let Some(old) = self.sets.get_opt(&name).await.expect("an answer") {
-            object.metadata.resource_version = old.metadata.resource_version;
+        // An update without a version is made whatever the controller writes to the status meanwhile.
+        if self.sets.get_opt(&name).await.expect("an answer").is_some() {
             self.sets.replace(&name, &PostParams::default(), &object).await.expect("an update");
         } else {
             self.sets.create(&PostParams::default(), &object).await.expect("a new set");
@@ -178,7 +202,7 @@ impl<'a> Lockstep<'a> {
     async fn settle(&mut self) {
         let start = Instant::now();
         while !self.is_settled().await {
-            assert!(start.elapsed() < DEADLINE, "{} does not settle", self.scenario.name);
+            assert!(start.elapsed() < SETTLED, "{} does not settle", self.history.name);
             self.end_pods().await;
             self.make_available(false).await;
             sleep(Duration::from_millis(300)).await;
@@ -187,7 +211,7 @@ impl<'a> Lockstep<'a> {
     }
 
     async fn is_settled(&self) -> bool {
-        let set = self.sets.get(&self.scenario.name).await.expect("the set");
+        let set = self.sets.get(&self.history.name).await.expect("the set");
         let status = |key: &str| set.data["status"][key].as_i64().unwrap_or(0);
         let is_observed = status("observedGeneration") == set.metadata.generation.unwrap_or(0);
         let pods = i64::try_from(self.list().await.len()).expect("a small number");
@@ -204,64 +228,18 @@ impl<'a> Lockstep<'a> {
         is_observed && wanted == (pods, pods)
     }
 
-    /// Lets a change be rolled out for some rounds.
-    async fn go_on_for(&mut self, rounds: usize) {
-        for left in (0..rounds).rev() {
-            self.round(PATIENCE).await;
-            while self.end_pods().await {
-                self.round(PATIENCE).await;
-            }
-            let is_over = if left == 0 {
-                true
-            } else if self.is_slow() && left == 1 {
-                !self.make_ready(true).await
-            } else {
-                !self.make_available(true).await
-            };
-            if is_over {
-                break;
-            }
-        }
-    }
-
-    /// The set as it is, with its pods, claims and revisions.
-    async fn world(&self) -> Value {
-        let of = ListParams::default().labels(&format!("app={}", self.scenario.name));
-        let revisions: Api<ControllerRevision> = Api::namespaced(self.client.clone(), "default");
-        let mut items = Vec::new();
-        let set = self.sets.get(&self.scenario.name).await.expect("the set");
-        items.push(serde_json::to_value(set).expect("JSON"));
-        let mut add = |api_version: &str, kind: &str, item: Value| {
-            let mut item = item;
-            item["apiVersion"] = json!(api_version);
-            item["kind"] = json!(kind);
-            items.push(item);
-        };
-        for pod in self.list().await {
-            add("v1", "Pod", serde_json::to_value(pod).expect("JSON"));
-        }
-        for claim in self.claims.list(&of).await.expect("claims").items {
-            add("v1", "PersistentVolumeClaim", serde_json::to_value(claim).expect("JSON"));
-        }
-        for revision in revisions.list(&of).await.expect("revisions").items {
-            add("apps/v1", "ControllerRevision", serde_json::to_value(revision).expect("JSON"));
-        }
-        for item in &mut items {
-            item["metadata"].as_object_mut().expect("metadata").remove("managedFields");
-        }
-        json!({"apiVersion": "v1", "kind": "List", "items": items})
-    }
-
     /// Waits until the controller waits, and returns what it did. It gets this time to begin.
-    async fn round(&mut self, patience: Duration) -> BTreeSet<Event> {
+    pub(super) async fn round(&mut self, patience: Duration) -> BTreeSet<Event> {
         let start = Instant::now();
         loop {
             sleep(Duration::from_millis(300)).await;
-            let last = self.activity.lock().expect("a lock").get(&self.scenario.name).copied();
+            let last = self.activity.lock().expect("a lock").get(&self.history.name).copied();
             let is_quiet = last.is_none_or(|last| last.elapsed() > QUIET);
-            let is_observed = self.is_observed().await;
             let is_patient = start.elapsed() < patience && last.is_none_or(|it| it < start);
-            if is_quiet && is_observed && !is_patient && start.elapsed() > QUIET {
+            if !is_quiet || is_patient || start.elapsed() <= QUIET {
+                continue;
+            }
+            if self.is_observed().await {
                 break;
             }
         }
@@ -269,14 +247,20 @@ impl<'a> Lockstep<'a> {
     }
 
     async fn is_observed(&self) -> bool {
-        let set = self.sets.get(&self.scenario.name).await.expect("the set");
+        let Some(set) = self.sets.get_opt(&self.history.name).await.expect("an answer") else {
+            return true;
+        };
         let observed = set.data["status"]["observedGeneration"].as_i64();
         observed >= set.metadata.generation
     }
 
-    async fn list(&self) -> Vec<Pod> {
-        let of = ListParams::default().labels(&format!("app={}", self.scenario.name));
-        self.pods.list(&of).await.expect("pods").items
+    /// The parameters that list the objects of the history, by its label.
+    pub(super) fn own(&self) -> ListParams {
+        ListParams::default().labels(&format!("{LABEL}={}", self.history.name))
+    }
+
+    pub(super) async fn list(&self) -> Vec<Pod> {
+        self.pods.list(&self.own()).await.expect("pods").items
     }
 
     async fn events(&mut self) -> BTreeSet<Event> {
@@ -287,28 +271,34 @@ impl<'a> Lockstep<'a> {
         let mut events = BTreeSet::new();
         let mut now = BTreeMap::new();
         for pod in self.list().await {
-            let place = self.place(&pod);
-            let revision = self.revision(&pod);
-            let is_terminating = pod.metadata.deletion_timestamp.is_some();
-            now.insert(pod.uid().expect("a uid"), (place, is_terminating, revision));
+            // The set does not have a pod that its selector does not match.
+            if pod.labels().get("app") != Some(&self.history.name) {
+                continue;
+            }
+            let seen = Seen {
+                pod: self.pod(&pod),
+                is_terminating: pod.metadata.deletion_timestamp.is_some(),
+                revision: self.revision(&pod),
+            };
+            now.insert(pod.uid().expect("a uid"), seen);
         }
-        let event = |action: &str, place: &str, revision: &str| Event {
+        let event = |action: &str, seen: &Seen| Event {
             action: action.to_owned(),
-            pod: place.to_owned(),
-            revision: revision.to_owned(),
+            pod: seen.pod.clone(),
+            revision: seen.revision.to_owned(),
             claims: new_claims
                 .iter()
-                .filter(|claim| action == "create" && claim.ends_with(&format!("-{place}")))
+                .filter(|it| action == "create" && it.ends_with(&format!("-{}", seen.pod)))
                 .cloned()
                 .collect(),
         };
-        for (uid, (place, is_terminating, revision)) in &now {
+        for (uid, seen) in &now {
             let before = self.known.get(uid);
             if before.is_none() {
-                events.insert(event("create", place, revision));
+                events.insert(event("create", seen));
             }
-            if *is_terminating && before.is_none_or(|(_, was, _)| !was) {
-                events.insert(event("delete", place, revision));
+            if seen.is_terminating && before.is_none_or(|before| !before.is_terminating) {
+                events.insert(event("delete", seen));
             }
         }
         self.known = now;
@@ -316,14 +306,19 @@ impl<'a> Lockstep<'a> {
     }
 
     async fn list_claims(&self) -> BTreeMap<String, String> {
-        let of = ListParams::default().labels(&format!("app={}", self.scenario.name));
-        let claims = self.claims.list(&of).await.expect("claims").items;
+        let claims = self.all_claims().await;
         claims.iter().map(|it| (it.uid().expect("a uid"), it.name_any())).collect()
     }
 
+    pub(super) async fn all_claims(&self) -> Vec<PersistentVolumeClaim> {
+        // The controller gives claims the labels of the selector.
+        let of = ListParams::default().labels(&format!("app={}", self.history.name));
+        self.claims.list(&of).await.expect("claims").items
+    }
+
     /// The name of the pod, or of the node that it is for.
-    fn place(&self, pod: &Pod) -> String {
-        if self.scenario.new["kind"] == "StatefulSet" {
+    pub(super) fn pod(&self, pod: &Pod) -> String {
+        if self.history.is_stateful() {
             return pod.name_any();
         }
         let json = serde_json::to_value(pod).expect("JSON");
@@ -332,112 +327,15 @@ impl<'a> Lockstep<'a> {
         json.pointer(path).and_then(Value::as_str).expect("a node").to_owned()
     }
 
-    fn revision(&self, pod: &Pod) -> String {
+    pub(super) fn revision(&self, pod: &Pod) -> &'static str {
         let image = image(pod);
-        let new = &self.scenario.new["spec"]["template"]["spec"]["containers"][0]["image"];
-        if image.as_deref() == new.as_str() { "new".to_owned() } else { "old".to_owned() }
+        let new = &self.history.last["spec"]["template"]["spec"]["containers"][0]["image"];
+        if image.as_deref() == new.as_str() { "new" } else { "old" }
     }
 
-    /// Removes the pods that are being deleted. Returns whether there were any.
-    async fn end_pods(&self) -> bool {
-        let mut any = false;
-        for pod in self.list().await {
-            if pod.metadata.deletion_timestamp.is_some() {
-                any = true;
-                let patch = json!({"metadata": {"finalizers": null}});
-                let patch = Patch::Merge(&patch);
-                let patched =
-                    self.pods.patch(&pod.name_any(), &PatchParams::default(), &patch).await;
-                drop(patched);
-            }
-        }
-        if any {
-            self.touch();
-        }
-        any
-    }
-
-    /// Whether pods are ready for a while before they are available.
-    fn is_slow(&self) -> bool {
-        self.scenario.new["spec"]["minReadySeconds"].as_i64().is_some_and(|it| it > 0)
-    }
-
-    /// Makes the pods ready that are not, but not available. Returns whether there were any.
-    async fn make_ready(&self, heeds_never: bool) -> bool {
-        let mut any = false;
-        for pod in self.list().await {
-            if ready_since(&pod).is_none() && self.may_start(&pod, heeds_never).await {
-                any = true;
-                self.set_ready(&pod, NOT_LONG_AGO[usize::from(self.is_last)]).await;
-            }
-        }
-        any
-    }
-
-    /// Makes the pods available that are not; if they have been ready for different times, those that
-    /// were first. Returns whether there were any.
-    async fn make_available(&self, heeds_never: bool) -> bool {
-        let mut waiting = Vec::new();
-        for pod in self.list().await {
-            let since = ready_since(&pod);
-            if since.as_deref() != Some(LONG_AGO) && self.may_start(&pod, heeds_never).await {
-                waiting.push((since, pod));
-            }
-        }
-        let first = waiting.iter().map(|(since, _)| since).min().cloned();
-        for (_, pod) in waiting.iter().filter(|(since, _)| Some(since) == first.as_ref()) {
-            self.set_ready(pod, LONG_AGO).await;
-        }
-        !waiting.is_empty()
-    }
-
-    async fn set_ready(&self, pod: &Pod, since: &str) {
-        let patch = json!({"status": {"phase": "Running", "conditions": [{"type": "Ready",
-            "status": "True", "lastTransitionTime": since}]}});
-        let (patch, params) = (Patch::Merge(&patch), PatchParams::default());
-        self.pods.patch_status(&pod.name_any(), &params, &patch).await.expect("a status");
-        self.touch();
-    }
-
-    /// Whether a pod becomes ready some time. Breaks it if it is one of those that are to break.
-    async fn may_start(&self, pod: &Pod, heeds_never: bool) -> bool {
-        if heeds_never && self.is_broken(pod) {
-            if !self.is_last {
-                self.break_it(pod).await;
-            }
-            return false;
-        }
-        let never = heeds_never && self.is_never_ready(pod);
-        !never && pod.metadata.deletion_timestamp.is_none()
-    }
-
-    /// Whether the pod is of the change in between, and that does not work.
-    fn is_broken(&self, pod: &Pod) -> bool {
-        let breaks = self.scenario.between.as_ref().is_some_and(|it| it.is_broken);
-        let status = pod.status.as_ref();
-        let is_broken = status.is_some_and(|status| status.container_statuses.is_some());
-        is_broken || (breaks && !self.is_last && image(pod).as_deref() == Some(BETWEEN))
-    }
-
-    async fn break_it(&self, pod: &Pod) {
-        let state = json!({"waiting": {"reason": "CrashLoopBackOff"}});
-        let patch = json!({"status": {"phase": "Running", "containerStatuses": [{"name": "main",
-            "image": BETWEEN, "imageID": "", "ready": false, "restartCount": 5, "state": state}]}});
-        let (patch, params) = (Patch::Merge(&patch), PatchParams::default());
-        // The pod may have been deleted meanwhile.
-        drop(self.pods.patch_status(&pod.name_any(), &params, &patch).await);
-    }
-
-    fn is_never_ready(&self, pod: &Pod) -> bool {
-        self.scenario.never_ready.iter().any(|it| match it.as_str() {
-            "new" => self.revision(pod) == "new",
-            name => pod.name_any() == name,
-        })
-    }
-
-    fn touch(&self) {
+    pub(super) fn touch(&self) {
         let mut activity = self.activity.lock().expect("a lock");
-        activity.insert(self.scenario.name.clone(), Instant::now());
+        activity.insert(self.history.name.clone(), Instant::now());
     }
 
     /// The garbage collector works in the background: waits until it has had its time.
@@ -458,26 +356,31 @@ impl<'a> Lockstep<'a> {
     /// Claims that are owned by pods that are gone, and so will be deleted.
     async fn claims_of_gone_pods(&self) -> Vec<String> {
         let pods: BTreeSet<_> = self.list().await.iter().filter_map(ResourceExt::uid).collect();
-        let of = ListParams::default().labels(&format!("app={}", self.scenario.name));
-        let claims = self.claims.list(&of).await.expect("claims").items;
-        let is_orphaned = |claim: &PersistentVolumeClaim| {
+        let is_of_gone_pod = |claim: &PersistentVolumeClaim| {
             claim.metadata.deletion_timestamp.is_some()
                 || claim
                     .owner_references()
                     .iter()
                     .any(|owner| owner.kind == "Pod" && !pods.contains(&owner.uid))
         };
-        claims.iter().filter(|claim| is_orphaned(claim)).map(ResourceExt::name_any).collect()
+        let claims = self.all_claims().await;
+        claims.iter().filter(|claim| is_of_gone_pod(claim)).map(ResourceExt::name_any).collect()
+    }
+
+    /// The nodes of the history, as a list.
+    async fn own_nodes(&self) -> Value {
+        let mut items = Vec::new();
+        for node in self.nodes.list(&self.own()).await.expect("nodes").items {
+            items.push(json!({
+                "apiVersion": "v1", "kind": "Node",
+                "metadata": {"name": node.name_any(), "labels": node.labels()},
+                "spec": {"taints": node.spec.and_then(|it| it.taints).unwrap_or_default()},
+            }));
+        }
+        json!({"apiVersion": "v1", "kind": "List", "items": items})
     }
 }
 
-/// Since when a pod has been ready; `None` if it is not.
-fn ready_since(pod: &Pod) -> Option<String> {
-    let conditions = pod.status.as_ref()?.conditions.as_deref()?;
-    let ready = conditions.iter().find(|it| it.type_ == "Ready" && it.status == "True")?;
-    Some(ready.last_transition_time.as_ref()?.0.to_string())
-}
-
-fn image(pod: &Pod) -> Option<String> {
+pub(super) fn image(pod: &Pod) -> Option<String> {
     pod.spec.as_ref().and_then(|spec| spec.containers.first()?.image.clone())
 }

@@ -1,50 +1,54 @@
-//! Generated changes.
+//! Generated changes of sets whose rollout is complete, or that are in the middle of one.
 
 use serde_json::{Value, json};
 
+use super::history::{Act, FINALIZER, History, LABEL};
 use crate::dice::Dice;
 
-/// A change, and which pods never become ready after it.
-#[derive(Clone, Debug)]
-pub(crate) struct Scenario {
-    pub(crate) name: String,
-    pub(crate) old: Option<Value>,
-    pub(crate) new: Value,
-    /// A change before that one, which is not complete when the other one is made.
-    pub(crate) between: Option<Between>,
-    /// The values of `--never-ready`.
-    pub(crate) never_ready: Vec<String>,
-}
-
-/// A change that is not rolled out to its end.
-#[derive(Clone, Debug)]
-pub(crate) struct Between {
-    pub(crate) object: Value,
-    /// After how many rounds of the controller the next change is made.
-    pub(crate) rounds: usize,
-    /// Whether its pods never become ready.
-    pub(crate) is_broken: bool,
-}
-
 /// The image of the change in between.
-pub(crate) const BETWEEN: &str = "between";
+const BETWEEN: &str = "between";
 
-fn between(dice: &mut Dice, object: Value) -> Option<Between> {
+/// Returns what happens before the change, if it begins in the middle of something: a change that is not
+/// rolled out to its end. Its pods may never become ready.
+fn between(dice: &mut Dice, object: Value) -> (Vec<Act>, Vec<String>) {
     let is_broken = dice.percent(50);
     let rounds = usize::try_from(1 + dice.below(3)).expect("a small number");
-    dice.percent(35).then_some(Between { object, rounds, is_broken })
+    let broken = if is_broken { vec![BETWEEN.to_owned()] } else { Vec::new() };
+    match dice.percent(35) {
+        true => (vec![Act::Change(object), Act::Rounds(rounds)], broken),
+        false => (Vec::new(), Vec::new()),
+    }
 }
 
-/// The finalizer of all pods: a pod that is deleted is gone when the test says so.
-pub(crate) const FINALIZER: &str = "setguard.io/e2e";
+/// Returns a change on the nodes that all share.
+fn change(
+    name: String,
+    objects: [Option<Value>; 2],
+    acts: (Vec<Act>, Vec<String>),
+    never_ready: Vec<String>,
+) -> History {
+    let [first, last] = objects;
+    let (acts, broken) = if first.is_some() { acts } else { (Vec::new(), Vec::new()) };
+    History {
+        name,
+        first,
+        acts,
+        last: last.expect("an object"),
+        is_orphaned: false,
+        nodes: Vec::new(),
+        broken,
+        binds: false,
+        never_ready,
+    }
+}
 
 /// Changes of StatefulSets.
-pub(crate) fn stateful_sets(seed: u64, count: usize, prefix: &str) -> Vec<Scenario> {
+pub(crate) fn stateful_sets(seed: u64, count: usize, prefix: &str) -> Vec<History> {
     let mut dice = Dice(seed);
     (0..count).map(|i| stateful_set(&mut dice, format!("{prefix}{i}"))).collect()
 }
 
-fn stateful_set(dice: &mut Dice, name: String) -> Scenario {
+fn stateful_set(dice: &mut Dice, name: String) -> History {
     let policy = dice.pick(&["OrderedReady", "Parallel"]);
     let has_claims = dice.percent(40);
     let when_scaled = dice.pick(&["Retain", "Delete"]);
@@ -86,32 +90,34 @@ fn stateful_set(dice: &mut Dice, name: String) -> Scenario {
         _ => Vec::new(),
     };
     let old = (!dice.percent(12)).then_some(old);
-    let between = between.filter(|_| old.is_some());
-    Scenario { name, old, new, between, never_ready }
+    change(name, [old, Some(new)], between, never_ready)
 }
 
-/// Changes the scenarios so that pods have to be ready for 63 years to be available.
-pub(crate) fn slowly(mut scenarios: Vec<Scenario>) -> Vec<Scenario> {
-    for scenario in &mut scenarios {
-        let between = scenario.between.as_mut().map(|between| &mut between.object);
-        for object in between.into_iter().chain([&mut scenario.new]) {
+/// Changes the histories so that pods have to be ready for 63 years to be available.
+pub(crate) fn slowly(mut histories: Vec<History>) -> Vec<History> {
+    for history in &mut histories {
+        for object in history.acts.iter_mut().filter_map(changed).chain([&mut history.last]) {
             object["spec"]["minReadySeconds"] = json!(2_000_000_000);
         }
     }
-    scenarios
+    histories
 }
 
-/// Changes the scenarios to the update strategy `Recreate`. Every third change is made over another
+const fn changed(act: &mut Act) -> Option<&mut Value> {
+    if let Act::Change(object) = act { Some(object) } else { None }
+}
+
+/// Changes the histories to the update strategy `Recreate`. Every third change is made over another
 /// such change.
-pub(crate) fn recreating(mut scenarios: Vec<Scenario>) -> Vec<Scenario> {
+pub(crate) fn recreating(mut histories: Vec<History>) -> Vec<History> {
     let strategy = json!({"type": "Recreate"});
-    for (i, scenario) in scenarios.iter_mut().enumerate() {
-        scenario.new["spec"]["updateStrategy"] = strategy.clone();
-        if let Some(between) = scenario.between.as_mut().filter(|_| i % 3 == 0) {
-            between.object["spec"]["updateStrategy"] = strategy.clone();
+    for (i, history) in histories.iter_mut().enumerate() {
+        history.last["spec"]["updateStrategy"] = strategy.clone();
+        for object in history.acts.iter_mut().filter_map(changed).filter(|_| i % 3 == 0) {
+            object["spec"]["updateStrategy"] = strategy.clone();
         }
     }
-    scenarios
+    histories
 }
 
 /// Two changes of three change the template. Templates with the same image are the same.
@@ -120,12 +126,32 @@ fn new_image(name: &str) -> &'static str {
 }
 
 /// Changes of DaemonSets.
-pub(crate) fn daemon_sets(seed: u64, count: usize, prefix: &str) -> Vec<Scenario> {
+pub(crate) fn daemon_sets(seed: u64, count: usize, prefix: &str) -> Vec<History> {
     let mut dice = Dice(seed);
     (0..count).map(|i| daemon_set(&mut dice, format!("{prefix}{i}"))).collect()
 }
 
-fn daemon_set(dice: &mut Dice, name: String) -> Scenario {
+/// A DaemonSet with these settings of a rolling update. One in ten is updated by deleting pods.
+pub(super) fn daemon_set_of(
+    dice: &mut Dice,
+    name: &str,
+    template: &Value,
+    rolling: &Value,
+) -> Value {
+    let strategy = if dice.percent(10) {
+        json!({"type": "OnDelete"})
+    } else {
+        json!({"type": "RollingUpdate", "rollingUpdate": rolling})
+    };
+    let spec = json!({
+        "selector": {"matchLabels": {"app": name}},
+        "template": template,
+        "updateStrategy": strategy,
+    });
+    object("DaemonSet", name, &spec)
+}
+
+fn daemon_set(dice: &mut Dice, name: String) -> History {
     let mut one = |image: &str| {
         let mut template = template(&name, image);
         if dice.percent(30) {
@@ -154,17 +180,7 @@ fn daemon_set(dice: &mut Dice, name: String) -> Scenario {
             json!({"maxUnavailable": 0, "maxSurge": 1}),
             json!({"maxUnavailable": 0, "maxSurge": "50%"}),
         ]);
-        let strategy = if dice.percent(10) {
-            json!({"type": "OnDelete"})
-        } else {
-            json!({"type": "RollingUpdate", "rollingUpdate": rolling})
-        };
-        let spec = json!({
-            "selector": {"matchLabels": {"app": name}},
-            "template": template,
-            "updateStrategy": strategy,
-        });
-        object("DaemonSet", &name, &spec)
+        daemon_set_of(dice, &name, &template, &rolling)
     };
     let old = one("old");
     let image = new_image(&name);
@@ -177,18 +193,17 @@ fn daemon_set(dice: &mut Dice, name: String) -> Scenario {
     let between = between(dice, middle);
     let never_ready = if dice.percent(20) { vec!["new".to_owned()] } else { Vec::new() };
     let old = (!dice.percent(12)).then_some(old);
-    let between = between.filter(|_| old.is_some());
-    Scenario { name, old, new, between, never_ready }
+    change(name, [old, Some(new)], between, never_ready)
 }
 
-fn template(name: &str, image: &str) -> Value {
+pub(super) fn template(name: &str, image: &str) -> Value {
     json!({
-        "metadata": {"labels": {"app": name}, "finalizers": [FINALIZER]},
+        "metadata": {"labels": {"app": name, LABEL: name}, "finalizers": [FINALIZER]},
         "spec": {"containers": [{"name": "main", "image": image}]},
     })
 }
 
-fn object(kind: &str, name: &str, spec: &Value) -> Value {
+pub(super) fn object(kind: &str, name: &str, spec: &Value) -> Value {
     json!({
         "apiVersion": "apps/v1",
         "kind": kind,

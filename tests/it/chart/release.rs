@@ -1,4 +1,4 @@
-//! The claims of Chart.yaml, and the functions that templates may use.
+//! The release that Chart.yaml and the templates name.
 
 use std::{collections::BTreeSet, fs, path::Path, process::Command};
 

@@ -73,7 +73,7 @@ impl Paths {
                 continue;
             }
             if colons != 2 {
-                self.add(&std::mem::take(&mut path));
+                self.add_row(&std::mem::take(&mut path));
             }
             colons = 0;
             match token {
@@ -82,7 +82,14 @@ impl Paths {
                 TokenTree::Punct(_) | TokenTree::Literal(_) => {}
             }
         }
-        self.add(&path);
+        self.add_row(&path);
+    }
+
+    /// Adds a path that stands in a macro. A word alone there is a variable, even if a module has its name.
+    fn add_row(&mut self, row: &[String]) {
+        if row.len() > 1 {
+            self.add(row);
+        }
     }
 }
 
@@ -97,6 +104,9 @@ impl<'ast> Visit<'ast> for Paths {
     fn visit_item_use(&mut self, item: &'ast ItemUse) {
         self.add_tree(&[], &item.tree);
     }
+
+    /// `pub(in crate::plan)` imports nothing.
+    fn visit_vis_restricted(&mut self, _: &'ast syn::VisRestricted) {}
 
     fn visit_path(&mut self, path: &'ast syn::Path) {
         let segments: Vec<_> = path.segments.iter().map(|s| s.ident.to_string()).collect();

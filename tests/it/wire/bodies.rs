@@ -7,7 +7,7 @@ use axum::{
     http::{Request, header},
 };
 use serde_json::json;
-use setguard::server::{app::App, body::Budget};
+use setguard::server::{app::App, body::BodyMemory};
 use tokio::task::JoinHandle;
 
 use super::{JSON, app, changed, post, send};
@@ -141,7 +141,7 @@ async fn a_usual_review_does_not_wait_for_the_memory_of_others() {
 #[tokio::test(start_paused = true)]
 async fn one_connection_does_not_take_the_memory_of_others() {
     let app = app();
-    let connection = Arc::new(Budget::of_connection());
+    let connection = Arc::new(BodyMemory::of_connection());
     let on_it = |mut request: Request<Body>| {
         request.extensions_mut().insert(connection.clone());
         let app = app.clone();

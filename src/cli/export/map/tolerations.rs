@@ -10,14 +10,15 @@ use crate::{
 
 /// Expressions for the patches that add tolerations to a pod.
 pub(super) fn of_pod(settings: &Settings) -> Vec<String> {
-    let place = Place { list: "object.spec.?tolerations.orValue([])", path: "/spec/tolerations" };
+    let tolerations =
+        TolerationList { list: "object.spec.?tolerations.orValue([])", path: "/spec/tolerations" };
     let mut all: Vec<_> =
-        settings.tolerations.iter().map(|it| place.add(&it.into(), None)).collect();
+        settings.tolerations.iter().map(|it| tolerations.add(&it.into(), None)).collect();
     if settings.daemon_tolerations {
         let always = of_daemons(false).count();
         all.extend(of_daemons(true).enumerate().map(|(i, toleration)| {
             let only = (i >= always).then_some("object.spec.?hostNetwork.orValue(false)");
-            place.add(&toleration, only)
+            tolerations.add(&toleration, only)
         }));
     }
     all
@@ -25,24 +26,24 @@ pub(super) fn of_pod(settings: &Settings) -> Vec<String> {
 
 /// Expressions for the patches that add tolerations to the template of a DaemonSet.
 pub(super) fn of_template(settings: &Settings) -> Vec<String> {
-    let place = Place {
+    let tolerations = TolerationList {
         list: "object.spec.template.spec.?tolerations.orValue([])",
         path: "/spec/template/spec/tolerations",
     };
-    settings.tolerations.iter().map(|it| place.add(&it.into(), None)).collect()
+    settings.tolerations.iter().map(|it| tolerations.add(&it.into(), None)).collect()
 }
 
 /// A list of tolerations: an expression for it, and its path.
-struct Place {
+struct TolerationList {
     list: &'static str,
     path: &'static str,
 }
 
-impl Place {
+impl TolerationList {
     /// Returns an expression for the patch that adds a toleration before any that ends sooner, unless one
     /// in the list covers it.
     fn add(&self, toleration: &Toleration, only: Option<&str>) -> String {
-        let Place { list, path } = self;
+        let TolerationList { list, path } = self;
         let fields = [
             ("key", &toleration.key),
             ("operator", &toleration.operator),

@@ -38,7 +38,7 @@ pub fn scaled_down(
 }
 
 /// Reports that the pods of a DaemonSet are deleted from nodes, which no `maxUnavailable` slows down.
-pub(super) fn from_nodes(limits: &Limits, leaving: Leaving, found: &mut Findings) {
+pub fn from_nodes(limits: &Limits, leaving: Leaving, found: &mut Findings) {
     let Some((left, all)) = leaving else { return };
     let (left, all) =
         (i64::try_from(left).unwrap_or(i64::MAX), i64::try_from(all).unwrap_or(i64::MAX));

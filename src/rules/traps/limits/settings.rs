@@ -4,6 +4,35 @@ use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 
 use crate::rules::traps::read::scaled;
 
+/// A consequence that a limit may forbid.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Consequence {
+    /// Too many pods are down at once.
+    AtMostUnavailable,
+    /// Claims are deleted.
+    DeletesClaims,
+    /// A rollout begins that cannot end.
+    NeverEnds,
+    /// All pods are replaced in one wave.
+    ReplacesAll,
+}
+
+impl Consequence {
+    /// All consequences, in the order of the policy.
+    pub const ALL: [Self; 4] =
+        [Self::AtMostUnavailable, Self::DeletesClaims, Self::NeverEnds, Self::ReplacesAll];
+
+    /// Returns the name in the policy.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Consequence::AtMostUnavailable => "atMostUnavailable",
+            Consequence::DeletesClaims => "deletesClaims",
+            Consequence::NeverEnds => "neverEnds",
+            Consequence::ReplacesAll => "replacesAll",
+        }
+    }
+}
+
 /// The consequences that a change must not have.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Limits {
@@ -20,6 +49,29 @@ pub struct Limits {
 }
 
 impl Limits {
+    /// Returns whether a consequence is forbidden.
+    pub const fn forbids(&self, consequence: Consequence) -> bool {
+        match consequence {
+            Consequence::AtMostUnavailable => self.at_most_unavailable.is_some(),
+            Consequence::DeletesClaims => !self.deletes_claims,
+            Consequence::NeverEnds => !self.never_ends,
+            Consequence::ReplacesAll => !self.replaces_all,
+        }
+    }
+
+    /// Returns these limits for some of the consequences; the others are allowed.
+    #[must_use]
+    pub fn only(&self, some: impl Fn(Consequence) -> bool) -> Self {
+        let most = self.at_most_unavailable.clone();
+        Limits {
+            at_most_unavailable: most.filter(|_| some(Consequence::AtMostUnavailable)),
+            deletes_claims: self.deletes_claims || !some(Consequence::DeletesClaims),
+            never_ends: self.never_ends || !some(Consequence::NeverEnds),
+            replaces_all: self.replaces_all || !some(Consequence::ReplacesAll),
+            reason: self.reason.clone(),
+        }
+    }
+
     pub(super) fn why(&self, limit: &str) -> String {
         format!("the policy forbids it by {limit} ({})", self.reason.trim())
     }

@@ -108,6 +108,8 @@ impl Compared {
             today: date(2026, 1, 1),
             deadline: Deadline::NONE,
             view: None,
+            file: None,
+            requester: None,
         };
         let verdict = engine::evaluate(&subject, &cx);
         let expected: BTreeSet<_> = verdict

@@ -8,7 +8,7 @@ use setguard::{
     inject::{
         self, Injection,
         meta::{NODE_PIN_CONFLICT, UNPAIRED_NODE_ANNOTATION},
-        pod::Pod,
+        pod::PartialPod,
     },
     kubernetes::resource::Resource,
     object::{Object, Str, User},
@@ -211,7 +211,7 @@ impl Expected {
         let injection = if object["kind"] == "Pod" {
             let groups = vec![Str("system:masters".into()), Str(write.group.into())];
             let user = User { username: Str(write.user.into()), groups: Some(groups) };
-            inject::pod(&Pod::parse(&json).unwrap(), &user, settings)
+            inject::pod(&PartialPod::parse(&json).unwrap(), &user, settings)
         } else {
             let daemon_set = Resource::of("apps/v1", "DaemonSet").unwrap();
             let by_namespace = write.namespace == REQUESTING;

@@ -10,10 +10,33 @@ use std::{
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
+use super::untouched::Untouched;
 use crate::harness::{control_plane::ControlPlane, kubectl::Output, process::eventually};
 
 /// The namespace of most sets.
 pub(super) const SHOP: &str = "shop";
+
+/// A finding of the audit.
+#[derive(Clone, Debug)]
+pub(super) struct Finding {
+    /// The message, with the help.
+    pub(super) message: String,
+    /// The cause alone.
+    cause: Value,
+    /// The commands that only look.
+    looks: Vec<String>,
+}
+
+impl Finding {
+    /// The first command of the message.
+    pub(super) fn first_command(&self) -> String {
+        let command = self.message.split('`').nth(1);
+        command.unwrap_or_else(|| panic!("no command: {}", self.message)).to_owned()
+    }
+}
+
+/// Findings by rule and object.
+pub(super) type Findings = BTreeMap<(String, String), Finding>;
 
 /// A control plane of its own, with a stand-in for the kubelets.
 pub(in crate::cases) struct Cluster<'a> {
@@ -38,8 +61,8 @@ impl Cluster<'_> {
         self.kubectl(&args, "").accepted();
     }
 
-    /// The findings by rule and object, with the help. Pods need not be patient here.
-    pub(super) fn audit(&self) -> BTreeMap<(String, String), String> {
+    /// The findings by rule and object. Pods need not be patient here.
+    pub(super) fn audit(&self) -> Findings {
         let output = Command::new(env!("CARGO_BIN_EXE_setguard"))
             .args(["audit", "--patience", "1s", "--format", "json", "--cluster-reports", "none"])
             .env("KUBECONFIG", &self.plane.kubectl.kubeconfig)
@@ -57,22 +80,22 @@ impl Cluster<'_> {
             if kind == "ControllerRevision" {
                 name.truncate(name.rfind('-').unwrap_or_default());
             }
-            ((rule, format!("{kind}/{name}")), text(&finding["message"]))
+            let commands = finding["commands"].as_array().into_iter().flatten();
+            let looks = commands.filter(|it| it["effect"] == "looks").map(|it| text(&it["run"]));
+            let (message, cause) = (text(&finding["message"]), finding["cause"].clone());
+            ((rule, format!("{kind}/{name}")), Finding { message, cause, looks: looks.collect() })
         });
         found.collect()
     }
 
     /// Waits until the audit has found exactly these rules and objects, and says this about them.
-    pub(super) fn names(
-        &self,
-        expected: &[(&str, &str, &str)],
-    ) -> BTreeMap<(String, String), String> {
+    pub(super) fn names(&self, expected: &[(&str, &str, &str)]) -> Findings {
         eventually("everything to be named", || {
             let _ = self.run_pods(self.down, 0);
             let found = self.audit();
             let is_named = |(rule, object, text): &(&str, &str, &str)| {
                 let key = ((*rule).to_owned(), (*object).to_owned());
-                found.get(&key).is_some_and(|message| message.contains(text))
+                found.get(&key).is_some_and(|it| it.message.contains(text))
             };
             let all = expected.iter().all(is_named);
             if all && found.len() == expected.len() {
@@ -81,6 +104,31 @@ impl Cluster<'_> {
                 Err(format!("{found:#?}"))
             }
         })
+    }
+
+    /// Follows the commands of each finding that only look, and then the one that `repair` chooses. After
+    /// that, the finding is gone or has the same cause, and the healthy sets are untouched.
+    pub(super) fn follow_all(
+        &self,
+        found: &Findings,
+        calm: &Untouched,
+        repair: impl Fn(&(String, String), &Finding) -> Option<String>,
+    ) {
+        for (key, finding) in found {
+            let why = format!("{} of {}: {}", key.0, key.1, finding.message);
+            finding.looks.iter().for_each(|command| self.follow(command, &why));
+            if let Some(command) = repair(key, finding) {
+                self.follow(&command, &why);
+            }
+            calm.assert(self, &why);
+            eventually("the cause to be gone or the same", || {
+                let _ = self.run_pods(self.down, 0);
+                match self.audit().remove(key) {
+                    Some(now) if now.cause != finding.cause => Err(format!("{why}\n{now:#?}")),
+                    _ => Ok(()),
+                }
+            });
+        }
     }
 
     /// Waits until the audit finds nothing that `counts`.

@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use super::{
     CONTROLLERS,
     cluster::{Cluster, SHOP, daemon_set_of, stateful_set_of},
+    untouched::{self, Untouched},
 };
 use crate::{
     etcd,
@@ -18,8 +19,8 @@ const DAEMON_SET_CONTROLLER: &str = "system:serviceaccount:kube-system:daemon-se
 
 /// The expected findings: the rule and the object, and a part of the message.
 const EXPECTED: [(&str, &str, &str); 12] = [
-    ("claim-size-differs", "StatefulSet/bigger", "data-bigger-0 asks for less than the template"),
-    ("claim-size-differs", "StatefulSet/grown", "data-grown-0 asks for more than the template"),
+    ("claim-size-differs", "StatefulSet/bigger", "data-bigger-0 requests less than the template"),
+    ("claim-size-differs", "StatefulSet/grown", "data-grown-0 requests more than the template"),
     ("creation-refused", "DaemonSet/crowd", "exceeded quota: small, requested: pods=1"),
     ("pdb-blocks-drain", "StatefulSet/guarded", "all of its 3 pods are healthy"),
     ("pdb-blocks-drain", "StatefulSet/index", "all of its 3 pods are healthy"),
@@ -40,12 +41,14 @@ pub(super) fn named_and_repaired(shared: &Namespace<'_>) {
     plane.start_scheduler();
     let cluster = Cluster { plane: &plane, down: &[] };
     set_the_stage(&cluster);
+    untouched::create(&cluster);
     eventually("all pods to run, and nothing to be found", || {
-        cluster.run_pods(&[], PODS)?;
+        cluster.run_pods(&[], PODS + untouched::PODS)?;
         let found = cluster.audit();
         if found.is_empty() { Ok(()) } else { Err(format!("{found:#?}")) }
     });
 
+    let calm = Untouched::of(&cluster);
     surge_without_end(&cluster);
     claims(&cluster);
     old_revisions(&cluster);
@@ -59,18 +62,20 @@ pub(super) fn named_and_repaired(shared: &Namespace<'_>) {
         assert_eq!(shown, "1/", "{name}: one ready, none updated, and nothing of the second pod");
     }
 
-    for ((rule, object), message) in &found {
+    cluster.follow_all(&found, &calm, |(rule, object), finding| {
         if rule == "pdb-without-scale" {
             // The remedy for the other StatefulSet also repairs this one.
-            continue;
+            return None;
         }
-        let command = message.split('`').nth(1).expect("a command");
-        cluster.follow(command, &format!("{rule} of {object}: {message}"));
         if object == "StatefulSet/grown" {
+            let message = &finding.message;
             assert!(message.contains("and apply the manifest with the new size"), "{message}");
+            cluster.follow(&finding.first_command(), message);
             with_claims(&cluster, "grown", "disk", "2Gi");
+            return None;
         }
-    }
+        Some(finding.first_command())
+    });
     cluster.is_repaired(|_| true);
 }
 

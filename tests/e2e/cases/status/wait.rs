@@ -8,9 +8,10 @@ use std::{
     process::{Child, Command, Stdio},
 };
 
+use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 
-use self::stage::{DOWN, HELD, PODS, POOR, SECURE, break_things, roll, set_the_stage};
+use self::stage::{DOWN, HELD, LIMITED, PODS, POOR, SECURE, break_things, roll, set_the_stage};
 use super::{
     CONTROLLERS,
     cluster::{Cluster, SHOP, stateful_set_of},
@@ -25,7 +26,7 @@ use crate::{
 
 /// Rollouts that cannot succeed: the set, its namespace, its patience, and the words about it. The first
 /// ones are facts, for which the usual patience does.
-const STUCK: [(&str, &str, &str, &str); 14] = [
+const STUCK: [(&str, &str, &str, &str); 21] = [
     ("statefulset/image", SHOP, "5m", "image-1 is not ready: ImagePullBackOff"),
     ("statefulset/mended", SHOP, "5m", "mended-1 is not ready: ImagePullBackOff"),
     ("statefulset/claim", SHOP, "5m", "no class is the default"),
@@ -37,6 +38,18 @@ const STUCK: [(&str, &str, &str, &str); 14] = [
     ("daemonset/host", SECURE, "5m", "violates PodSecurity"),
     ("daemonset/nowhere", SHOP, "5m", "lack the label pool=nowhere"),
     ("daemonset/dead", SHOP, "5m", "does not end: its node down is not ready"),
+    ("daemonset/unpulled", SHOP, "5m", "is not ready: ImagePullBackOff"),
+    ("statefulset/wide", SHOP, "5m", "is not ready: ImagePullBackOff"),
+    ("statefulset/misnamed", SHOP, "5m", "InvalidImageName"),
+    (
+        "statefulset/lost",
+        SHOP,
+        "5m",
+        "claim data-lost-0 is Lost: its volume does not exist any more",
+    ),
+    ("statefulset/runtime", SHOP, "5m", "RuntimeClass \"nope\" not found"),
+    ("statefulset/limited", LIMITED, "5m", "maximum cpu usage per Container is 1"),
+    ("statefulset/taken", SHOP, "2s", "taken-1 cannot be created: another pod has this name"),
     ("statefulset/config", SHOP, "2s", "CreateContainerConfigError"),
     ("statefulset/place", SHOP, "2s", "0/4 nodes are available"),
     ("statefulset/held", SHOP, "2s", "held-0 is being deleted (finalizers: example.com/hold)"),
@@ -52,6 +65,14 @@ const HEALTHY: [(&str, &str); 7] = [
     ("daemonset/rolls", "rolled-out"),
     ("daemonset/by-hand", "on-delete"),
 ];
+
+/// The most time between the event that first shows why a rollout cannot succeed, and the end of the wait.
+const SOON: SignedDuration = SignedDuration::from_secs(15);
+
+/// The time of an event.
+fn time(event: &Value) -> Timestamp {
+    event["time"].as_str().and_then(|it| it.parse().ok()).expect("a time")
+}
 
 /// A wait under way, with its lines in a file.
 struct Wait {
@@ -84,6 +105,14 @@ impl Wait {
 
     fn has_ended(&mut self) -> bool {
         self.child.try_wait().expect("a child").is_some()
+    }
+
+    /// The time of the first event that says this.
+    fn first(&self, text: &str) -> Timestamp {
+        let said = self.said();
+        let mut events = said.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+        let event = events.find(|it| it["message"].as_str().unwrap_or_default().contains(text));
+        time(&event.unwrap_or_else(|| panic!("{}: no {text}\n{said}", self.what)))
     }
 
     /// The last event of this type, of a wait that has ended with this code.
@@ -126,6 +155,8 @@ pub(super) fn told_and_passed(shared: &Namespace<'_>) {
         let event = wait.ended(1, "stuck");
         let message = event["message"].as_str().unwrap_or_default();
         assert!(message.contains(why), "{what}: {event:#}");
+        let (first, end) = (wait.first(why), time(&event));
+        assert!(end.duration_since(first) <= SOON, "{what}: seen at {first}, told at {end}");
     }
     for (wait, (what, outcome)) in healthy.iter_mut().zip(&HEALTHY) {
         assert_eq!(wait.ended(0, "done")["outcome"], *outcome, "{what}");

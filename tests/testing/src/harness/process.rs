@@ -121,7 +121,7 @@ impl Drop for Process {
 
 /// A command that dies with us even if we are killed and drop nothing, provided that `setpriv` of
 /// util-linux is installed. The kernel ties the child to the *thread* that starts it.
-fn leashed(program: &Path) -> Command {
+pub fn leashed(program: &Path) -> Command {
     let has_setpriv = Command::new("setpriv")
         .args(["--pdeathsig", "KILL", "true"])
         .stderr(Stdio::null())

@@ -12,10 +12,11 @@ pub(super) const DOWN: &str = "down";
 pub(super) const HELD: &str = "held";
 pub(super) const SECURE: &str = "secure";
 pub(super) const POOR: &str = "poor";
+pub(super) const LIMITED: &str = "limited";
 
-/// How many pods run at first: of nine StatefulSets, of the held one, of two DaemonSets on two nodes, and
-/// of one on all four.
-pub(super) const PODS: usize = 18 + 1 + 4 + 4;
+/// The number of pods that run at first: of eleven StatefulSets, of the held one and of the one with a volume, of
+/// three DaemonSets on two nodes, and of one on all four.
+pub(super) const PODS: usize = 22 + 1 + 1 + 6 + 4;
 
 pub(super) fn set_the_stage(cluster: &Cluster<'_>) {
     for (name, pool) in [("n0", "main"), ("n1", "main"), (DOWN, "edge"), (HELD, HELD)] {
@@ -24,20 +25,23 @@ pub(super) fn set_the_stage(cluster: &Cluster<'_>) {
     for (name, labels) in [
         (SHOP, json!({})),
         (POOR, json!({})),
+        (LIMITED, json!({})),
         (SECURE, json!({ "pod-security.kubernetes.io/enforce": "baseline" })),
     ] {
         let metadata = json!({ "name": name, "labels": labels });
         cluster.apply(&json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": metadata }));
     }
-    for name in
-        ["image", "mended", "crash", "config", "slow", "rolling", "parallel", "canary", "manual"]
-    {
+    for name in [
+        "image", "mended", "crash", "config", "slow", "misnamed", "wide", "rolling", "parallel",
+        "canary", "manual",
+    ] {
         cluster.apply(&set(name, "good:1"));
     }
+    with_volume(cluster);
     let mut held = stateful_set_of("held", HELD, 1, "good:1");
     held["spec"]["template"]["metadata"]["finalizers"] = json!(["example.com/hold"]);
     cluster.apply(&held);
-    for name in ["rolls", "by-hand"] {
+    for name in ["rolls", "by-hand", "unpulled"] {
         cluster.apply(&daemons(name, "main", "good:1"));
     }
     let mut dead = daemons("dead", "main", "good:1");
@@ -49,7 +53,7 @@ pub(super) fn set_the_stage(cluster: &Cluster<'_>) {
 pub(super) fn set(name: &str, image: &str) -> Value {
     let mut set = stateful_set_of(name, "main", 2, image);
     match name {
-        "parallel" => set["spec"]["podManagementPolicy"] = json!("Parallel"),
+        "parallel" | "wide" => set["spec"]["podManagementPolicy"] = json!("Parallel"),
         "canary" => {
             set["spec"]["updateStrategy"] =
                 json!({ "type": "RollingUpdate", "rollingUpdate": { "partition": 1 } });
@@ -82,6 +86,9 @@ pub(super) fn break_things(cluster: &Cluster<'_>) {
         if pods.stdout.matches("Back-off pulling").count() == 2 { Ok(()) } else { Err(pods) }
     });
     cluster.apply(&set("mended", "good:3"));
+    cluster.apply(&set("wide", "bad:2"));
+    cluster.apply(&daemons("unpulled", "main", "bad:2"));
+    break_more(cluster);
     for (class, name) in [(None, "claim"), (Some("nope"), "classless")] {
         let mut it = set(name, "good:1");
         it["spec"]["volumeClaimTemplates"] = json!([{
@@ -140,6 +147,73 @@ fn break_pods(cluster: &Cluster<'_>) {
     cluster.patch_status("pod/slow-1", SHOP, &unready);
     let delete = ["delete", "pod", "held-0", "-n", SHOP, "--wait=false", "--grace-period=1"];
     cluster.kubectl(&delete, "").accepted();
+}
+
+/// The volume class of a set.
+const DISK: &str = "disk";
+
+/// A set with one claim, which is bound to a volume.
+fn with_volume(cluster: &Cluster<'_>) {
+    cluster.apply(&json!({
+        "apiVersion": "storage.k8s.io/v1", "kind": "StorageClass", "metadata": { "name": DISK },
+        "provisioner": "kubernetes.io/no-provisioner",
+    }));
+    cluster.apply(&json!({
+        "apiVersion": "v1", "kind": "PersistentVolume", "metadata": { "name": "disk-0" },
+        "spec": {
+            "capacity": { "storage": "1Gi" }, "accessModes": ["ReadWriteOnce"],
+            "storageClassName": DISK, "hostPath": { "path": "/var/lib/disk-0" },
+        },
+    }));
+    let mut set = stateful_set_of("lost", "main", 1, "good:1");
+    set["spec"]["volumeClaimTemplates"] = json!([{
+        "metadata": { "name": "data" },
+        "spec": {
+            "accessModes": ["ReadWriteOnce"], "storageClassName": DISK,
+            "resources": { "requests": { "storage": "1Gi" } },
+        },
+    }]);
+    set["spec"]["template"]["spec"]["containers"][0]["volumeMounts"] =
+        json!([{ "name": "data", "mountPath": "/data" }]);
+    cluster.apply(&set);
+}
+
+/// Changes that cannot be rolled out for reasons that are seen less often.
+fn break_more(cluster: &Cluster<'_>) {
+    // Without its finalizer, a volume that is bound can be deleted.
+    let unpin =
+        ["patch", "pv", "disk-0", "--type=merge", "-p", r#"{"metadata":{"finalizers":null}}"#];
+    cluster.kubectl(&unpin, "").accepted();
+    cluster.kubectl(&["delete", "pv", "disk-0", "--wait=false"], "").accepted();
+    cluster.kubectl(&["delete", "pod", "lost-0", "-n", SHOP, "--wait=false"], "").accepted();
+    let mut runtime = set("runtime", "good:1");
+    runtime["spec"]["template"]["spec"]["runtimeClassName"] = json!("nope");
+    cluster.apply(&runtime);
+    cluster.apply(&json!({
+        "apiVersion": "v1", "kind": "LimitRange",
+        "metadata": { "name": "small", "namespace": LIMITED },
+        "spec": { "limits": [{ "type": "Container", "max": { "cpu": "1" } }] },
+    }));
+    let mut limited = set("limited", "good:1");
+    limited["metadata"]["namespace"] = json!(LIMITED);
+    limited["spec"]["template"]["spec"]["containers"][0]["resources"] =
+        json!({ "requests": { "cpu": "2" }, "limits": { "cpu": "2" } });
+    cluster.apply(&limited);
+    cluster.apply(&json!({
+        "apiVersion": "v1", "kind": "Pod", "metadata": { "name": "taken-1", "namespace": SHOP },
+        "spec": {
+            "nodeSelector": { "pool": "main" }, "containers": [{ "name": "a", "image": "good:1" }],
+        },
+    }));
+    cluster.apply(&set("taken", "good:1"));
+    let invalid = json!({
+        "conditions": [{ "type": "Ready", "status": "False" }],
+        "containerStatuses": [{
+            "name": "main", "image": "", "imageID": "", "ready": false, "restartCount": 0,
+            "state": { "waiting": { "reason": "InvalidImageName" } },
+        }],
+    });
+    cluster.patch_status("pod/misnamed-1", SHOP, &invalid);
 }
 
 /// A policy that refuses the pods of a set.

@@ -14,18 +14,18 @@ use super::app::App;
 use crate::admission::Endpoint;
 
 /// Returns a layer that answers and counts panics in the service that it wraps.
-pub fn layer(app: Arc<App>, endpoint: Endpoint) -> CatchPanicLayer<Fault> {
-    CatchPanicLayer::custom(Fault { app, endpoint })
+pub fn layer(app: Arc<App>, endpoint: Endpoint) -> CatchPanicLayer<PanicResponse> {
+    CatchPanicLayer::custom(PanicResponse { app, endpoint })
 }
 
 /// Creates the response after a panic.
 #[derive(Clone, Debug)]
-pub struct Fault {
+pub struct PanicResponse {
     app: Arc<App>,
     endpoint: Endpoint,
 }
 
-impl ResponseForPanic for Fault {
+impl ResponseForPanic for PanicResponse {
     type ResponseBody = Body;
 
     // The response does not contain the panic message, which may quote the object.

@@ -1,7 +1,7 @@
 //! Estimates the memory that an object will take, before it is read.
 //!
 //! Kubernetes' types are large: `{}` in a list of volumes is two bytes of JSON and three kilobytes
-//! in memory. So an object is weighed first, and an object that is too heavy is never read.
+//! in memory. So an object is measured first, and an object that is too large is never read.
 
 use std::fmt;
 
@@ -14,7 +14,7 @@ use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess,
 use super::metadata::Str;
 use crate::finding::{Field, Path};
 
-/// The heaviest object that is read, in bytes. The objects of real charts weigh below 200 KiB.
+/// The largest object that is read, in bytes. The objects of real charts take less than 200 KiB.
 ///
 /// A review has a body of up to 8 MiB and two objects, and rules need room to compare their parts:
 /// at most 32 MiB in all.
@@ -31,68 +31,68 @@ const LIST: usize = 128;
 /// The size of a node of a `BTreeMap` of texts, which has room for eleven entries.
 const MAP: usize = 600;
 
-/// The weight of an object.
+/// The memory that an object takes once it is read.
 #[derive(Clone, Debug, Default)]
-pub struct Weight {
+pub struct ObjectSize {
     /// The upper estimate of the memory that the object takes, in bytes.
     pub bytes: usize,
-    /// The list or map with the heaviest items.
-    pub heaviest: Heaviest,
+    /// The list or map with the largest items.
+    pub largest: Largest,
 }
 
 /// A list or map of an object.
 #[derive(Clone, Debug, Default)]
-pub struct Heaviest {
+pub struct Largest {
     /// The field of the list or map.
     pub field: Field,
     /// The number of items.
     pub items: usize,
-    /// The weight of the list or map with its items, but without the lists and maps in them.
+    /// The size of the list or map with its items, but without the lists and maps in them.
     pub bytes: usize,
 }
 
-/// Returns the weight of an object and its heaviest list or map; `None` if the object is light
+/// Returns the size of an object and its largest list or map; `None` if the object is small
 /// enough to be read.
 ///
 /// # Errors
-/// Returns an error if an object that may be too heavy is not JSON.
-pub fn too_heavy(json: &str) -> serde_json::Result<Option<Weight>> {
-    if is_certainly_light(json) {
+/// Returns an error if an object that may be too large is not JSON.
+pub fn too_large(json: &str) -> serde_json::Result<Option<ObjectSize>> {
+    if is_certainly_small(json) {
         return Ok(None);
     }
-    Ok(Some(Weight::of(json)?).filter(|weight| weight.bytes > MAX))
+    Ok(Some(ObjectSize::of(json)?).filter(|size| size.bytes > MAX))
 }
 
-impl Weight {
-    /// Weighs an object.
+impl ObjectSize {
+    /// Measures an object.
     ///
     /// # Errors
     /// Returns an error if it is not JSON.
-    pub fn of(json: &str) -> serde_json::Result<Weight> {
-        let mut sum = Weight::default();
+    pub fn of(json: &str) -> serde_json::Result<ObjectSize> {
+        let mut sum = ObjectSize::default();
         let mut reader = serde_json::Deserializer::from_str(json);
-        Weighed { sum: &mut sum, at: None, object: 0, element: 0 }.deserialize(&mut reader)?;
+        Measured { sum: &mut sum, at: None, object: 0, element: 0 }.deserialize(&mut reader)?;
         Ok(sum)
     }
 
     /// Adds a list or map with its content, except for the content of nested lists and maps.
     fn add(&mut self, at: Option<Path<'_>>, items: usize, bytes: usize) {
         self.bytes += bytes;
-        if bytes > self.heaviest.bytes {
+        if bytes > self.largest.bytes {
             let field = at.map(|path| path.to_field()).unwrap_or_default();
-            self.heaviest = Heaviest { field, items, bytes };
+            self.largest = Largest { field, items, bytes };
         }
     }
 }
 
-/// Returns whether an object is light, however its braces and commas are meant. Nearly all objects
-/// are, and counting bytes takes a hundredth of the time of weighing.
-pub(crate) fn is_certainly_light(json: &str) -> bool {
+/// Returns whether an object is small, however its braces and commas are meant. Nearly all objects
+/// are, and counting bytes takes a hundredth of the time of measuring.
+pub(crate) fn is_certainly_small(json: &str) -> bool {
     let count = |byte| memchr_iter(byte, json.as_bytes()).count();
     let objects = count(b'{') * (GROWTH * size_of::<Volume>() + MAP + ITEM);
-    let is_light = |items: usize| objects + items * (LIST + ITEM) + COPIES * json.len() <= MAX;
+    let is_small = |items: usize| objects + items * (LIST + ITEM) + COPIES * json.len() <= MAX;
     // An item has at least two bytes.
-    is_light(json.len() / 2) || is_light(count(b',') + count(b'['))
+    is_small(json.len() / 2) || is_small(count(b',') + count(b'['))
 }
 
 /// Returns the size of the elements of a list, by the name of the list.
@@ -108,18 +108,18 @@ fn element_size(list: &str) -> usize {
     }
 }
 
-/// A value that is weighed, and that yields its weight in the list or map that contains it.
-struct Weighed<'a> {
-    sum: &'a mut Weight,
+/// A value that is measured, and that yields its size in the list or map that contains it.
+struct Measured<'a> {
+    sum: &'a mut ObjectSize,
     /// The path of the value; `None` for the object itself.
     at: Option<Path<'a>>,
-    /// The weight of the value if it is an object.
+    /// The size of the value if it is an object.
     object: usize,
-    /// The weight of each element if the value is a list of objects.
+    /// The size of each element if the value is a list of objects.
     element: usize,
 }
 
-impl<'de> DeserializeSeed<'de> for Weighed<'_> {
+impl<'de> DeserializeSeed<'de> for Measured<'_> {
     type Value = usize;
 
     fn deserialize<D: Deserializer<'de>>(self, reader: D) -> Result<usize, D::Error> {
@@ -127,7 +127,7 @@ impl<'de> DeserializeSeed<'de> for Weighed<'_> {
     }
 }
 
-impl<'de> Visitor<'de> for Weighed<'_> {
+impl<'de> Visitor<'de> for Measured<'_> {
     type Value = usize;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -159,22 +159,22 @@ impl<'de> Visitor<'de> for Weighed<'_> {
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<usize, A::Error> {
-        let Weighed { sum, at, element, .. } = self;
-        let (mut items, mut weight) = (0, LIST);
+        let Measured { sum, at, element, .. } = self;
+        let (mut items, mut size) = (0, LIST);
         loop {
             let path = at.as_ref().map(|path| path.index(items));
-            let item = Weighed { sum: &mut *sum, at: path, object: element, element: 0 };
+            let item = Measured { sum: &mut *sum, at: path, object: element, element: 0 };
             let Some(item) = list.next_element_seed(item)? else { break };
-            weight += ITEM + item;
+            size += ITEM + item;
             items += 1;
         }
-        sum.add(at, items, weight);
+        sum.add(at, items, size);
         Ok(0)
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<usize, A::Error> {
-        let Weighed { sum, at, object, .. } = self;
-        let (mut items, mut weight) = (0, MAP);
+        let Measured { sum, at, object, .. } = self;
+        let (mut items, mut size) = (0, MAP);
         while let Some(key) = map.next_key::<Str<'de>>()? {
             items += 1;
             // These are the lists of fields that a manager owns: often half of an object, and never
@@ -185,10 +185,10 @@ impl<'de> Visitor<'de> for Weighed<'_> {
             }
             let path = at.as_ref().map_or_else(|| Path::new(&key), |path| path.child(&key));
             let element = GROWTH * element_size(&key);
-            let value = Weighed { sum: &mut *sum, at: Some(path), object: 0, element };
-            weight += ITEM + COPIES * key.len() + map.next_value_seed(value)?;
+            let value = Measured { sum: &mut *sum, at: Some(path), object: 0, element };
+            size += ITEM + COPIES * key.len() + map.next_value_seed(value)?;
         }
-        sum.add(at, items, weight);
+        sum.add(at, items, size);
         Ok(object)
     }
 }
@@ -197,10 +197,10 @@ impl<'de> Visitor<'de> for Weighed<'_> {
 mod tests {
     use super::*;
 
-    fn heaviest(json: &str) -> Option<(String, usize)> {
-        let too_heavy = too_heavy(json).unwrap()?;
-        assert!(too_heavy.bytes > MAX);
-        Some((too_heavy.heaviest.field.to_string(), too_heavy.heaviest.items))
+    fn largest(json: &str) -> Option<(String, usize)> {
+        let too_large = too_large(json).unwrap()?;
+        assert!(too_large.bytes > MAX);
+        Some((too_large.largest.field.to_string(), too_large.largest.items))
     }
 
     fn set(field: &str, items: &str) -> String {
@@ -208,34 +208,34 @@ mod tests {
     }
 
     #[test]
-    fn a_list_is_as_heavy_as_the_types_of_its_elements() {
-        for (field, element, light, heavy) in [
+    fn a_list_is_as_large_as_the_types_of_its_elements() {
+        for (field, element, small, large) in [
             ("volumes", "{},", 1_000, 1_300),
             ("containers", "{},", 1_500, 2_000),
             ("tolerations", "{},", 4_000, 6_000),
             ("finalizers", "\"\",", 50_000, 60_000),
         ] {
             let with = |count| set(field, element.repeat(count).trim_end_matches(','));
-            assert_eq!(heaviest(&with(light)), None, "{light} {field}");
+            assert_eq!(largest(&with(small)), None, "{small} {field}");
             let field = format!("spec.template.spec.{field}");
-            assert_eq!(heaviest(&with(heavy)), Some((field, heavy)));
+            assert_eq!(largest(&with(large)), Some((field, large)));
         }
     }
 
     #[test]
-    fn text_is_as_heavy_as_it_is_long() {
+    fn text_is_as_large_as_it_is_long() {
         let text = |length| format!(r#"{{"metadata":{{"name":"{}"}}}}"#, "{".repeat(length));
-        assert_eq!(heaviest(&text(MAX / COPIES - 10_000)), None);
-        assert_eq!(heaviest(&text(MAX / COPIES)), Some(("metadata".to_owned(), 1)));
+        assert_eq!(largest(&text(MAX / COPIES - 10_000)), None);
+        assert_eq!(largest(&text(MAX / COPIES)), Some(("metadata".to_owned(), 1)));
     }
 
     #[test]
-    fn the_fields_of_a_manager_are_not_weighed() {
+    fn the_fields_of_a_manager_are_not_measured() {
         let fields = r#""f:a":{},"#.repeat(100_000);
         let entry = format!(r#"{{"fieldsV1":{{{fields}"f:b":{{}}}}}}"#);
-        assert_eq!(heaviest(&format!(r#"{{"metadata":{{"managedFields":[{entry}]}}}}"#)), None);
+        assert_eq!(largest(&format!(r#"{{"metadata":{{"managedFields":[{entry}]}}}}"#)), None);
         let entries = "{},".repeat(10_000);
         let json = format!(r#"{{"metadata":{{"managedFields":[{entries}{entry}]}}}}"#);
-        assert_eq!(heaviest(&json), Some(("metadata.managedFields".to_owned(), 10_001)));
+        assert_eq!(largest(&json), Some(("metadata.managedFields".to_owned(), 10_001)));
     }
 }

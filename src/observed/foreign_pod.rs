@@ -6,7 +6,7 @@ use super::meta::{Metadata, Unread};
 
 /// A pod with the name of a pod of a StatefulSet to which it doesn't belong.
 #[derive(Clone, Debug)]
-pub struct Stranger {
+pub struct ForeignPod {
     /// The kind and name of its controller, if it has one.
     pub controller: Option<Box<str>>,
     /// The time of creation, in seconds since 1970.
@@ -21,10 +21,10 @@ struct Raw<'a> {
     metadata: Metadata<'a, Unread>,
 }
 
-impl Stranger {
+impl ForeignPod {
     pub(super) fn read(json: &str) -> serde_json::Result<Self> {
         let Raw { metadata } = serde_json::from_str(json)?;
-        Ok(Stranger {
+        Ok(ForeignPod {
             controller: metadata.controller(),
             created: metadata.created(),
             deleted: metadata.deleted(),

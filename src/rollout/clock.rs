@@ -6,7 +6,7 @@ use super::Health;
 
 /// The clock, and the pods that wait for it. `K` names a pod.
 #[derive(Debug)]
-pub(super) struct Timeline<K> {
+pub(super) struct Clock<K> {
     /// The time in seconds from the beginning.
     pub(super) now: i64,
     min_ready: i64,
@@ -15,9 +15,9 @@ pub(super) struct Timeline<K> {
     ready: BTreeMap<i64, BTreeSet<K>>,
 }
 
-impl<K: Ord + Copy> Timeline<K> {
+impl<K: Ord + Copy> Clock<K> {
     pub(super) const fn new(min_ready: i64) -> Self {
-        Timeline { now: 0, min_ready, starting: BTreeSet::new(), ready: BTreeMap::new() }
+        Clock { now: 0, min_ready, starting: BTreeSet::new(), ready: BTreeMap::new() }
     }
 
     /// Remembers a pod, if it changes by itself.

@@ -9,10 +9,10 @@ use super::Case;
 use crate::{harness::kubectl::Output, namespace::Namespace};
 
 pub(super) const CASES: &[Case] = &[
-    Case::new("both-doors-say-the-same-of-the-examples", |namespace| {
+    Case::new("check-and-kubectl-say-the-same-about-the-examples", |namespace| {
         compare(namespace, "examples/manifests");
     }),
-    Case::new("both-doors-say-the-same-of-what-is-broken", |namespace| {
+    Case::new("check-and-kubectl-say-the-same-about-faults", |namespace| {
         compare(namespace, "tests/fixtures/broken");
     }),
 ];

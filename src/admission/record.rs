@@ -1,0 +1,82 @@
+//! An answer, and the data about it for metrics and logs.
+
+use super::review::Operation;
+use crate::finding::Mode;
+
+/// The HTTP paths that accept a review.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Endpoint {
+    /// `/mutate`
+    Mutate,
+    /// `/mutate/control-plane`: the namespace requests control-plane tolerations.
+    MutateControlPlane,
+    /// `/validate`
+    Validate,
+}
+
+impl Endpoint {
+    /// Returns the HTTP path.
+    pub const fn path(self) -> &'static str {
+        match self {
+            Endpoint::Mutate => "/mutate",
+            Endpoint::MutateControlPlane => "/mutate/control-plane",
+            Endpoint::Validate => "/validate",
+        }
+    }
+}
+
+/// The kind of answer that a review got.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Decision {
+    /// Allowed unchanged.
+    Allowed,
+    /// Denied.
+    Denied,
+    /// Allowed with a patch.
+    Patched,
+}
+
+impl Decision {
+    /// Returns the value of the metric label.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Decision::Allowed => "allowed",
+            Decision::Denied => "denied",
+            Decision::Patched => "patched",
+        }
+    }
+}
+
+/// The data about an answer for metrics and logs, which never contains an object.
+#[derive(Clone, Debug)]
+pub struct Record {
+    /// `DaemonSet`, `StatefulSet`, `Pod` or `other`: a closed set.
+    pub kind: &'static str,
+    /// The requested operation.
+    pub operation: Operation,
+    /// The kind of answer.
+    pub decision: Decision,
+    /// The rule of each finding, and the mode that applied to it.
+    pub findings: Vec<(&'static str, Mode)>,
+    /// The injections.
+    pub injected: Vec<&'static str>,
+    /// The request's uid.
+    pub uid: String,
+    /// The object's namespace.
+    pub namespace: String,
+    /// The object's name, or its prefix.
+    pub name: String,
+    /// Whether the request is a dry run, so that nothing is stored.
+    pub dry_run: bool,
+    /// Whether setguard itself caused the call, to check that the API server calls it.
+    pub is_rehearsal: bool,
+}
+
+/// An answer, and its record.
+#[derive(Clone, Debug)]
+pub struct Answer {
+    /// The AdmissionReview to send back.
+    pub body: Vec<u8>,
+    /// The record for metrics and logs.
+    pub record: Record,
+}

@@ -1,0 +1,126 @@
+//! The limits of the policy: consequences that a change must not have.
+
+use std::cell::OnceCell;
+
+use super::{
+    context::{Context, Identity},
+    permit::{self, Permit},
+    verdict::{Downgrade, Verdict},
+};
+use crate::{
+    finding::{Findings, Mode},
+    inventory::{
+        item::Item,
+        view::{Freshness, View},
+    },
+    kubernetes::kind::Kind,
+    object::Subject,
+    policy::limit::Limit,
+    rules::{
+        cross_object::daemon_leaves_nodes,
+        rule::inventory::{Former, Query},
+        traps::limits::{self, Consequence, LIMIT_EXCEEDED, Leaving, Limits},
+    },
+};
+
+/// Adds the consequences of an update that the limits of the policy forbid.
+pub(super) fn add(subject: &Subject<'_>, cx: &Context<'_>, verdict: &mut Verdict) {
+    let object = Identity::from(&subject.object);
+    let cluster = cx.policy.cluster.for_resource(subject.object.resource);
+    let lost = OnceCell::new();
+    for limit in covering(&object, cx) {
+        let lost = *lost.get_or_init(|| leaving(subject, cx));
+        let find = |limits: &Limits, found: &mut Findings| {
+            limits::exceeded(subject, &cluster, limits, lost, found);
+        };
+        add_beyond(limit, &object, &find, cx, verdict);
+    }
+}
+
+/// Adds that a DaemonSet of an input leaves more nodes of the input than a limit allows.
+pub(super) fn add_nodes(query: &Query<'_>, item: &Item, cx: &Context<'_>, verdict: &mut Verdict) {
+    let object = item.into();
+    let mut limits = covering(&object, cx).peekable();
+    if limits.peek().is_none() {
+        return;
+    }
+    let Some(leaving) = daemon_leaves_nodes::leaving(query) else { return };
+    for limit in limits {
+        let find = |limits: &Limits, found: &mut Findings| {
+            limits::from_nodes(limits, Some(leaving.counts()), found);
+        };
+        add_beyond(limit, &object, &find, cx, verdict);
+    }
+}
+
+/// Returns the limits that are about an object.
+pub(super) fn covering<'a>(
+    object: &Identity<'a>,
+    cx: &Context<'a>,
+) -> impl Iterator<Item = &'a Limit> {
+    let (namespace, name) = (object.namespace, object.name);
+    cx.policy.limits.iter().filter(move |limit| limit.covers(namespace, name))
+}
+
+/// Adds the consequences beyond a limit that `find` finds, except those that the annotation of the object
+/// permits: those are only counted, as by an exception.
+pub(super) fn add_beyond(
+    limit: &Limit,
+    object: &Identity<'_>,
+    find: &dyn Fn(&Limits, &mut Findings),
+    cx: &Context<'_>,
+    verdict: &mut Verdict,
+) {
+    let beyond = |limits: &Limits| {
+        let mut findings = Findings::of(&LIMIT_EXCEEDED);
+        find(limits, &mut findings);
+        let mut own = Verdict::default();
+        for finding in findings.into_vec() {
+            own.add(finding, object, |_| false, cx);
+        }
+        own.at_most(limit.mode);
+        own
+    };
+    let Some(text) = object.exceed else {
+        verdict.join(beyond(&limit.limits));
+        return;
+    };
+    let (permits, remarks) = permit::read(text, limit, cx);
+    let is_granted = |one: Consequence| {
+        permits.iter().any(|it| matches!(it, Permit::Granted(granted, _) if *granted == one))
+    };
+    verdict.join(beyond(&limit.limits.only(|one| !is_granted(one))));
+    verdict.remark(remarks);
+    for permit in &permits {
+        match permit {
+            Permit::Granted(consequence, text) => {
+                let mut own = beyond(&limit.limits.only(|one| one == *consequence));
+                for it in own.violations.iter_mut().filter(|it| it.mode > Mode::Audit) {
+                    let text = text.clone();
+                    it.downgrade = Some(Downgrade::Permit { text, mode: it.mode });
+                    it.mode = Mode::Audit;
+                }
+                verdict.join(own);
+            }
+            Permit::Refused(consequence, why) => {
+                let own = beyond(&limit.limits.only(|one| one == *consequence));
+                if own.violations.iter().any(|it| it.mode > Mode::Audit)
+                    && !is_granted(*consequence)
+                {
+                    verdict.remark([why.clone()]);
+                }
+            }
+        }
+    }
+}
+
+/// Returns the nodes that lose their pod because of an update, if it is certain which nodes there are.
+fn leaving(subject: &Subject<'_>, cx: &Context<'_>) -> Leaving {
+    let is_certain = |view: &&View| view.freshness(Kind::Node) == Freshness::Fresh;
+    let view = cx.view.filter(is_certain)?;
+    let old = Item::of(&subject.old_alone()?.object);
+    let own = Item::of(&subject.object);
+    let query = Query::in_cluster(view, &own, subject.object.template(), &cx.policy.cluster);
+    let query = query.changed_from(Former::Item(&old));
+    daemon_leaves_nodes::leaving(&query).map(|it| it.counts())
+}

@@ -1,0 +1,137 @@
+//! The ports of the node that the pods of a controller hold.
+
+use std::collections::{HashMap, HashSet};
+
+use k8s_openapi::api::core::v1::{ContainerPort, PodSpec};
+
+use crate::{
+    finding::{Path, paths::POD_SPEC},
+    kubernetes::containers::is_sidecar,
+};
+
+/// The address that means all addresses of a node, which is also the default.
+///
+/// Kubernetes: `DefaultBindAllHostIP`, kube-scheduler framework/types.go.
+const ALL: &str = "0.0.0.0";
+
+/// A port of the node that a pod holds while it runs, and the field that asks for it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct HostPort {
+    pub(crate) port: i32,
+    pub(crate) protocol: Box<str>,
+    /// The address; `None` for all addresses.
+    ip: Option<Box<str>>,
+    origin: PortField,
+}
+
+/// The field of a pod's spec that asks for a port of the node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct PortField {
+    /// `containers` or `initContainers`.
+    list: &'static str,
+    container: usize,
+    /// The index in the `ports` of the container.
+    index: usize,
+    /// `hostPort`, or `containerPort` in the node's network.
+    field: &'static str,
+}
+
+impl HostPort {
+    /// Returns the ports of a running pod. With `hostNetwork`, each declared port is one. Init
+    /// containers have ended by then, unless they are sidecars.
+    ///
+    /// Kubernetes: `GetHostPorts`, pkg/scheduler/util/utils.go; `defaultHostNetworkPorts`,
+    /// pkg/apis/core/v1/defaults.go.
+    pub(crate) fn all(pod: &PodSpec) -> Box<[HostPort]> {
+        let inits = pod.init_containers.iter().flatten().enumerate();
+        let sidecars = inits.filter(|(_, init)| is_sidecar(init));
+        let sidecars = sidecars.map(|(i, container)| ("initContainers", i, &container.ports));
+        let others = pod.containers.iter().enumerate();
+        let others = others.map(|(i, container)| ("containers", i, &container.ports));
+        HostPort::of(pod.host_network == Some(true), sidecars.chain(others))
+    }
+
+    /// Returns the host ports of containers, each given with its list and its index in the list.
+    pub(crate) fn of<'a>(
+        host_network: bool,
+        containers: impl Iterator<Item = (&'static str, usize, &'a Option<Vec<ContainerPort>>)>,
+    ) -> Box<[HostPort]> {
+        let ports = containers.flat_map(|(list, i, ports)| {
+            let ports = ports.iter().flatten().enumerate();
+            ports.map(move |(j, port)| (list, i, j, port))
+        });
+        let host_ports = ports.filter_map(|(list, container, index, port)| {
+            let said = port.host_port.filter(|port| *port != 0);
+            let (number, field) = match said {
+                Some(number) => (number, "hostPort"),
+                None if host_network => (port.container_port, "containerPort"),
+                None => return None,
+            };
+            Some(HostPort::new(number, port, PortField { list, container, index, field }))
+        });
+        host_ports.collect()
+    }
+
+    fn new(number: i32, port: &ContainerPort, origin: PortField) -> Self {
+        let ip = port.host_ip.as_deref().filter(|ip| !ip.is_empty() && *ip != ALL);
+        HostPort {
+            port: number,
+            protocol: port.protocol.as_deref().unwrap_or("TCP").into(),
+            ip: ip.map(Into::into),
+            origin,
+        }
+    }
+
+    /// Returns whether one node cannot provide both ports.
+    ///
+    /// Kubernetes: `HostPortInfo.CheckConflict`, kube-scheduler framework/types.go.
+    #[cfg(test)]
+    pub(crate) fn collides(&self, other: &HostPort) -> bool {
+        let same_ip = self.ip.is_none() || other.ip.is_none() || self.ip == other.ip;
+        self.port == other.port && self.protocol == other.protocol && same_ip
+    }
+
+    /// Calls `see` with the path of the field.
+    pub(crate) fn at(&self, see: impl FnOnce(&Path<'_>)) {
+        let PortField { list, container, index, field } = self.origin;
+        let path = POD_SPEC.child(list);
+        let path = path.index(container);
+        let path = path.child("ports");
+        let path = path.index(index);
+        see(&path.child(field));
+    }
+}
+
+/// The host ports of a pod by number and protocol, so that a port of another pod is compared only
+/// with its equals.
+#[derive(Debug)]
+pub(crate) struct HostPorts<'a>(HashMap<(i32, &'a str), Addresses<'a>>);
+
+/// The first host port with a number, and the addresses of all of them; `None` for all addresses.
+type Addresses<'a> = (&'a HostPort, HashSet<Option<&'a str>>);
+
+impl<'a> HostPorts<'a> {
+    pub(crate) fn of(host_ports: &'a [HostPort]) -> Self {
+        let mut ports: HashMap<_, Addresses<'_>> = HashMap::new();
+        for port in host_ports {
+            let entry = ports.entry((port.port, &*port.protocol));
+            let (_, addresses) = entry.or_insert_with(|| (port, HashSet::new()));
+            addresses.insert(port.ip.as_deref());
+        }
+        HostPorts(ports)
+    }
+
+    /// Returns the first host port with each number and protocol.
+    pub(crate) fn first_of_each(&self) -> impl Iterator<Item = &'a HostPort> {
+        self.0.values().map(|(first, _)| *first)
+    }
+
+    /// Returns whether any of the ports collides with this one; see [`HostPort::collides`].
+    pub(crate) fn collides(&self, other: &HostPort) -> bool {
+        self.0.get(&(other.port, &*other.protocol)).is_some_and(|(_, addresses)| {
+            other.ip.is_none()
+                || addresses.contains(&None)
+                || addresses.contains(&other.ip.as_deref())
+        })
+    }
+}

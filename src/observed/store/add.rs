@@ -1,0 +1,137 @@
+//! The way of objects into the store: each is reduced to what the rules about status need.
+
+use super::{Observed, owner};
+use crate::{
+    kubernetes::{kind::Kind, resource::WorkloadKind},
+    observed::{
+        Endpoints, Event, ForeignPod, Node, Owner, PersistentVolume, PersistentVolumeClaim, Pod,
+        PodDisruptionBudget, Quota, Revision, Set, StorageClass, Webhook, event::About, meta,
+    },
+};
+
+/// The most warnings that are kept for one object; older ones are dropped.
+const MOST_EVENTS: usize = 8;
+
+impl Observed {
+    /// Adds an object; kinds that no rule needs are ignored. These kinds are needed, the sets first
+    /// and the others in any order:
+    /// - `DaemonSet` and `StatefulSet` (`apps/v1`) and `Node`, always and complete, before the
+    ///   namespaces below are requested;
+    /// - `ControllerRevision`, always; the metadata is enough;
+    /// - `PodDisruptionBudget`, always;
+    /// - `ServiceAccount`, `PriorityClass` and `Namespace`, so that a refusal whose cause is gone is
+    ///   reported as history; their metadata is enough;
+    /// - `Service`, `ValidatingWebhookConfiguration`, `MutatingWebhookConfiguration` and the
+    ///   `EndpointSlice` of the Services that these name, all or none, to find webhooks that refuse pods;
+    /// - `PersistentVolumeClaim` of [`Observed::namespaces_with_claim_templates`];
+    /// - `PersistentVolume` and `StorageClass`, if there are such namespaces;
+    /// - `Pod`, `ResourceQuota`, `Event` (of type `Warning`) and complete `ControllerRevision` of
+    ///   [`Observed::namespaces_with_unhealthy_sets`].
+    ///
+    /// # Errors
+    /// Returns an error if the JSON is not an object of this kind.
+    pub fn add(&mut self, kind: Kind, json: &str) -> Result<(), serde_json::Error> {
+        match kind {
+            Kind::DaemonSet => self.put(Set::daemon_set(json)?),
+            Kind::StatefulSet => self.put(Set::stateful_set(json)?),
+            Kind::ControllerRevision => self.put_revision(Revision::read(json)?),
+            Kind::Pod => self.put_pod(json)?,
+            Kind::Event => {
+                if let Some((about, event)) = Event::read(json)? {
+                    self.put_event(about, event);
+                }
+            }
+            Kind::PersistentVolumeClaim => self.claims.extend([PersistentVolumeClaim::read(json)?]),
+            Kind::PersistentVolume => self.volumes.extend([PersistentVolume::read(json)?]),
+            Kind::StorageClass => self.classes.extend([StorageClass::read(json)?]),
+            _ => self.add_around(kind, json)?,
+        }
+        Ok(())
+    }
+
+    /// Adds an object that belongs to no set, and isn't storage.
+    fn add_around(&mut self, kind: Kind, json: &str) -> Result<(), serde_json::Error> {
+        match kind {
+            Kind::Node => {
+                let node = Node::read(json)?;
+                self.nodes.insert(node.place.name.as_str().into(), node);
+            }
+            Kind::PodDisruptionBudget => {
+                let budget = PodDisruptionBudget::read(json)?;
+                self.budgets.entry(budget.namespace.clone()).or_default().push(budget);
+            }
+            Kind::ServiceAccount | Kind::Service => {
+                let (namespace, name) = meta::names(json)?;
+                self.others.insert((kind, namespace, name));
+            }
+            Kind::PriorityClass => {
+                let (_, name) = meta::names(json)?;
+                self.others.insert((kind, "".into(), name));
+            }
+            Kind::Namespace => self.namespaces.extend([meta::labels(json)?]),
+            Kind::ResourceQuota => self.quotas.extend([Quota::read(json)?]),
+            Kind::ValidatingWebhookConfiguration | Kind::MutatingWebhookConfiguration => {
+                self.webhooks.extend(Webhook::read(kind, json)?);
+            }
+            Kind::EndpointSlice => {
+                if let Some((service, endpoints)) = Endpoints::read(json)? {
+                    let all = self.endpoints.entry(service);
+                    all.and_modify(|it| it.add(endpoints)).or_insert(endpoints);
+                }
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn put(&mut self, set: Set) {
+        self.sets.insert(owner(&set), set);
+    }
+
+    fn put_revision(&mut self, (owner, revision): (Option<Owner>, Revision)) {
+        match owner {
+            Some(owner) if self.may_matter(&owner) => {
+                let all = self.revisions.entry(owner).or_default();
+                all.insert(revision.name.clone(), revision);
+            }
+            None if revision.is_of_set && !revision.is_owned => {
+                let name = (revision.namespace.clone(), revision.name.clone());
+                self.orphans.insert(name, revision);
+            }
+            _ => {}
+        }
+    }
+
+    fn put_pod(&mut self, json: &str) -> Result<(), serde_json::Error> {
+        let (namespace, owner, pod) = Pod::read_in_namespace(json)?;
+        let of_name = pod.set_of_name(&namespace).filter(|it| {
+            owner.as_ref() != Some(it) && self.sets.contains_key(it) && self.may_matter(it)
+        });
+        if of_name.is_some() {
+            self.foreign_pods.insert((namespace, pod.name.clone()), ForeignPod::read(json)?);
+        }
+        // The status of a DaemonSet may be older than its nodes.
+        if let Some(owner) = owner
+            && (owner.kind == WorkloadKind::DaemonSet || self.may_matter(&owner))
+        {
+            self.pods.entry(owner).or_default().push(pod);
+        }
+        Ok(())
+    }
+
+    fn put_event(&mut self, about: About, mut event: Event) {
+        let events = self.events.entry(about).or_default();
+        // An event can close the gap between two others.
+        while let Some(index) = events.iter().position(|it| it.continues(&event)) {
+            event.absorb(&events.swap_remove(index));
+        }
+        events.push(event);
+        events.sort_by_key(|it| std::cmp::Reverse(it.last));
+        events.truncate(MOST_EVENTS);
+    }
+
+    /// Returns whether the objects that belong to a set are needed.
+    fn may_matter(&self, owner: &Owner) -> bool {
+        self.keeps_all || self.sets.get(owner).is_none_or(|set| !set.is_healthy())
+    }
+}

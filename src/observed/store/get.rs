@@ -1,0 +1,157 @@
+//! The objects of the store, and what it knows about them.
+
+use std::collections::BTreeMap;
+
+use super::{Observed, owner};
+use crate::{
+    kubernetes::{kind::Kind, resource::WorkloadKind},
+    observed::{
+        Endpoints, Event, ForeignPod, Node, PersistentVolume, PersistentVolumeClaim, Pod,
+        PodDisruptionBudget, Quota, Revision, Set, StorageClass, Webhook, event::About,
+    },
+};
+
+impl Observed {
+    /// Returns the pods of a set that is not healthy.
+    pub fn pods(&self, set: &Set) -> &[Pod] {
+        self.pods.get(&owner(set)).map(Vec::as_slice).unwrap_or_default()
+    }
+
+    /// Returns the pod with the name of a pod of a StatefulSet that is not healthy, if it doesn't
+    /// belong to the set.
+    pub fn foreign_pod(&self, namespace: &str, name: &str) -> Option<&ForeignPod> {
+        self.foreign_pods.get(&(namespace.into(), name.into()))
+    }
+
+    /// Returns the revisions of a set that is not healthy.
+    pub fn revisions(&self, set: &Set) -> impl Iterator<Item = &Revision> {
+        self.revisions.get(&owner(set)).into_iter().flat_map(BTreeMap::values)
+    }
+
+    /// Returns the revisions of sets that no controller owns.
+    pub fn orphans(&self) -> impl Iterator<Item = &Revision> {
+        self.orphans.values()
+    }
+
+    /// Returns the PodDisruptionBudgets of a namespace.
+    pub fn budgets(&self, namespace: &str) -> &[PodDisruptionBudget] {
+        self.budgets.get(namespace).map(Vec::as_slice).unwrap_or_default()
+    }
+
+    /// Returns all nodes, in alphabetical order.
+    pub fn nodes(&self) -> impl Iterator<Item = &Node> + Clone {
+        self.nodes.values()
+    }
+
+    /// Returns the node with this name.
+    pub fn node(&self, name: &str) -> Option<&Node> {
+        self.nodes.get(name)
+    }
+
+    /// Returns the claim with this name.
+    pub fn claim(&self, namespace: &str, name: &str) -> Option<&PersistentVolumeClaim> {
+        self.claims.get(&(namespace.into(), name.into()))
+    }
+
+    /// Returns the claims of a namespace whose names have this prefix.
+    pub fn claims(
+        &self,
+        namespace: &str,
+        prefix: &str,
+    ) -> impl Iterator<Item = (&str, &PersistentVolumeClaim)> + use<'_> {
+        let from: (Box<str>, Box<str>) = (namespace.into(), prefix.into());
+        let all = self.claims.range(from.clone()..);
+        let claims =
+            all.take_while(move |((at, name), _)| *at == from.0 && name.starts_with(&*from.1));
+        claims.map(|((_, name), claim)| (&**name, claim))
+    }
+
+    /// Returns the volume with this name.
+    pub fn volume(&self, name: &str) -> Option<&PersistentVolume> {
+        self.volumes.get(name)
+    }
+
+    /// Returns the storage class with this name.
+    pub fn class(&self, name: &str) -> Option<&StorageClass> {
+        self.classes.get(name)
+    }
+
+    /// Returns whether there is a ServiceAccount or Service, or a PriorityClass (which is in no namespace),
+    /// with this name.
+    pub fn exists(&self, kind: Kind, namespace: &str, name: &str) -> bool {
+        self.others.contains(&(kind, namespace.into(), name.into()))
+    }
+
+    /// Returns the labels of a namespace.
+    pub(crate) fn labels_of_namespace(&self, name: &str) -> Option<&BTreeMap<String, String>> {
+        self.namespaces.get(name)
+    }
+
+    /// Returns the ResourceQuota with this name.
+    pub fn quota(&self, namespace: &str, name: &str) -> Option<&Quota> {
+        self.quotas.get(&(namespace.into(), name.into()))
+    }
+
+    /// Returns the webhooks of others without which no pod can be created.
+    pub fn webhooks(&self) -> &[Webhook] {
+        &self.webhooks
+    }
+
+    /// Returns these webhooks for changes.
+    pub fn webhooks_mut(&mut self) -> &mut [Webhook] {
+        &mut self.webhooks
+    }
+
+    /// Returns the endpoints of a Service, if it has slices of them.
+    pub fn endpoints(&self, service: &(Box<str>, Box<str>)) -> Option<Endpoints> {
+        self.endpoints.get(service).copied()
+    }
+
+    /// Returns the Pod Security level that a namespace enforces by its label.
+    pub fn pod_security(&self, namespace: &str) -> Option<&str> {
+        let labels = self.namespaces.get(namespace)?;
+        labels.get("pod-security.kubernetes.io/enforce").map(String::as_str)
+    }
+
+    /// Returns all storage classes with their names, in alphabetical order.
+    pub fn classes(&self) -> impl Iterator<Item = (&str, &StorageClass)> {
+        self.classes.iter().map(|(name, class)| (&**name, class))
+    }
+
+    /// Returns the latest warnings about an object, newest first.
+    pub fn events(&self, namespace: &str, kind: Kind, name: &str) -> &[Event] {
+        let about = (namespace.into(), kind, name.into());
+        self.events.get(&about).map(Vec::as_slice).unwrap_or_default()
+    }
+
+    /// Returns the latest warnings about pods with such names as a DaemonSet gives, also about pods that
+    /// no longer exist; none for a StatefulSet.
+    pub(crate) fn events_of_daemons(&self, set: &Set) -> impl Iterator<Item = &Event> {
+        let prefix = (set.kind() == WorkloadKind::DaemonSet).then(|| format!("{}-", set.name()));
+        let begin = |prefix: &str| (set.namespace().into(), Kind::Pod, prefix.into());
+        let all = prefix.as_deref().map(|prefix| self.events.range::<About, _>(begin(prefix)..));
+        let is_own = move |about: &About| {
+            let rest = about.2.strip_prefix(prefix.as_deref()?)?;
+            Some((
+                *about.0 == *set.namespace() && about.1 == Kind::Pod,
+                rest.len() == 5 && !rest.contains('-'),
+            ))
+        };
+        let pods = all
+            .into_iter()
+            .flatten()
+            .map_while(move |(about, events)| Some((is_own(about)?, events)));
+        let pods =
+            pods.take_while(|((is_there, _), _)| *is_there).filter(|((_, is_own), _)| *is_own);
+        pods.flat_map(|(_, events)| events)
+    }
+
+    /// Returns the volumes of a storage class with their names.
+    pub(crate) fn volumes_of<'a>(
+        &'a self,
+        class: &'a str,
+    ) -> impl Iterator<Item = (&'a str, &'a PersistentVolume)> {
+        let volumes = self.volumes.iter().filter(move |(_, volume)| *volume.class == *class);
+        volumes.map(|(name, volume)| (&**name, volume))
+    }
+}

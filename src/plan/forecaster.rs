@@ -1,0 +1,258 @@
+//! The forecasts of all objects of the input.
+
+mod daemon_set;
+mod deleted;
+mod known;
+mod stateful_set;
+
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+
+use super::{
+    difference::differences,
+    forecast::{ChangeKind, Forecast, Rollout},
+    input::{Given, Input},
+    refusal::{self, PlanFinding},
+};
+use crate::{
+    engine::Context,
+    manifests::id::ObjectId,
+    object::{Object, Subject, Workload},
+    proposal::{Applied, Applier, Proposal, Stored, apply::Verb},
+    rules::api_validation::meta::SCHEMA,
+    yaml,
+};
+
+/// A maker of forecasts.
+pub(super) struct Forecaster<'a> {
+    pub(super) input: &'a Input,
+    pub(super) context: Context<'a>,
+    pub(super) verb: Verb,
+    /// The pods that never become ready, as in `--never-ready`.
+    pub(super) never_ready: &'a [String],
+    /// Whether objects of a cluster that the manifests lack are deleted.
+    pub(super) prune: bool,
+}
+
+/// The forecasts, and what cannot be forecast.
+#[derive(Debug, Default)]
+pub(super) struct Plan {
+    pub(super) forecasts: Vec<Forecast>,
+    /// Objects whose change isn't known, because something could not be read.
+    pub(super) unknown: Vec<String>,
+    /// Objects of a cluster that the manifests lack. kubectl leaves them as they are.
+    pub(super) left_alone: Vec<String>,
+}
+
+/// A change that the API server stores, or that is made by making the object again.
+struct Transition<'a> {
+    id: &'a ObjectId,
+    /// The new object.
+    object: &'a Object<'a>,
+    /// The object before; `None` if it is new.
+    before: Option<&'a Object<'a>>,
+    template_changes: bool,
+    /// Whether the object is deleted without its pods and created again.
+    starts_anew: bool,
+}
+
+/// The part of a forecast that the simulation gives.
+#[derive(Default)]
+struct Simulated {
+    settings: Vec<String>,
+    notes: Vec<String>,
+    rollout: Option<Rollout>,
+}
+
+impl Simulated {
+    /// Returns a forecast without a rollout.
+    fn none(note: impl Into<String>) -> Self {
+        Simulated { notes: vec![note.into()], ..Simulated::default() }
+    }
+}
+
+impl Forecaster<'_> {
+    /// Returns the pods of `--never-ready` that belong to no StatefulSet in the input.
+    pub(super) fn unknown_pods(&self) -> impl Iterator<Item = &str> {
+        let sets = self.input.given.iter().map(|given| &given.id).chain(self.input.previous.keys());
+        let sets: BTreeSet<&str> =
+            sets.filter(|id| id.kind == "StatefulSet").map(|id| &*id.name).collect();
+        let is_known = move |pod: &&str| {
+            let ordinal = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+            *pod == "new"
+                || pod
+                    .rsplit_once('-')
+                    .is_some_and(|(set, last)| sets.contains(set) && ordinal(last))
+        };
+        self.never_ready.iter().map(String::as_str).filter(move |pod| !is_known(pod))
+    }
+
+    /// Returns the forecasts of all objects: first the objects in the manifests, then those that
+    /// the manifests no longer contain.
+    pub(super) fn all(&self) -> Plan {
+        let mut plan = Plan::default();
+        for given in &self.input.given {
+            if self.input.lacks_previous && !self.input.previous.contains_key(&given.id) {
+                plan.unknown.push(format!("{}: it may be new or not", given.id));
+            } else {
+                plan.forecasts.push(self.given(given));
+            }
+        }
+        let is_given = |id: &ObjectId| self.input.given.iter().any(|given| given.id == *id);
+        let mut gone: Vec<_> = self.input.previous.iter().filter(|(id, _)| !is_given(id)).collect();
+        gone.sort_by_key(|(_, (order, ..))| *order);
+        for (id, (_, resource, json)) in gone {
+            let Ok(old) = Object::parse(resource, json) else { continue };
+            if self.input.lacks_new {
+                plan.unknown.push(format!("{id}: it may be deleted or not"));
+            } else if old.metadata.uid.is_some() && !self.prune {
+                plan.left_alone.push(id.to_string());
+            } else {
+                plan.forecasts.push(self.deleted(id, &old));
+            }
+        }
+        plan
+    }
+
+    fn given(&self, given: &Given) -> Forecast {
+        let old = self.input.previous.get(&given.id).filter(|_| !given.id.is_generated);
+        let old = old.filter(|(_, resource, _)| *resource == given.resource);
+        let problem = |problem: &yaml::Problem| PlanFinding {
+            rule: SCHEMA.id,
+            field: problem.field.to_string(),
+            message: problem.message.clone(),
+        };
+        let problems: Vec<_> = given.problems.iter().map(problem).collect();
+        let nothing = |change, refusals, notes| Forecast {
+            id: given.id.clone(),
+            change,
+            differences: Vec::new(),
+            refusals,
+            exceeded: Vec::new(),
+            notes,
+            settings: Vec::new(),
+            rollout: None,
+        };
+        let Some(Ok(document)) = yaml::documents(&given.json).next() else {
+            return nothing(ChangeKind::Create, problems, Vec::new());
+        };
+        let proposal = Proposal {
+            id: &given.id,
+            resource: given.resource,
+            node: &document.root,
+            json: &given.json,
+            old: old.map(|(_, _, json)| json.as_str()),
+        };
+        self.applier().apply(&proposal, |_, applied| match applied {
+            Applied::Stored(stored) => self.stored(given, &stored, problems),
+            Applied::TooLarge(_) => {
+                let change = match proposal.old {
+                    Some(_) => ChangeKind::Update,
+                    None => ChangeKind::Create,
+                };
+                let note = "not simulated: the object is too large to check".to_owned();
+                nothing(change, problems, vec![note])
+            }
+            Applied::Undecodable(error) => {
+                let undecodable = |error: &dyn std::fmt::Display| PlanFinding {
+                    rule: SCHEMA.id,
+                    field: String::new(),
+                    message: error.to_string(),
+                };
+                let refusals = match problems.is_empty() {
+                    true => vec![undecodable(&error)],
+                    false => problems,
+                };
+                nothing(ChangeKind::Refused, refusals, Vec::new())
+            }
+        })
+    }
+
+    fn applier(&self) -> Applier<'_> {
+        Applier {
+            context: Context { view: Some(&self.input.world.view), ..self.context },
+            verb: self.verb,
+            storage: &self.input.storage,
+            namespaces: &self.input.namespaces,
+            old_namespaces: &self.input.old_namespaces,
+        }
+    }
+
+    /// Returns the forecast for an object that the API server is asked to store.
+    fn stored(&self, given: &Given, stored: &Stored<'_>, problems: Vec<PlanFinding>) -> Forecast {
+        let object = &stored.subject.object;
+        let before = stored.old.and_then(|json| Object::parse(given.resource, json).ok());
+        let mut differs = Vec::new();
+        if let Some(before) = &before {
+            differences(&spec(before), &spec(object), "spec", &mut differs);
+        }
+        let mut refusals = problems;
+        refusals.extend(refusal::of(&stored.verdict));
+        let change = match &before {
+            _ if !refusals.is_empty() => ChangeKind::Refused,
+            Some(_) => ChangeKind::of(&differs),
+            None => ChangeKind::Create,
+        };
+        let remedies = match change {
+            ChangeKind::Refused => refusal::remedies(&stored.verdict),
+            _ => Vec::new(),
+        };
+        // The remedy, recreating the object around its pods, is simulated if the selector still
+        // matches them.
+        let same_selector = before.as_ref().map(Object::selector) == Some(object.selector());
+        let simulated = match change {
+            ChangeKind::Refused if remedies.is_empty() || !same_selector => Simulated::default(),
+            _ => self.simulated(&given.id, &stored.subject, before.as_ref(), change),
+        };
+        Forecast {
+            id: given.id.clone(),
+            change,
+            differences: differs,
+            refusals,
+            exceeded: refusal::exceeded(&stored.verdict).collect(),
+            notes: remedies
+                .into_iter()
+                .chain(refusal::remarks(&stored.verdict))
+                .chain(simulated.notes)
+                .collect(),
+            settings: simulated.settings,
+            rollout: simulated.rollout,
+        }
+    }
+
+    fn simulated(
+        &self,
+        id: &ObjectId,
+        subject: &Subject<'_>,
+        before: Option<&Object<'_>>,
+        change: ChangeKind,
+    ) -> Simulated {
+        let object = &subject.object;
+        if object.resource.is_kruise() {
+            return Simulated::none("not simulated: OpenKruise has a controller of its own");
+        }
+        let cluster = &self.context.policy.cluster;
+        let transition = Transition {
+            id,
+            object,
+            before,
+            template_changes: before.is_some() && subject.template_changes(cluster),
+            starts_anew: change == ChangeKind::Refused,
+        };
+        let mut simulated = match &object.workload {
+            Workload::StatefulSet(spec) => self.stateful_set(spec, &transition),
+            Workload::DaemonSet(spec) => self.daemon_set(spec, &transition),
+        };
+        simulated.notes.extend(self.notes_around(&transition, simulated.rollout.as_ref()));
+        simulated
+    }
+}
+
+fn spec(object: &Object<'_>) -> Value {
+    match &object.workload {
+        Workload::DaemonSet(spec) => serde_json::to_value(spec),
+        Workload::StatefulSet(spec) => serde_json::to_value(spec),
+    }
+    .unwrap_or_default()
+}

@@ -1,0 +1,105 @@
+//! Facts that the objects around a set add to its forecast: times of its pods, budgets, missing revisions.
+
+use super::{Forecaster, Transition};
+use crate::{
+    kubernetes::resource::WorkloadKind,
+    object::Workload,
+    plan::{
+        forecast::{Estimate, Rollout},
+        world::{SetQuery, World, around::OverBudget},
+    },
+    rollout::{Action, Course},
+};
+
+impl<'a> Transition<'a> {
+    /// Returns the set for which pods are sought.
+    pub(super) fn set(&self) -> SetQuery<'a> {
+        let kind = match &self.object.workload {
+            Workload::DaemonSet(_) => WorkloadKind::DaemonSet,
+            Workload::StatefulSet(_) => WorkloadKind::StatefulSet,
+        };
+        SetQuery { id: self.id, kind, selector: self.object.selector() }
+    }
+}
+
+impl Forecaster<'_> {
+    /// Returns the budgets that would allow fewer evictions than the rollout takes down.
+    pub(super) fn over_budgets(
+        &self,
+        transition: &Transition<'_>,
+        course: &Course,
+    ) -> Vec<OverBudget> {
+        let template = transition.object.template();
+        let labels = template.metadata.as_ref().and_then(|it| it.labels.as_ref());
+        let replicas = match &transition.object.workload {
+            // The API server has no scale of a DaemonSet, so a budget knows only its pods.
+            Workload::DaemonSet(_) => None,
+            Workload::StatefulSet(spec) => Some(spec.replicas.unwrap_or(1)),
+        };
+        let down = course.at_most_unavailable;
+        self.input.world.over_budgets(&transition.set(), labels, replicas, down)
+    }
+
+    /// Returns notes about what is not known, and about budgets.
+    pub(super) fn notes_around(
+        &self,
+        transition: &Transition<'_>,
+        rollout: Option<&Rollout>,
+    ) -> Vec<String> {
+        let mut notes = Vec::new();
+        if transition.template_changes && self.input.world.lacks_revisions(&transition.set()) {
+            notes.push(
+                "not known: whether some of the pods have this template already; the \
+                 ControllerRevisions of the set aren't in the input, so all pods count as old"
+                    .to_owned(),
+            );
+        }
+        if let Some(rollout) = rollout {
+            let down = rollout.course.at_most_unavailable;
+            notes.extend(rollout.over_budgets.iter().map(|OverBudget { name, allowed }| {
+                format!(
+                    "takes down {down} pods at a time, but the PodDisruptionBudget {name} allows the eviction of \
+                     {allowed}: the controller deletes pods and asks no budget"
+                )
+            }));
+        }
+        notes
+    }
+}
+
+/// Returns a note about the pods that a set adopts, if there are any.
+pub(super) fn adopted(world: &World, set: &SetQuery<'_>) -> Option<String> {
+    let mut names: Vec<_> = world.adopted(set).map(|it| &*it.pod.name).collect();
+    names.sort_by_key(|name| (name.len(), *name));
+    let (first, last) = (names.first()?, names.last()?);
+    Some(match names.len() {
+        1 => format!("{first} has no owner and is adopted"),
+        2 => format!("{first} and {last} have no owner and are adopted"),
+        count => format!("{first} … {last} ({count} pods) have no owner and are adopted"),
+    })
+}
+
+/// Returns an estimate by the seconds that pods took to become ready.
+pub(super) fn estimate(times: &[i64], course: &Course) -> Option<Estimate> {
+    if course.stop.is_some() {
+        return None;
+    }
+    let creations = course.steps.iter().filter(|step| step.action == Action::Create);
+    let mut waves: Vec<_> = creations.map(|step| step.wave).collect();
+    waves.dedup();
+    let mut times = times.to_vec();
+    times.sort_unstable();
+    let median = *times.get(times.len() / 2).filter(|median| **median > 0)?;
+    let waves = i64::try_from(waves.len()).ok().filter(|waves| *waves > 0)?;
+    let seconds = course.at_least_seconds.saturating_add(waves.saturating_mul(median));
+    let pods = match times.len() {
+        1 => "1 pod".to_owned(),
+        count => format!("{count} pods"),
+    };
+    let in_waves = if waves == 1 { "1 wave".to_owned() } else { format!("{waves} waves") };
+    let text = format!(
+        "estimate: {seconds} s and the time that pods take to stop, because {pods} of the set took \
+         {median} s to become ready (median), in {in_waves}"
+    );
+    Some(Estimate { seconds, text })
+}

@@ -1,0 +1,73 @@
+//! The claims that pods own, so that they are deleted with them.
+//!
+//! The controller makes a pod outside the range of the set the owner of its claims, if `whenScaled` is
+//! `Delete`, and takes the claims from any other pod, as soon as it gets to the pod. The garbage
+//! collector deletes the claims of a pod that is gone.
+
+use super::Simulation;
+use crate::rollout::Health;
+
+impl Simulation<'_> {
+    /// Takes the claims from the pods in the range that the controller gets to. An ordered set ends its
+    /// round at the first pod that is not available. `end` is the end of the pods that it tries.
+    ///
+    /// Kubernetes: `ClaimsMatchRetentionPolicy` in `processReplica`.
+    pub(super) fn take_claims(&mut self, end: Option<i64>) {
+        if self.owned.is_empty() {
+            return;
+        }
+        let first = self.unavailable.first().copied().filter(|_| self.settings.is_ordered);
+        let end = end.into_iter().chain(first).min().unwrap_or(i64::MAX);
+        let is_reached = |ordinal: &i64| {
+            let pod = self.pods.get(ordinal);
+            let has_ended = pod.is_some_and(|pod| pod.health == Health::Ended);
+            self.settings.ordinals.contains(ordinal) && *ordinal < end && !has_ended
+        };
+        let reached: Vec<_> = self.owned.keys().copied().filter(is_reached).collect();
+        for ordinal in reached {
+            self.disown(ordinal);
+        }
+    }
+
+    /// Makes the pods outside the range the owners of their claims, or not, as the retention policy says.
+    ///
+    /// Kubernetes: `fixPodClaim` in `updateStatefulSet`.
+    pub(super) fn own_claims_of_condemned(&mut self) {
+        let gone = self.terminating.keys().filter(|it| !self.settings.ordinals.contains(it));
+        let outside: Vec<_> = self.condemned.iter().chain(gone).copied().collect();
+        for ordinal in outside {
+            if self.settings.deletes_claims {
+                let claims = self.settings.claims_of(ordinal);
+                let claims: Vec<_> = claims.filter(|claim| self.claims.contains(claim)).collect();
+                if !claims.is_empty() {
+                    self.owned.entry(ordinal).or_default().extend(claims);
+                }
+            } else {
+                self.disown(ordinal);
+            }
+        }
+    }
+
+    fn disown(&mut self, ordinal: i64) {
+        if let Some(owned) = self.owned.get_mut(&ordinal) {
+            for claim in self.settings.claims_of(ordinal) {
+                owned.remove(&claim);
+            }
+            if owned.is_empty() {
+                self.owned.remove(&ordinal);
+            }
+        }
+    }
+
+    /// Deletes the claims that a pod owned that is gone now. `step` is the one that deleted the pod.
+    pub(super) fn lose_claims(&mut self, ordinal: i64, step: Option<usize>) {
+        let Some(owned) = self.owned.remove(&ordinal) else { return };
+        for claim in &owned {
+            self.claims.remove(claim);
+        }
+        match step.and_then(|step| self.course.steps.get_mut(step)) {
+            Some(step) => step.claims.extend(owned),
+            None => self.course.going.push((ordinal, owned.into_iter().collect())),
+        }
+    }
+}

@@ -1,0 +1,101 @@
+//! The pods that are deleted: those outside the range of the set, and those that an update replaces.
+
+use super::{Simulation, Strategy};
+use crate::rollout::Revision;
+
+impl Simulation<'_> {
+    /// Deletes all old pods. Returns whether any of them still exist.
+    ///
+    /// The claims of pods outside the range stay, whatever the retention policy says: the
+    /// controller makes a pod the owner of its claims later in its round than here.
+    ///
+    /// Kubernetes: `recreateDeleteAndWait`.
+    pub(super) fn delete_old(&mut self) -> bool {
+        let old = self.pods.iter().filter(|(_, pod)| pod.revision == Revision::Old);
+        let old: Vec<_> = old.map(|(ordinal, _)| *ordinal).collect();
+        for ordinal in &old {
+            self.delete(*ordinal);
+        }
+        !old.is_empty()
+    }
+
+    /// Marks the rollout as complete once all pods have the new revision. From then on, missing
+    /// pods are made from it, whatever the partition.
+    ///
+    /// Kubernetes: `completeRollingUpdate`, since 1.37 `completeUpdate`,
+    /// pkg/controller/statefulset/stateful_set_utils.go.
+    pub(super) fn complete(&mut self) {
+        let is_rolling = self.settings.strategy != Strategy::OnDelete;
+        let is_complete = self.unavailable.is_empty() && self.outdated.is_empty();
+        if is_rolling && is_complete && self.pods.len() == self.wanted_count() {
+            self.is_current = true;
+        }
+    }
+
+    /// Deletes the pods outside the range. Returns whether this is all that can be done now.
+    ///
+    /// Kubernetes: `processCondemned`.
+    pub(super) fn scale_down(&mut self) -> bool {
+        self.own_claims_of_condemned();
+        if !self.settings.is_ordered {
+            for ordinal in self.condemned.clone() {
+                self.delete(ordinal);
+            }
+            return false;
+        }
+        let is_outside = |ordinal: &&i64| !self.settings.ordinals.contains(*ordinal);
+        let last_gone = self.terminating.keys().rfind(is_outside).copied();
+        let Some(last) = self.condemned.last().copied() else { return last_gone.is_some() };
+        if last_gone.is_some_and(|gone| gone > last) {
+            return true;
+        }
+        let is_available = self.pods.get(&last).is_some_and(|it| self.settings.suffices(it.health));
+        if is_available || self.first_unhealthy_outside() == Some(last) {
+            self.delete(last);
+        }
+        true
+    }
+
+    /// Returns the first pod outside the range that is not healthy, or is being deleted.
+    fn first_unhealthy_outside(&self) -> Option<i64> {
+        let is_healthy = |ordinal: &i64| {
+            self.pods.get(ordinal).is_some_and(|pod| self.settings.is_healthy(pod.health))
+        };
+        let unhealthy = self.condemned.iter().find(|ordinal| !is_healthy(ordinal));
+        let is_outside = |ordinal: &&i64| !self.settings.ordinals.contains(*ordinal);
+        let gone = self.terminating.keys().find(is_outside);
+        unhealthy.into_iter().chain(gone).min().copied()
+    }
+
+    /// Replaces the last old pod, if all pods after it are available.
+    pub(super) fn replace_next(&mut self) {
+        let Some(next) = self.outdated.range(self.settings.replaced()).next_back().copied() else {
+            return;
+        };
+        if self.unavailable.last().is_none_or(|last| *last <= next) {
+            self.delete(next);
+        }
+    }
+
+    /// Replaces the last old pods, as long as no more than this number of pods is unavailable.
+    ///
+    /// Kubernetes: `updateStatefulSetAfterInvariantEstablished`.
+    pub(super) fn replace(&mut self, max_unavailable: i64) {
+        let unavailable = i64::try_from(self.unavailable.len()).unwrap_or(i64::MAX);
+        let budget = usize::try_from(max_unavailable - unavailable).unwrap_or(0);
+        let old = self.outdated.range(self.settings.replaced()).rev().copied();
+        let chosen: Vec<_> = if self.settings.unavailable_first {
+            // The few that are unavailable are looked up among the old ones: the other way around takes
+            // a look at all pods in each wave.
+            let broken = self.unavailable.range(self.settings.replaced()).rev().copied();
+            let broken = broken.filter(|ordinal| self.outdated.contains(ordinal));
+            let good = old.filter(|ordinal| !self.unavailable.contains(ordinal));
+            broken.chain(good.take(budget)).collect()
+        } else {
+            old.take(budget).collect()
+        };
+        for ordinal in chosen {
+            self.delete(ordinal);
+        }
+    }
+}

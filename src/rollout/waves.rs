@@ -1,0 +1,47 @@
+//! The loop of a simulation, which is the same for both controllers.
+
+use super::Course;
+
+/// A controller, with the pods that it works on.
+pub(super) trait Controller {
+    /// Runs one round of the controller. Returns whether it did anything.
+    fn sync(&mut self) -> bool;
+
+    /// Prepares the next round of the same wave. Returns whether there is one.
+    fn goes_on(&mut self) -> bool {
+        true
+    }
+
+    /// Lets time pass until something changes. Returns whether anything changed.
+    fn advance(&mut self) -> bool;
+
+    /// Returns the number of pods that are missing or unavailable now.
+    fn down(&self) -> usize;
+
+    /// Returns the course so far.
+    fn course(&mut self) -> &mut Course;
+}
+
+/// Runs a controller until nothing changes any more.
+pub(super) fn run(controller: &mut impl Controller) {
+    loop {
+        controller.course().waves += 1;
+        let before = controller.course().steps.len();
+        // Pods do not become available within a wave.
+        while controller.sync() {
+            let down = controller.down();
+            let course = controller.course();
+            course.at_most_unavailable = course.at_most_unavailable.max(down);
+            if !controller.goes_on() {
+                break;
+            }
+        }
+        let course = controller.course();
+        if course.steps.len() == before {
+            course.waves -= 1;
+        }
+        if !controller.advance() {
+            break;
+        }
+    }
+}

@@ -1,0 +1,58 @@
+//! Healthy sets next to the faulty ones, which no printed command may touch.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::{Value, json};
+
+use super::cluster::{Cluster, daemon_set_of, stateful_set_of};
+
+/// The namespace of the healthy sets.
+const CALM: &str = "calm";
+/// The number of their pods.
+pub(super) const PODS: usize = 3;
+
+/// The generation of each healthy set, and the uids of its pods.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Untouched(BTreeMap<String, (Value, BTreeSet<String>)>);
+
+/// Creates the healthy sets.
+pub(super) fn create(cluster: &Cluster<'_>) {
+    cluster
+        .apply(&json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": CALM } }));
+    let mut set = stateful_set_of("calm", "main", 2, "good:1");
+    let one_node = json!({ "nodeSelector": { "kubernetes.io/hostname": "n0" } });
+    let mut daemons = daemon_set_of("steady", "main", &one_node);
+    for object in [&mut set, &mut daemons] {
+        object["metadata"]["namespace"] = json!(CALM);
+        cluster.apply(object);
+    }
+}
+
+impl Untouched {
+    /// Reads the healthy sets.
+    pub(super) fn of(cluster: &Cluster<'_>) -> Self {
+        let list = |what: &str| -> Vec<Value> {
+            let list = cluster.kubectl(&["get", what, "-n", CALM, "-o", "json"], "").json();
+            list["items"].as_array().cloned().unwrap_or_default()
+        };
+        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        let pods = list("pods");
+        let pods_of = |name: &str| {
+            let own = pods.iter().filter(|pod| pod["metadata"]["labels"]["app"] == name);
+            own.map(|pod| text(&pod["metadata"]["uid"])).collect()
+        };
+        let sets = list("statefulsets,daemonsets").into_iter().map(|set| {
+            let name = text(&set["metadata"]["name"]);
+            let pods = pods_of(&name);
+            (name, (set["metadata"]["generation"].clone(), pods))
+        });
+        Untouched(sets.collect())
+    }
+
+    /// Asserts that the sets have the pods and the generations that they had.
+    #[track_caller]
+    pub(super) fn assert(&self, cluster: &Cluster<'_>, after: &str) {
+        assert_eq!(self.0.values().map(|(_, pods)| pods.len()).sum::<usize>(), PODS, "{self:?}");
+        assert_eq!(*self, Untouched::of(cluster), "a healthy set was touched by {after}");
+    }
+}

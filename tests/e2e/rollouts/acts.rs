@@ -1,0 +1,154 @@
+//! The events of a history before the change.
+
+use std::time::Duration;
+
+use k8s_openapi::api::core::v1::{Node, Pod};
+use kube::{
+    ResourceExt as _,
+    api::{DeleteParams, Patch, PatchParams, PostParams},
+};
+use serde_json::{Value, json};
+use tokio::time::sleep;
+
+use super::{
+    history::Act,
+    lockstep::{LITTLE_PATIENCE, Lockstep},
+};
+
+impl Lockstep<'_> {
+    /// Makes an event happen, and waits until the controller has reacted.
+    pub(super) async fn act(&mut self, act: &Act) {
+        match act {
+            Act::Change(object) => self.write(object).await,
+            Act::Rounds(rounds) => return self.go_on_for(*rounds).await,
+            Act::Recreate(object) => {
+                self.orphan().await;
+                self.write(object).await;
+            }
+            Act::Break(i) => {
+                if let Some(pod) = self.choose(*i).await {
+                    self.break_it(&pod).await;
+                }
+            }
+            Act::Unready(i) => {
+                if let Some(pod) = self.choose(*i).await {
+                    self.make_unready(&pod).await;
+                }
+            }
+            Act::End(i, phase) => {
+                if let Some(pod) = self.choose(*i).await {
+                    self.set_status(&pod, &json!({"phase": phase, "conditions": null})).await;
+                }
+            }
+            Act::DeletePod(i) => {
+                if let Some(pod) = self.choose(*i).await {
+                    drop(self.pods.delete(&pod.name_any(), &DeleteParams::default()).await);
+                }
+            }
+            Act::DeleteClaim(i) => {
+                let claims = self.all_claims().await;
+                if let Some(claim) = claims.get(i % claims.len().max(1)) {
+                    drop(self.claims.delete(&claim.name_any(), &DeleteParams::default()).await);
+                }
+            }
+            Act::Relabel(i) => {
+                if let Some(pod) = self.choose(*i).await {
+                    let patch = json!({"metadata": {"labels": {"app": "other"}}});
+                    let (patch, params) = (Patch::Merge(&patch), PatchParams::default());
+                    drop(self.pods.patch(&pod.name_any(), &params, &patch).await);
+                }
+            }
+            Act::AddNode(node) => self.add_node(node).await,
+            Act::RemoveNode(i) => self.remove_node(*i).await,
+            Act::Taint(i, taints) => {
+                self.patch_node(*i, &json!({"spec": {"taints": taints}})).await;
+            }
+            Act::Move(i, pool) => {
+                self.patch_node(*i, &json!({"metadata": {"labels": {"pool": pool}}})).await;
+            }
+        }
+        self.touch();
+        self.round(LITTLE_PATIENCE).await;
+    }
+
+    /// Lets a change be rolled out for some rounds.
+    async fn go_on_for(&mut self, rounds: usize) {
+        for left in (0..rounds).rev() {
+            self.round(LITTLE_PATIENCE).await;
+            while self.end_pods().await {
+                self.round(LITTLE_PATIENCE).await;
+            }
+            let is_over = if left == 0 {
+                true
+            } else if self.history.is_slow() && left == 1 {
+                !self.make_ready(true).await
+            } else {
+                !self.make_available(true).await
+            };
+            if is_over {
+                break;
+            }
+        }
+    }
+
+    /// One of the pods that are not being deleted.
+    async fn choose(&self, i: usize) -> Option<Pod> {
+        let mut pods = self.list().await;
+        pods.retain(|pod| pod.metadata.deletion_timestamp.is_none());
+        pods.sort_by_key(|pod| self.pod(pod));
+        (!pods.is_empty()).then(|| pods.swap_remove(i % pods.len()))
+    }
+
+    /// Deletes the set without its pods.
+    pub(super) async fn orphan(&self) {
+        let name = &self.history.name;
+        drop(self.sets.delete(name, &DeleteParams::orphan()).await);
+        while self.sets.get_opt(name).await.expect("an answer").is_some() {
+            sleep(Duration::from_millis(200)).await;
+        }
+        self.touch();
+    }
+
+    pub(super) async fn add_nodes(&self) {
+        for node in &self.history.nodes {
+            self.add_node(node).await;
+        }
+    }
+
+    async fn add_node(&self, node: &Value) {
+        let taints = json!({"spec": {"taints": node["spec"]["taints"]}});
+        let node: Node = serde_json::from_value(node.clone()).expect("a node");
+        let name = node.name_any();
+        drop(self.nodes.create(&PostParams::default(), &node).await);
+        // The API server taints every new node as not ready.
+        let (patch, params) = (Patch::Merge(&taints), PatchParams::default());
+        self.nodes.patch(&name, &params, &patch).await.expect("a node");
+    }
+
+    async fn chosen_node(&self, i: usize) -> Option<String> {
+        let nodes = self.nodes.list(&self.own()).await.expect("nodes").items;
+        let mut names: Vec<_> = nodes.iter().map(kube::ResourceExt::name_any).collect();
+        names.sort();
+        (!names.is_empty()).then(|| names.swap_remove(i % names.len()))
+    }
+
+    async fn patch_node(&self, i: usize, patch: &Value) {
+        if let Some(name) = self.chosen_node(i).await {
+            let (patch, params) = (Patch::Merge(patch), PatchParams::default());
+            self.nodes.patch(&name, &params, &patch).await.expect("a node");
+        }
+    }
+
+    /// Removes a node. The garbage collector of pods does not run: the test removes the pods that were
+    /// bound to the node.
+    async fn remove_node(&self, i: usize) {
+        let Some(name) = self.chosen_node(i).await else { return };
+        self.nodes.delete(&name, &DeleteParams::default()).await.expect("a node");
+        for pod in self.list().await {
+            if pod.spec.as_ref().is_some_and(|it| it.node_name.as_deref() == Some(name.as_str())) {
+                drop(self.pods.delete(&pod.name_any(), &DeleteParams::default()).await);
+                self.end_pod(&pod).await;
+            }
+        }
+    }
+}

@@ -1,0 +1,280 @@
+//! Random histories, after which a change begins in the middle of something: changes on changes, pods that
+//! broke or were deleted, claims and nodes that come and go, pods without an owner, and several old
+//! templates.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
+
+use super::{
+    history::{Act, History, LABEL},
+    scenario::{daemon_set_of, object, template},
+};
+use crate::dice::Dice;
+
+/// The templates of a history, by their images. A change may go back to an earlier one.
+const IMAGES: [&str; 4] = ["a", "b", "c", "d"];
+/// So many seconds that no pod is available in time, unless it is ready since long ago.
+const LONG: i64 = 2_000_000_000;
+
+/// Histories of StatefulSets.
+pub(crate) fn stateful_sets(seed: u64, count: usize, prefix: &str) -> Vec<History> {
+    histories(seed, count, prefix, &StatefulSets)
+}
+
+/// Histories of DaemonSets.
+pub(crate) fn daemon_sets(seed: u64, count: usize, prefix: &str) -> Vec<History> {
+    histories(seed, count, prefix, &DaemonSets)
+}
+
+fn histories(seed: u64, count: usize, prefix: &str, kind: &dyn Kind) -> Vec<History> {
+    // The first numbers of a small seed are small too.
+    let mut dice = Dice(seed.max(1));
+    for _ in 0..20 {
+        dice.below(2);
+    }
+    (0..count).map(|i| history(&mut dice, format!("{prefix}{i}"), kind)).collect()
+}
+
+/// A kind of set.
+trait Kind {
+    /// Returns the traits that no change of a history changes.
+    fn fixed(&self, dice: &mut Dice) -> Value;
+
+    /// Returns an object with this template.
+    fn object(&self, dice: &mut Dice, fixed: &Value, name: &str, template: &Value) -> Value;
+
+    /// Returns a template with this image.
+    fn template(&self, dice: &mut Dice, name: &str, image: &str) -> Value;
+
+    /// Returns the nodes at the beginning.
+    fn nodes(&self, dice: &mut Dice, name: &str) -> Vec<Value>;
+
+    /// Returns an event that only this kind has.
+    fn event(&self, dice: &mut Dice, name: &str) -> Act;
+}
+
+struct StatefulSets;
+struct DaemonSets;
+
+fn history(dice: &mut Dice, name: String, kind: &dyn Kind) -> History {
+    let is_slow = dice.percent(20);
+    let fixed = kind.fixed(dice);
+    let templates: BTreeMap<_, _> =
+        IMAGES.iter().map(|image| (*image, kind.template(dice, &name, image))).collect();
+    let broken =
+        if dice.percent(40) { vec![dice.pick(&IMAGES[1..]).to_owned()] } else { Vec::new() };
+    let one = |dice: &mut Dice, image: &str| {
+        let mut object = kind.object(dice, &fixed, &name, &templates[image]);
+        if is_slow {
+            object["spec"]["minReadySeconds"] = json!(LONG);
+        }
+        object
+    };
+    let first = one(dice, IMAGES[0]);
+    let mut now = first.clone();
+    let mut acts = Vec::new();
+    for _ in 0..2 + dice.below(4) {
+        acts.push(act(dice, kind, &name, &mut now, &one));
+        if dice.percent(45) {
+            acts.push(Act::Rounds(1 + number(dice) % 3));
+        }
+    }
+    let last = match dice.below(100) {
+        // Nothing changes, but something may be under way.
+        0..15 => now,
+        15..30 => {
+            let image = image_of(&now);
+            one(dice, &image)
+        }
+        _ => {
+            let image = dice.pick(&IMAGES);
+            one(dice, image)
+        }
+    };
+    let never_ready = match dice.below(12) {
+        0 | 1 => vec!["new".to_owned()],
+        2 if last["kind"] == "StatefulSet" => vec![format!("{name}-{}", dice.below(5))],
+        _ => Vec::new(),
+    };
+    History {
+        first: Some(first),
+        acts,
+        last,
+        is_orphaned: dice.percent(8),
+        nodes: kind.nodes(dice, &name),
+        broken,
+        binds: dice.percent(50),
+        never_ready,
+        name,
+    }
+}
+
+/// An event, after which `now` is the object.
+fn act(
+    dice: &mut Dice,
+    kind: &dyn Kind,
+    name: &str,
+    now: &mut Value,
+    one: &dyn Fn(&mut Dice, &str) -> Value,
+) -> Act {
+    match dice.below(100) {
+        0..45 => {
+            let image = dice.pick(&IMAGES);
+            *now = one(dice, image);
+            Act::Change(now.clone())
+        }
+        45..52 => {
+            let image = dice.pick(&IMAGES);
+            *now = one(dice, image);
+            Act::Recreate(now.clone())
+        }
+        52..60 => Act::Break(number(dice)),
+        60..66 => Act::Unready(number(dice)),
+        66..72 => Act::End(number(dice), dice.pick(&["Failed", "Succeeded"])),
+        72..84 => Act::DeletePod(number(dice)),
+        84..89 => Act::Relabel(number(dice)),
+        _ => kind.event(dice, name),
+    }
+}
+
+fn image_of(object: &Value) -> String {
+    object["spec"]["template"]["spec"]["containers"][0]["image"]
+        .as_str()
+        .expect("an image")
+        .to_owned()
+}
+
+fn number(dice: &mut Dice) -> usize {
+    usize::try_from(dice.below(60)).expect("a small number")
+}
+
+impl Kind for StatefulSets {
+    fn fixed(&self, dice: &mut Dice) -> Value {
+        let claims = dice.pick(&[
+            json!([]),
+            json!([]),
+            json!(["data"]),
+            json!(["data"]),
+            json!(["data", "logs"]),
+        ]);
+        json!({"policy": dice.pick(&["OrderedReady", "Parallel"]), "claims": claims})
+    }
+
+    fn object(&self, dice: &mut Dice, fixed: &Value, name: &str, template: &Value) -> Value {
+        let start = dice.pick(&[0, 0, 0, 0, 0, 1, 2]);
+        let mut rolling = json!({"partition": dice.pick(&[0, 0, 0, 1, 2, 3, 7])});
+        if dice.percent(60) {
+            rolling["maxUnavailable"] = dice.pick(&[json!(1), json!(2), json!(3), json!("50%")]);
+        }
+        let strategy = if dice.percent(12) {
+            json!({"type": "OnDelete"})
+        } else {
+            json!({"type": "RollingUpdate", "rollingUpdate": rolling})
+        };
+        let claim = |claim: &Value| {
+            json!({"metadata": {"name": claim}, "spec":
+                {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}})
+        };
+        let claims: Vec<_> = fixed["claims"].as_array().into_iter().flatten().map(claim).collect();
+        let spec = json!({
+            "replicas": dice.below(6),
+            "serviceName": name,
+            "podManagementPolicy": fixed["policy"],
+            "selector": {"matchLabels": {"app": name}},
+            "ordinals": {"start": start},
+            "template": template,
+            "updateStrategy": strategy,
+            "volumeClaimTemplates": claims,
+            "persistentVolumeClaimRetentionPolicy": {
+                "whenDeleted": dice.pick(&["Retain", "Retain", "Delete"]),
+                "whenScaled": dice.pick(&["Retain", "Delete"]),
+            },
+        });
+        object("StatefulSet", name, &spec)
+    }
+
+    fn template(&self, _: &mut Dice, name: &str, image: &str) -> Value {
+        template(name, image)
+    }
+
+    fn nodes(&self, _: &mut Dice, _: &str) -> Vec<Value> {
+        Vec::new()
+    }
+
+    fn event(&self, dice: &mut Dice, _: &str) -> Act {
+        Act::DeleteClaim(number(dice))
+    }
+}
+
+impl Kind for DaemonSets {
+    fn fixed(&self, _: &mut Dice) -> Value {
+        Value::Null
+    }
+
+    fn object(&self, dice: &mut Dice, _: &Value, name: &str, template: &Value) -> Value {
+        let rolling = dice.pick(&[
+            json!({"maxUnavailable": 1}),
+            json!({"maxUnavailable": 2}),
+            json!({"maxUnavailable": "34%"}),
+            json!({"maxUnavailable": "100%"}),
+            json!({"maxUnavailable": 0, "maxSurge": 1}),
+            json!({"maxUnavailable": 0, "maxSurge": 2}),
+            json!({"maxUnavailable": 0, "maxSurge": "50%"}),
+        ]);
+        daemon_set_of(dice, name, template, &rolling)
+    }
+
+    fn template(&self, dice: &mut Dice, name: &str, image: &str) -> Value {
+        let mut template = template(name, image);
+        let mut selector = json!({LABEL: name});
+        if dice.percent(20) {
+            selector["pool"] = json!(dice.pick(&["a", "b"]));
+        }
+        template["spec"]["nodeSelector"] = selector;
+        if dice.percent(40) {
+            template["spec"]["tolerations"] = dice.pick(&[
+                json!([{"key": "quiet", "operator": "Exists", "effect": "NoSchedule"}]),
+                json!([{"operator": "Exists"}]),
+                json!([{"key": "strict", "operator": "Equal", "value": "yes"}]),
+            ]);
+        }
+        template
+    }
+
+    fn nodes(&self, dice: &mut Dice, name: &str) -> Vec<Value> {
+        (0..3 + dice.below(4)).map(|i| node(dice, name, &format!("n{i}"))).collect()
+    }
+
+    fn event(&self, dice: &mut Dice, name: &str) -> Act {
+        match dice.below(4) {
+            0 => {
+                let number = dice.below(1000);
+                Act::AddNode(node(dice, name, &format!("m{number}")))
+            }
+            1 => Act::RemoveNode(number(dice)),
+            2 => Act::Taint(number(dice), taints(dice)),
+            _ => Act::Move(number(dice), dice.pick(&["a", "b"])),
+        }
+    }
+}
+
+fn node(dice: &mut Dice, history: &str, name: &str) -> Value {
+    let taints = if dice.percent(25) { taints(dice) } else { json!([]) };
+    json!({
+        "apiVersion": "v1", "kind": "Node",
+        "metadata": {
+            "name": format!("{history}-{name}"),
+            "labels": {LABEL: history, "pool": dice.pick(&["a", "b"])},
+        },
+        "spec": {"taints": taints},
+    })
+}
+
+fn taints(dice: &mut Dice) -> Value {
+    dice.pick(&[
+        json!([]),
+        json!([{"key": "quiet", "effect": "NoSchedule"}]),
+        json!([{"key": "strict", "value": "yes", "effect": "NoExecute"}]),
+    ])
+}

@@ -1,0 +1,319 @@
+//! The annotation with which those whom the policy lists exceed a limit.
+
+use jiff::civil::date;
+use serde_json::{Value, json};
+use setguard::{
+    admission::{self, Endpoint},
+    engine::Context,
+    inventory::view::View,
+    policy::Policy,
+};
+
+use crate::{folder::Folder, view};
+
+const LISTED: &str = "mayExceed: {users: [ann], groups: [storage-admins]}";
+
+fn policy_text(entry: &str) -> String {
+    format!(
+        "apiVersion: setguard.io/v1alpha1\nkind: Policy\nlimits:\n- {{{entry}, reason: agreed with storage}}\n"
+    )
+}
+
+fn policy(entry: &str) -> Policy {
+    Policy::parse(&policy_text(entry)).unwrap()
+}
+
+/// A StatefulSet that deletes the claims of removed pods.
+fn database(replicas: u32, permit: Option<&str>) -> Value {
+    let mut set = json!({
+        "apiVersion": "apps/v1", "kind": "StatefulSet",
+        "metadata": {"name": "db", "namespace": "shop", "uid": "u", "annotations": {}},
+        "spec": {
+            "replicas": replicas, "serviceName": "db", "selector": {"matchLabels": {"app": "db"}},
+            "template": {"metadata": {"labels": {"app": "db"}},
+                "spec": {"containers": [{"name": "db", "image": "db:1",
+                    "volumeMounts": [{"name": "data", "mountPath": "/data"}]}]}},
+            "persistentVolumeClaimRetentionPolicy": {"whenDeleted": "Retain", "whenScaled": "Delete"},
+            "volumeClaimTemplates": [{"metadata": {"name": "data"}, "spec": {
+                "accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}}],
+        },
+    });
+    if let Some(permit) = permit {
+        set["metadata"]["annotations"]["setguard.io/exceed"] = json!(permit);
+    }
+    set
+}
+
+/// The answer of `/validate` on 1 January 2026 to a change of these objects by this user.
+fn answer(policy: &Policy, user: &Value, [old, new]: [&Value; 2]) -> Value {
+    let request = json!({
+        "kind": {"group": "apps", "version": "v1", "kind": "StatefulSet"},
+        "object": new, "oldObject": old,
+    });
+    ask(policy, user, &request, None)
+}
+
+fn ask(policy: &Policy, user: &Value, request: &Value, view: Option<&View>) -> Value {
+    let mut review = json!({
+        "apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview",
+        "request": {"uid": "1", "operation": "UPDATE", "name": "db", "namespace": "shop", "userInfo": user},
+    });
+    let known = review["request"].as_object_mut().unwrap();
+    known.extend(request.as_object().unwrap().clone());
+    let body = review.to_string();
+    let cx = Context { view, ..Context::of_review(policy, date(2026, 1, 1)) };
+    let answer = admission::answer(Endpoint::Validate, body.as_bytes(), &cx);
+    let mut review: Value = serde_json::from_slice(&answer.unwrap().body).unwrap();
+    review["response"].take()
+}
+
+fn scale_down(policy: &Policy, user: &Value, permit: &str) -> Value {
+    answer(policy, user, [&database(5, None), &database(3, Some(permit))])
+}
+
+fn user(name: &str, groups: &[&str]) -> Value {
+    json!({"username": name, "groups": groups})
+}
+
+#[test]
+fn a_listed_user_exceeds_the_limit_that_the_annotation_names() {
+    let policy = policy(&format!("deletesClaims: false, {LISTED}"));
+    let permit = "deletesClaims=2026-01-01";
+    for (user, name) in [
+        (user("ann", &["system:authenticated"]), "ann"),
+        (user("bob", &["system:authenticated", "storage-admins"]), "bob"),
+    ] {
+        let answer = scale_down(&policy, &user, permit);
+        assert_eq!(answer["allowed"], true, "{answer}");
+        let trail = &answer["auditAnnotations"];
+        let used = format!(
+            "limit-exceeded (setguard.io/exceed: deletesClaims until 2026-01-01, by {name})"
+        );
+        assert_eq!(trail["excepted"], used, "{answer}");
+        assert_eq!(trail["audited"].as_str().map(|it| it.contains("limit-exceeded")), Some(true));
+        assert_eq!(trail.get("denied"), None, "{answer}");
+    }
+}
+
+#[test]
+fn an_annotation_that_is_not_valid_permits_nothing() {
+    let listed = format!("deletesClaims: false, {LISTED}");
+    let (ann, eve) = (user("ann", &[]), user("eve", &["system:authenticated", "storage-admin"]));
+    let unlisted = "deletesClaims: false";
+    let manifests = "deletesClaims: false, mayExceed: {inManifests: true}";
+    for (limit, user, permit, why) in [
+        (
+            &*listed,
+            &eve,
+            "deletesClaims=2026-01-10",
+            "doesn't list \"eve\" among those who may exceed deletesClaims",
+        ),
+        (&listed, &json!({}), "deletesClaims=2026-01-10", "doesn't list \"\""),
+        (&listed, &user("Ann", &[]), "deletesClaims=2026-01-10", "doesn't list \"Ann\""),
+        (&listed, &user("ann ", &[]), "deletesClaims=2026-01-10", "doesn't list \"ann \""),
+        (unlisted, &ann, "deletesClaims=2026-01-10", "lists no user who may exceed deletesClaims"),
+        (manifests, &ann, "deletesClaims=2026-01-10", "doesn't list \"ann\""),
+        (
+            &listed,
+            &ann,
+            "deletesClaims=2025-12-31",
+            "its last day for deletesClaims was 2025-12-31",
+        ),
+        (&listed, &ann, "deletesClaims=2026-02-02", "more than 31 days ahead"),
+        (&listed, &ann, "deletesClaims=9999-12-31", "more than 31 days ahead"),
+        (&listed, &ann, "deletesClaims", "is not LIMIT=LAST-DAY"),
+        (&listed, &ann, "deletesClaims=soon", "\"soon\" is not a date"),
+        (&listed, &ann, "deletesClaims=2026-13-01", "\"2026-13-01\" is not a date"),
+        (&listed, &ann, "deletesClaims=2026-01-02T00:00:00Z", "is not a date"),
+        (&listed, &ann, "deletesClaims=", "\"\" is not a date"),
+        (&listed, &ann, "deletesClaims=2026-01-02=2026-01-03", "is not a date"),
+        (&listed, &ann, "deletesclaims=2026-01-02", "there is no limit \"deletesclaims\", only"),
+        (&listed, &ann, "*=2026-01-02", "there is no limit \"*\""),
+        (&listed, &ann, "limit-exceeded=2026-01-02", "there is no limit"),
+        // The annotation of another limit.
+        (&listed, &ann, "neverEnds=2026-01-02", ""),
+        (&listed, &ann, " , ,", ""),
+        (&listed, &ann, "", ""),
+    ] {
+        let answer = scale_down(&policy(limit), user, permit);
+        assert_eq!(answer["allowed"], false, "{permit}: {answer}");
+        assert_eq!(answer["auditAnnotations"].get("excepted"), None, "{permit}: {answer}");
+        let warnings = answer["warnings"].to_string().replace("\\\"", "\"");
+        assert!(warnings.contains(why), "{permit}: {why}: {warnings}");
+        assert_eq!(
+            why.is_empty(),
+            !warnings.contains("setguard.io/exceed"),
+            "{permit}: {warnings}"
+        );
+    }
+}
+
+#[test]
+fn a_huge_annotation_is_cut_in_the_answer() {
+    let policy = policy(&format!("deletesClaims: false, {LISTED}"));
+    let huge = "x=y,".repeat(60_000) + &"z".repeat(20_000);
+    let answer = scale_down(&policy, &user("ann", &[]), &huge);
+    assert_eq!(answer["allowed"], false);
+    assert!(answer.to_string().len() < 16 << 10, "{} bytes", answer.to_string().len());
+}
+
+#[test]
+fn the_annotation_counts_only_in_the_new_object_and_only_for_who_makes_the_change() {
+    let policy = policy(&format!("deletesClaims: false, {LISTED}"));
+    let permit = Some("deletesClaims=2026-01-10");
+    let ann = user("ann", &[]);
+    // A listed user set the annotation before; another removes the pods.
+    let objects = [&database(5, permit), &database(3, permit)];
+    assert_eq!(answer(&policy, &user("eve", &[]), objects)["allowed"], false);
+    assert_eq!(answer(&policy, &ann, objects)["allowed"], true);
+    // The annotation is gone from the new object.
+    let objects = [&database(5, permit), &database(3, None)];
+    assert_eq!(answer(&policy, &ann, objects)["allowed"], false);
+    // Nothing is beyond a limit, so nothing is said.
+    let objects = [&database(3, permit), &database(3, permit)];
+    let unused = answer(&policy, &user("eve", &[]), objects);
+    assert_eq!(
+        (unused["allowed"].as_bool(), unused.get("warnings")),
+        (Some(true), None),
+        "{unused}"
+    );
+    assert_eq!(unused["auditAnnotations"].get("excepted"), None, "{unused}");
+}
+
+#[test]
+fn the_other_limits_stay() {
+    let parallel = |replicas: u32, image: &str, permit: Option<&str>| {
+        let mut set = database(replicas, permit);
+        set["spec"]["podManagementPolicy"] = json!("Parallel");
+        set["spec"]["template"]["spec"]["containers"][0]["image"] = json!(image);
+        set["spec"]["updateStrategy"] =
+            json!({"type": "RollingUpdate", "rollingUpdate": {"maxUnavailable": "100%"}});
+        set
+    };
+    let limits =
+        format!("atMostUnavailable: 1, deletesClaims: false, replacesAll: false, {LISTED}");
+    let mut both = policy(&limits);
+    both.cluster.set_gate("MaxUnavailableStatefulSet", true);
+    let ann = user("ann", &[]);
+    for (permit, denied) in [
+        ("replacesAll=2026-01-02", vec!["atMostUnavailable"]),
+        ("atMostUnavailable=2026-01-02", vec!["replacesAll"]),
+        ("deletesClaims=2026-01-02", vec!["replacesAll", "atMostUnavailable"]),
+        ("replacesAll=2026-01-02, atMostUnavailable=2026-01-02", vec![]),
+        ("replacesAll=2026-01-02, atMostUnavailable=2025-01-02", vec!["atMostUnavailable"]),
+    ] {
+        let objects = [&parallel(4, "db:1", None), &parallel(4, "db:2", Some(permit))];
+        let answer = answer(&both, &ann, objects);
+        let causes = answer["status"]["details"]["causes"].as_array().cloned().unwrap_or_default();
+        let causes: Vec<_> = causes.iter().map(|it| it["message"].as_str().unwrap()).collect();
+        assert_eq!(causes.len(), denied.len(), "{permit}: {causes:?}");
+        for limit in denied {
+            assert!(
+                causes.iter().any(|it| it.contains(&format!("by {limit}"))),
+                "{permit}: {causes:?}"
+            );
+        }
+    }
+    // Another limit of the policy, which lists no one.
+    let strict = format!(
+        "{}- {{deletesClaims: false, reason: never}}\n",
+        policy_text(&format!("deletesClaims: false, {LISTED}"))
+    );
+    let answer = scale_down(&Policy::parse(&strict).unwrap(), &ann, "deletesClaims=2026-01-02");
+    assert_eq!(answer["allowed"], false, "{answer}");
+    assert_eq!(answer["status"]["details"]["causes"].as_array().unwrap().len(), 1, "{answer}");
+}
+
+#[test]
+fn a_write_of_the_scale_needs_the_annotation_of_the_stored_set() {
+    let policy = policy(&format!("deletesClaims: false, {LISTED}"));
+    let scale = |replicas: u32| {
+        json!({"kind": "Scale", "apiVersion": "autoscaling/v1", "metadata": {"name": "db", "namespace": "shop"},
+            "spec": {"replicas": replicas}})
+    };
+    let request = json!({
+        "kind": {"group": "autoscaling", "version": "v1", "kind": "Scale"},
+        "resource": {"group": "apps", "version": "v1", "resource": "statefulsets"},
+        "subResource": "scale", "object": scale(3), "oldObject": scale(5),
+    });
+    for (name, permit, is_allowed) in [
+        ("ann", Some("deletesClaims=2026-01-02"), true),
+        ("ann", None, false),
+        ("ann", Some("deletesClaims=2025-01-02"), false),
+        (
+            "system:serviceaccount:kube-system:horizontal-pod-autoscaler",
+            Some("deletesClaims=2026-01-02"),
+            false,
+        ),
+    ] {
+        let known = view::view([&database(5, permit)]);
+        let answer = ask(&policy, &user(name, &[]), &request, Some(&known));
+        assert_eq!(answer["allowed"], is_allowed, "{name} {permit:?}: {answer}");
+        assert_eq!(answer["auditAnnotations"].get("excepted").is_some(), is_allowed, "{answer}");
+    }
+}
+
+#[test]
+fn manifests_need_the_consent_of_the_policy() {
+    let tomorrow = jiff::Zoned::now().date().tomorrow().unwrap();
+    let folder = Folder::new([]);
+    folder.write("old.yaml", database(5, None).to_string());
+    folder.write("new.yaml", database(3, Some(&format!("deletesClaims={tomorrow}"))).to_string());
+    let run = |command: &str, entry: &str, more: &[&str]| {
+        folder.write("policy.yaml", policy_text(entry));
+        let args = [command, "new.yaml", "--against", "old.yaml", "--policy", "policy.yaml"];
+        folder.setguard(&[&args, more].concat())
+    };
+    let consents = "deletesClaims: false, mayExceed: {inManifests: true}";
+    for command in ["check", "plan"] {
+        let listed = run(command, &format!("deletesClaims: false, {LISTED}"), &[]);
+        assert_eq!(listed.code, 1, "{listed:?}");
+        let words = "who will apply this isn't known here";
+        assert!((listed.stdout.clone() + &listed.stderr).contains(words), "{listed:?}");
+        let consented = run(command, consents, &[]);
+        assert_eq!(consented.code, 0, "{consented:?}");
+    }
+    let report = run("check", consents, &["--format", "json"]);
+    let report: Value = serde_json::from_str(&report.stdout).unwrap();
+    let findings = report["findings"].as_array().unwrap();
+    let used = findings.iter().find(|it| it["rule"] == "limit-exceeded").unwrap();
+    assert_eq!(used["severity"], "note");
+    let words =
+        format!("permitted by the annotation setguard.io/exceed: deletesClaims until {tomorrow}");
+    assert!(used.to_string().contains(&words), "{used}");
+    assert_eq!(run("check", consents, &["--no-ignores"]).code, 1);
+}
+
+#[test]
+fn a_list_of_everybody_or_of_no_one_is_an_error_of_the_policy() {
+    for (may_exceed, expected) in [
+        ("{}", "lists neither users nor groups"),
+        ("{users: [], groups: []}", "lists neither users nor groups"),
+        ("{groups: [\"system:authenticated\"]}", "every client belongs to system:authenticated"),
+        ("{users: [a], groups: [\"system:serviceaccounts\"]}", "every client belongs to"),
+        ("{user: [a]}", "user"),
+    ] {
+        let text = policy_text(&format!("deletesClaims: false, mayExceed: {may_exceed}"));
+        let problems = Policy::parse(&text).unwrap_err();
+        let message = format!("{:?}", problems[0]);
+        assert!(message.contains(expected), "{may_exceed}: {message}");
+    }
+}
+
+#[test]
+fn more_who_may_exceed_a_limit_is_a_weaker_policy() {
+    let now = |may_exceed: &str| policy(&format!("deletesClaims: false{may_exceed}"));
+    let before = now(", mayExceed: {users: [a], groups: [g]}");
+    for (may_exceed, is_weaker) in [
+        ("", false),
+        (", mayExceed: {users: [a]}", false),
+        (", mayExceed: {groups: [g], users: [a]}", false),
+        (", mayExceed: {users: [a, b], groups: [g]}", true),
+        (", mayExceed: {users: [a], groups: [g, h]}", true),
+        (", mayExceed: {users: [a], groups: [g], inManifests: true}", true),
+    ] {
+        let found = now(may_exceed).weaker_than(&before, "main").into_vec();
+        assert_eq!(!found.is_empty(), is_weaker, "{may_exceed}: {found:?}");
+    }
+    assert!(!now(", mayExceed: {users: [a]}").weaker_than(&now(""), "main").into_vec().is_empty());
+}
