@@ -84,6 +84,7 @@ mod plan_formats;
 mod plan_known;
 mod plan_live;
 mod plan_middle;
+mod platforms;
 mod pod_security;
 #[cfg(unix)]
 mod policy_from_ref;
