@@ -57,6 +57,12 @@ fn a_release_has_every_archive() {
     for job in ["archive", "native", "extension", "try", "image", "chart"] {
         assert!(needs.iter().any(|it| it == job), "{job}");
     }
+    // What is published is what was tried, with every manifest.
+    let steps = release["jobs"]["release"]["steps"].as_array().unwrap();
+    let publish = steps.iter().find_map(|step| step["run"].as_str()).unwrap();
+    for part in ["for manifest in .github/packages/*", " archives/* ", " manifests/*\n"] {
+        assert!(publish.contains(part), "{part}: {publish}");
+    }
 }
 
 #[test]
@@ -122,7 +128,8 @@ fn checksum(archive: &str) -> String {
 #[cfg(unix)]
 #[test]
 fn krew_gets_the_archives_of_the_release_with_their_checksums() {
-    let manifest: Value = serde_json::from_str(&to_json(&described_for("krew.yaml"))[0]).unwrap();
+    let manifest: Value =
+        serde_json::from_str(&to_json(&described_for("setguard.krew.yaml"))[0]).unwrap();
     assert_eq!(manifest["spec"]["version"], format!("v{}", env!("CARGO_PKG_VERSION")));
     assert_eq!(manifest["spec"]["homepage"], env!("CARGO_PKG_REPOSITORY"));
     let platforms = manifest["spec"]["platforms"].as_array().unwrap();
@@ -194,7 +201,8 @@ fn scoop_gets_the_archive_of_the_release_with_its_checksum() {
 fn a_description_needs_every_archive() {
     let folder = Folder::new([]);
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join(".ci/manifest");
-    let ran =
-        Ran::from(folder.command("bash").arg(script).args(["krew.yaml", "."]).output().unwrap());
+    let ran = Ran::from(
+        folder.command("bash").arg(script).args(["setguard.krew.yaml", "."]).output().unwrap(),
+    );
     assert!(ran.code != 0 && ran.stdout.is_empty(), "{ran:?}");
 }
