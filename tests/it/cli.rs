@@ -7,7 +7,7 @@ mod update;
 
 use std::{
     fs,
-    path::Path,
+    path::{MAIN_SEPARATOR, Path},
     process::{Command, Output, Stdio},
 };
 
@@ -96,6 +96,7 @@ impl Folder {
     /// turns off.
     pub(crate) fn anywhere(&self, output: &str) -> String {
         let output = output.replace(self.0.path().to_str().unwrap(), "FOLDER");
+        let output = output.replace(&format!("FOLDER{MAIN_SEPARATOR}"), "FOLDER/");
         let mut parts = output.split("rules weakened: ");
         let first = parts.next().unwrap().to_owned();
         parts.fold(first, |text, part| {

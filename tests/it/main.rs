@@ -24,6 +24,7 @@ mod browser;
 mod catalogue;
 #[cfg(all(feature = "server", unix))]
 mod changes;
+#[cfg(all(feature = "server", unix))]
 mod chart;
 mod cli;
 mod conformance;
@@ -82,6 +83,7 @@ mod plan_comment;
 mod plan_formats;
 #[cfg(all(feature = "server", unix))]
 mod plan_known;
+#[cfg(all(feature = "server", unix))]
 mod plan_live;
 mod plan_middle;
 mod platforms;
