@@ -6,7 +6,7 @@ mod signals;
 
 use std::path::{MAIN_SEPARATOR_STR, Path};
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::{
     cli::MISSPELT,
@@ -82,9 +82,9 @@ fn patterns_have_forward_slashes() {
         ("deploy/test/d.yaml", &on_delete("d", "")),
     ]);
     let (_, report) = folder.json("deploy --exclude /deploy/test");
-    let named: Vec<_> =
-        report["findings"].as_array().unwrap().iter().map(|it| &it["object"]["name"]).collect();
-    assert_eq!(named, ["agent"], "{report}");
+    let findings = report["findings"].as_array().unwrap().iter();
+    let found: Vec<_> = findings.map(|it| json!([it["object"]["name"], it["severity"]])).collect();
+    assert_eq!(found, [json!(["agent", "warning"]), json!(["c", "note"])]);
     assert_eq!(report["summary"]["objects"], 2, "{report}");
     let file = report["findings"][0]["file"].as_str().unwrap();
     assert_eq!(Path::new(file), Path::new("deploy").join("a.yaml"));
