@@ -8,6 +8,7 @@
 mod decode;
 pub mod defaults;
 pub(crate) mod dropped;
+mod glance;
 mod kruise;
 pub mod marks;
 mod metadata;
@@ -209,6 +210,8 @@ pub struct Subject<'a> {
     /// The new object.
     pub object: Object<'a>,
     old: Option<Old<'a>>,
+    /// The text of the new template, if it is known.
+    new_template: Unread<'a>,
     storage: Option<&'a Storage>,
     /// Whether a rule needed the storage, and it was not known.
     lacks_storage: Cell<bool>,
@@ -229,6 +232,7 @@ impl<'a> Subject<'a> {
             is_update: false,
             object,
             old: None,
+            new_template: Unread::ABSENT,
             storage: None,
             lacks_storage: Cell::new(false),
         }
@@ -241,6 +245,7 @@ impl<'a> Subject<'a> {
             is_update: true,
             object,
             old: Some(old),
+            new_template: Unread::ABSENT,
             storage: None,
             lacks_storage: Cell::new(false),
         }
@@ -251,6 +256,13 @@ impl<'a> Subject<'a> {
     pub(crate) fn update_of(object: Object<'a>, old: Object<'a, Unread<'a>>) -> Self {
         let old = Old { json: "", parsed: OnceCell::from(Some(old)), template: OnceCell::new() };
         Subject { is_update: true, old: Some(old), ..Subject::create(object) }
+    }
+
+    /// Adds the text of the new template, which spares reading an equal old one.
+    #[must_use]
+    pub(crate) const fn with_template_text(mut self, text: Unread<'a>) -> Self {
+        self.new_template = text;
+        self
     }
 
     /// Adds the claims and volumes that are known.
@@ -302,14 +314,21 @@ impl<'a> Subject<'a> {
         self.old.as_ref()?.template.get_or_init(read).as_ref()
     }
 
-    /// Returns whether an UPDATE changes the pod template. Call this last: it has to read the old
-    /// template.
+    /// Returns whether an UPDATE changes the pod template. Call this last: for an unusual change it has to
+    /// read the old template.
     ///
     /// Kubernetes: `PrepareForUpdate`, `pkg/registry/apps/daemonset/strategy.go` and
     /// `pkg/registry/apps/statefulset/strategy.go`, which drops fields of disabled features and
     /// then compares the templates semantically.
     pub fn template_changes(&self, cluster: &Cluster) -> bool {
         let new = self.object.template();
+        let text = self.old().map_or(Unread::default(), |old| *old.template());
+        if text.json().is_some() && text == self.new_template {
+            return false;
+        }
+        if glance::differs(text, new) {
+            return true;
+        }
         let Some(old) = self.old_template().filter(|old| *old != new) else { return false };
         let old = self.as_stored(old, cluster);
         let new = dropped::template(new, old.spec.as_ref(), cluster);

@@ -90,8 +90,12 @@ pub struct Course {
     pub stop: Option<Stop>,
     /// The claims that are created for pods of a StatefulSet that cannot use them, by ordinal.
     pub unused_claims: Vec<(i64, Vec<String>)>,
+    /// The claims that are created for pods of a StatefulSet that wait for them, by ordinal.
+    pub missing_claims: Vec<(i64, Vec<String>)>,
     /// The claims that are deleted with pods of a StatefulSet that were being deleted already, by ordinal.
     pub going: Vec<(i64, Vec<String>)>,
+    /// The daemons that are left alone.
+    pub kept_daemons: Vec<(Target, Revision)>,
     /// Whether the waves depend on a random choice: only some of the nodes from which the
     /// controller chooses get a new pod. This course is then one of several.
     pub depends_on_chance: bool,

@@ -68,7 +68,7 @@ fn read_as<'a, New: Deserialize<'a>, Old: Deserialize<'a>>(
             let mut former = old(resource, former, None).ok()?;
             put_back(&mut former, &review.old_object);
             former.template_mut().put_back(review.old_object.template);
-            Subject::update_of(object, former)
+            Subject::update_of(object, former).with_template_text(review.object.template)
         }
         (Operation::Connect | Operation::Delete | Operation::Unknown, _) => return None,
     };

@@ -26,7 +26,7 @@ pub(super) struct Shortened<'a> {
 #[derive(Debug, Default)]
 pub(super) struct Parts<'a> {
     pub(super) managed_fields: Unread<'a>,
-    /// The template, only of an old object: the new template is always read.
+    /// The template. Only that of an old object was left out: the new template is always read.
     pub(super) template: Unread<'a>,
     pub(super) status: Unread<'a>,
 }
@@ -131,8 +131,9 @@ impl<'a> Cursor<'a> {
                 "managedFields" => cursor.leave_out(&mut parts.managed_fields),
                 _ => cursor.skip(),
             }),
-            "spec" if is_old => cursor.members(|cursor, key| match key {
-                "template" => cursor.leave_out(&mut parts.template),
+            "spec" => cursor.members(|cursor, key| match key {
+                "template" if is_old => cursor.leave_out(&mut parts.template),
+                "template" => cursor.value().map(|json| parts.template = Unread::new(json)),
                 _ => cursor.skip(),
             }),
             "status" => cursor.leave_out(&mut parts.status),
@@ -220,7 +221,7 @@ mod tests {
             }
             expected("/request/options", Unread::default());
             prop_assert_eq!(*kind, review["request"]["kind"].to_string());
-            prop_assert_eq!(object.template.json(), None);
+            prop_assert_eq!(object.template.json(), Some(&*template.to_string()));
             prop_assert_eq!(&shortened.text, &review.to_string());
         }
 

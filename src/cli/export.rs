@@ -3,6 +3,7 @@
 #![expect(clippy::disallowed_methods, reason = "today's date is read here")]
 
 pub mod chart;
+mod limits;
 mod map;
 mod objects;
 mod stale;

@@ -6,10 +6,13 @@ use serde_json::value::RawValue;
 /// A part of an object that has not been read yet: absent, or the text of its JSON.
 ///
 /// Only the end of the part has been found, so a reader must expect errors.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Unread<'a>(Option<&'a str>);
 
 impl<'a> Unread<'a> {
+    /// A part that is absent.
+    pub(crate) const ABSENT: Self = Unread(None);
+
     /// Creates the part with this text.
     pub(crate) const fn new(json: &'a str) -> Self {
         Unread(Some(json))

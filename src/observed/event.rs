@@ -9,7 +9,7 @@ use super::meta::{Metadata, Unread};
 use crate::{finding::shorten, kubernetes::kind::Kind};
 
 /// The reasons that rules look for, in addition to [`ENDED`].
-const REASONS: [&str; 16] = [
+const REASONS: [&str; 20] = [
     "BackOff",
     "Failed",
     "FailedAttachVolume",
@@ -18,11 +18,15 @@ const REASONS: [&str; 16] = [
     "FailedCreatePodSandBox",
     "FailedDaemonPod",
     "FailedDelete",
+    "FailedKillPod",
     "FailedMapVolume",
     "FailedMount",
+    "FailedPreStopHook",
     "FailedPrepareDynamicResources",
     "FailedResourceClaimCreation",
     "FailedScheduling",
+    "FailedToRetrieveImagePullSecret",
+    "NetworkNotReady",
     "ProvisioningFailed",
     "RecreatingFailedPod",
     "Unhealthy",

@@ -28,6 +28,8 @@ pub struct Pod {
     pub finalizers: Option<Box<str>>,
     /// Whether the containers have terminated for good: the phase is `Failed` or `Succeeded`.
     pub has_ended: bool,
+    /// Whether the pod waits to be started: the phase is `Pending`.
+    pub is_pending: bool,
     /// Whether the pod is ready, and the time since which it has been ready or not.
     pub ready: (bool, i64),
     /// The number of restarts of the container that was restarted most often.
@@ -68,6 +70,7 @@ impl Pod {
             deleted: metadata.deleted(),
             finalizers: metadata.finalizers(),
             has_ended,
+            is_pending: status.phase.as_deref() == Some("Pending"),
             ready: (ready && !has_ended, since.map_or(created, |it| it.0.as_second())),
             restarts: status.restarts(),
             trouble: if ready && !has_ended { None } else { status.trouble(placed).map(Box::new) },

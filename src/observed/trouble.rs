@@ -41,6 +41,13 @@ pub struct Trouble {
     pub ended: Option<Ended>,
 }
 
+impl Trouble {
+    /// Returns whether a container has ended and is started again.
+    pub(crate) fn has_crashed(&self) -> bool {
+        self.ended.is_some() && self.kind != TroubleKind::Ended && &*self.reason != INITIALIZING
+    }
+}
+
 /// A container with a log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ended {

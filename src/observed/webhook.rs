@@ -1,4 +1,4 @@
-//! Webhooks that the API server calls for pods and nodes, and the endpoints of their Services.
+//! Webhooks that the API server calls for pods, claims and nodes, and the endpoints of their Services.
 
 use std::collections::BTreeSet;
 
@@ -14,8 +14,8 @@ use serde::{Deserialize, de::IgnoredAny};
 use super::meta::Name;
 use crate::kubernetes::kind::Kind;
 
-/// A webhook without which pods cannot be created or nodes not be changed: it is called for these, and
-/// its `failurePolicy` is `Fail`.
+/// A webhook without which pods cannot be created or nodes not be changed: it is called for such requests,
+/// and its `failurePolicy` is `Fail`.
 #[derive(Clone, Debug)]
 pub struct Webhook {
     /// The kind of its configuration.
@@ -50,6 +50,14 @@ pub struct Webhook {
 pub enum Call {
     /// The creation of a pod.
     NewPod,
+    /// The choice of a pod's node.
+    BoundPod,
+    /// The status that a kubelet reports of a pod.
+    PodStatus,
+    /// The deletion of a pod.
+    GonePod,
+    /// The creation of a claim.
+    NewClaim,
     /// The creation of a node.
     NewNode,
     /// A change of a node, such as a taint.
@@ -61,41 +69,56 @@ pub enum Call {
 }
 
 impl Call {
-    const ALL: [Call; 5] =
-        [Call::NewPod, Call::NewNode, Call::ChangedNode, Call::NodeStatus, Call::Lease];
+    const ALL: [Call; 9] = [
+        Call::NewPod,
+        Call::BoundPod,
+        Call::PodStatus,
+        Call::GonePod,
+        Call::NewClaim,
+        Call::NewNode,
+        Call::ChangedNode,
+        Call::NodeStatus,
+        Call::Lease,
+    ];
 
     /// Returns whether a rule is about such requests.
     ///
     /// Kubernetes: `Matcher`, apiserver pkg/admission/plugin/webhook/predicates/rules/rules.go.
     fn is_asked_by(self, rule: &RuleWithOperations) -> bool {
-        let has = |list: &Option<Vec<String>>, words: &[&str]| {
-            list.iter().flatten().any(|it| it == "*" || words.contains(&it.as_str()))
+        let has = |list: &Option<Vec<String>>, word: &str| {
+            list.iter().flatten().any(|it| it == "*" || *it == word)
         };
-        let resource =
-            |words: &[&str]| rule.resources.iter().flatten().any(|it| words.contains(&it.as_str()));
-        let (operation, group, is_resource, other_scope) = match self {
-            Call::NewPod => ("CREATE", "", resource(&["pods", "pods/*", "*", "*/*"]), "Cluster"),
-            Call::NewNode => {
-                ("CREATE", "", resource(&["nodes", "nodes/*", "*", "*/*"]), "Namespaced")
-            }
-            Call::ChangedNode => {
-                ("UPDATE", "", resource(&["nodes", "nodes/*", "*", "*/*"]), "Namespaced")
-            }
-            Call::NodeStatus => {
-                let status = ["nodes/status", "nodes/*", "*/status", "*/*"];
-                ("UPDATE", "", resource(&status), "Namespaced")
-            }
-            Call::Lease => {
-                let leases = resource(&["leases", "leases/*", "*", "*/*"]);
-                ("UPDATE", "coordination.k8s.io", leases, "Cluster")
-            }
+        let (operation, group, resource) = match self {
+            Call::NewPod => ("CREATE", "", "pods"),
+            Call::BoundPod => ("CREATE", "", "pods/binding"),
+            Call::PodStatus => ("UPDATE", "", "pods/status"),
+            Call::GonePod => ("DELETE", "", "pods"),
+            Call::NewClaim => ("CREATE", "", "persistentvolumeclaims"),
+            Call::NewNode => ("CREATE", "", "nodes"),
+            Call::ChangedNode => ("UPDATE", "", "nodes"),
+            Call::NodeStatus => ("UPDATE", "", "nodes/status"),
+            Call::Lease => ("UPDATE", "coordination.k8s.io", "leases"),
         };
-        has(&rule.operations, &[operation])
-            && has(&rule.api_groups, &[group])
-            && has(&rule.api_versions, &["v1"])
-            && is_resource
+        let is_of_nodes = matches!(self, Call::NewNode | Call::ChangedNode | Call::NodeStatus);
+        let other_scope = if is_of_nodes { "Namespaced" } else { "Cluster" };
+        let is_resource = |pattern: &String| matches_resource(pattern, resource);
+        has(&rule.operations, operation)
+            && has(&rule.api_groups, group)
+            && has(&rule.api_versions, "v1")
+            && rule.resources.iter().flatten().any(is_resource)
             && rule.scope.as_deref() != Some(other_scope)
     }
+}
+
+/// Returns whether a pattern of a rule, such as `pods/*`, names a resource or subresource. A pattern without a
+/// slash names no subresource, and `pods/*` also names the pods themselves.
+fn matches_resource(pattern: &str, resource: &str) -> bool {
+    let split = |text: &str| {
+        let (name, sub) = text.split_once('/').unwrap_or((text, ""));
+        (name.to_owned(), sub.to_owned())
+    };
+    let ((name, sub), (of, of_sub)) = (split(pattern), split(resource));
+    (name == "*" || name == of) && (sub == "*" || sub == of_sub)
 }
 
 /// The endpoints of a Service.

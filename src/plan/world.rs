@@ -67,6 +67,8 @@ pub(super) struct World {
     strangers: BTreeSet<Name>,
     /// The claims by namespace. `None` if the input has neither claims nor revisions.
     claims: Option<BTreeMap<Name, ClaimStorage>>,
+    /// The claims that are being deleted. They are gone as soon as no pod uses them.
+    ending_claims: BTreeMap<Name, ClaimStorage>,
     /// Whether the volumes are retained when their claims are deleted, by name.
     volumes: BTreeMap<Box<str>, bool>,
     /// Whether the volumes of the storage classes are retained, by name.
@@ -104,13 +106,15 @@ impl World {
             ("v1", "PersistentVolumeClaim") => {
                 let (name, claim) = PersistentVolumeClaim::read(json)?;
                 let claims = self.claims.get_or_insert_default();
-                // A claim that is being deleted is gone soon.
-                if claim.deleted.is_none() {
+                let storage = ClaimStorage { volume: claim.volume, class: claim.class };
+                if claim.deleted.is_some() {
+                    self.ending_claims.insert(name, storage);
+                } else {
                     for (pod, uid) in claim.owner_pods {
                         let owned = self.owned.entry((name.0.clone(), pod)).or_default();
                         owned.push((uid, name.1.to_string()));
                     }
-                    claims.insert(name, ClaimStorage { volume: claim.volume, class: claim.class });
+                    claims.insert(name, storage);
                 }
             }
             ("v1", "PersistentVolume") => {
@@ -320,6 +324,17 @@ impl World {
         owned.filter(|(owner, _)| *owner == pod.uid).map(|(_, claim)| claim.clone()).collect()
     }
 
+    /// Returns the claims that are being deleted and that this pod still keeps: they are gone with it. A pod
+    /// without a node keeps none.
+    ///
+    /// Kubernetes: `podUsesPVC`, pkg/controller/volume/pvcprotection/pvc_protection_controller.go.
+    pub(super) fn claims_kept_by(&self, pod: &Member) -> BTreeSet<String> {
+        let claims = pod.claims.iter().filter(|_| pod.pod.is_bound);
+        let names = claims.map(|(_, claim)| (pod.namespace.clone(), claim.clone()));
+        let ending = names.filter(|name| self.ending_claims.contains_key(name));
+        ending.map(|(_, claim)| claim.into()).collect()
+    }
+
     /// Returns whether a claim exists; `None` if nothing is known about claims.
     pub(super) fn has_claim(&self, namespace: &str, name: &str) -> Option<bool> {
         let claims = self.claims.as_ref()?;
@@ -330,8 +345,8 @@ impl World {
     /// volume, or if that isn't given by its storage class.
     pub(super) fn retains(&self, namespace: &str, claim: &str) -> bool {
         let name = (namespace.into(), claim.into());
-        let Some(ClaimStorage { volume, class }) =
-            self.claims.as_ref().and_then(|it| it.get(&name))
+        let claim = self.claims.as_ref().and_then(|it| it.get(&name));
+        let Some(ClaimStorage { volume, class }) = claim.or_else(|| self.ending_claims.get(&name))
         else {
             return false;
         };

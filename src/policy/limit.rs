@@ -129,6 +129,16 @@ pub struct Limit {
 }
 
 impl Limit {
+    /// Returns the patterns of namespaces; none for every namespace.
+    pub fn namespaces(&self) -> &[String] {
+        &self.namespaces
+    }
+
+    /// Returns the patterns of names; none for every name.
+    pub fn names(&self) -> &[String] {
+        &self.names
+    }
+
     /// Returns whether the limit is about this object.
     pub fn covers(&self, namespace: &str, name: &str) -> bool {
         any(&self.namespaces, namespace) && any(&self.names, name)

@@ -2,6 +2,7 @@
 //!
 //! Kubernetes: pkg/controller/daemon/{daemon_controller,update}.go.
 
+mod kept;
 mod settings;
 #[cfg(test)]
 mod tests;
@@ -29,10 +30,13 @@ pub struct NodePods {
     pub new: Option<Health>,
     /// Whether the pod with the new template was created before the other one, as after a rollback.
     pub new_is_older: bool,
+    /// Whether the pod that counts as new was made from an old template: it has the generation of the new
+    /// one, as after the set was deleted without its pods and created again.
+    pub new_is_stale: bool,
     /// The number of further pods with old templates, as after a change in the middle of a rollout
     /// with `maxSurge`. They are younger than the other pod, or have terminated for good.
     pub excess: usize,
-    /// The number of further pods with the new template.
+    /// The number of further pods with the new template. Those that only count as new are in `excess`.
     pub excess_new: usize,
     /// Whether a pod is being deleted. On a node that should have none, it counts as unavailable
     /// until it is gone.
@@ -102,6 +106,8 @@ struct Simulation<'a> {
     excess: [Vec<usize>; 2],
     /// The nodes from which the controller has begun to choose at random.
     candidates: Option<Rc<[usize]>>,
+    /// For each node, whether the old and the new pod that it had are still there.
+    kept: Vec<[bool; 2]>,
     /// For each node, whether it should have a pod and had an available one.
     lasting: Vec<bool>,
     down: usize,
@@ -170,6 +176,7 @@ impl<'a> Simulation<'a> {
                 nodes.flat_map(|(index, it)| iter::repeat_n(index, count(it))).collect()
             }),
             candidates: None,
+            kept: nodes.iter().map(|it| [it.old.is_some(), it.new.is_some()]).collect(),
             lasting: nodes.iter().map(|it| it.runs && it.has_pods()).collect(),
             down: 0,
             serving: 0,
@@ -254,7 +261,7 @@ impl<'a> Simulation<'a> {
             Revision::New => node.new.is_some(),
         });
         if has {
-            self.steps(Action::Delete, revision, &[index], false);
+            self.steps(Action::Delete, self.template_of(revision, index), &[index], false);
             self.forget(index, revision);
         }
     }
@@ -262,7 +269,10 @@ impl<'a> Simulation<'a> {
     /// Puts a new pod on a node.
     fn put(&mut self, index: usize) {
         let health = self.never_ready.start(Revision::New, None);
-        self.change(index, |node| node.new = Some(health));
+        self.change(index, |node| {
+            node.new = Some(health);
+            node.new_is_stale = false;
+        });
         self.clock.add((index, Revision::New), health);
     }
 
@@ -276,6 +286,9 @@ impl<'a> Simulation<'a> {
         });
         if let Some(health) = gone {
             self.clock.remove((index, revision), health);
+        }
+        if let Some(kept) = self.kept.get_mut(index) {
+            kept[revision as usize] = false;
         }
         let node = self.nodes.get(index);
         if node.is_some_and(|it| !it.runs && it.old.is_none() && it.new.is_none()) {
@@ -343,6 +356,7 @@ impl<'a> Simulation<'a> {
 
     fn finish(mut self) -> Course {
         self.course.at_least_seconds = self.clock.now;
+        self.course.kept_daemons = self.kept_daemons();
         let left = [Group::Old, Group::OldDown, Group::OldLeaving, Group::OldDownLeaving];
         let unfinished =
             !self.settings.is_on_delete() && left.into_iter().any(|group| self.count(group) > 0);

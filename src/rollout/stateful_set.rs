@@ -41,6 +41,9 @@ pub struct State {
     pub claims: BTreeSet<String>,
     /// The claims that pods own, by the ordinals of these pods: the claims are deleted with them.
     pub owned: BTreeMap<i64, BTreeSet<String>>,
+    /// The claims that are being deleted, by the ordinals of the pods that still keep them: they are gone
+    /// with these pods.
+    pub ending_claims: BTreeMap<i64, BTreeSet<String>>,
     /// The claims that are deleted with pods that the set does not have, by ordinal. These pods are being
     /// deleted, and have the names of pods of the set.
     pub doomed: Vec<(i64, Vec<String>)>,
@@ -51,6 +54,8 @@ pub struct State {
     pub misfits: BTreeSet<i64>,
     /// The ordinals of missing pods whose names other pods have.
     pub taken: BTreeSet<i64>,
+    /// The pods that wait to be started. The controller creates claims that they lack.
+    pub pending: BTreeSet<i64>,
 }
 
 /// Simulates the controller, starting from this state.
@@ -68,6 +73,8 @@ struct Simulation<'a> {
     claims: BTreeSet<String>,
     /// The claims that pods own, by the ordinals of these pods.
     owned: BTreeMap<i64, BTreeSet<String>>,
+    /// The claims that are being deleted, by the ordinals of the pods that still keep them.
+    ending_claims: BTreeMap<i64, BTreeSet<String>>,
     is_current: bool,
     clock: Clock<i64>,
     /// The ordinals in the range of the set whose pods are missing, terminating or not available.
@@ -83,6 +90,8 @@ struct Simulation<'a> {
     misfits: BTreeSet<i64>,
     /// The ordinals whose names other pods have.
     taken: BTreeSet<i64>,
+    /// The pods that wait to be started.
+    pending: BTreeSet<i64>,
     /// The pods that exist before and after.
     lasting: BTreeSet<i64>,
     /// The number of those pods that are unavailable.
@@ -153,6 +162,7 @@ impl<'a> Simulation<'a> {
             never_ready,
             claims: state.claims,
             owned: state.owned,
+            ending_claims: state.ending_claims,
             is_current: state.is_current,
             clock: Clock::new(settings.min_ready_seconds),
             unavailable: BTreeSet::new(),
@@ -161,6 +171,7 @@ impl<'a> Simulation<'a> {
             terminating: state.terminating.keys().map(|ordinal| (*ordinal, None)).collect(),
             misfits: state.misfits.into_iter().filter(wanted).collect(),
             taken: state.taken.into_iter().filter(wanted).collect(),
+            pending: state.pending.into_iter().filter(wanted).collect(),
             lasting: state.pods.keys().copied().filter(wanted).collect(),
             down: 0,
             serving: BTreeSet::new(),
@@ -172,6 +183,7 @@ impl<'a> Simulation<'a> {
             simulation.claims.remove(claim);
         }
         simulation.course.going = state.doomed;
+        simulation.claims.extend(simulation.ending_claims.values().flatten().cloned());
         settings.ordinals.clone().for_each(|ordinal| simulation.set_unavailable(ordinal, true));
         for (ordinal, pod) in state.pods {
             simulation.add(ordinal, pod);
@@ -224,6 +236,7 @@ impl<'a> Simulation<'a> {
         self.condemned.remove(&ordinal);
         self.outdated.remove(&ordinal);
         self.misfits.remove(&ordinal);
+        self.pending.remove(&ordinal);
         self.terminating.insert(ordinal, Some(self.course.steps.len()));
         self.set_unavailable(ordinal, true);
         self.step(Action::Delete, ordinal, pod.revision, Vec::new());

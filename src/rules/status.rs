@@ -20,6 +20,7 @@ mod nearest;
 mod node_down;
 mod node_not_wanted;
 mod node_without_pod;
+mod outside;
 mod pdb_blocks_drain;
 mod pdb_keeps_broken_pods;
 mod pod_events;

@@ -1,5 +1,7 @@
 //! The reasons why a pod is not ready, and whether it will become ready.
 
+use jiff::Timestamp;
+
 use super::obstacle::{Hold, Obstacle, View};
 use crate::{
     kubernetes::kind::Kind,
@@ -19,6 +21,18 @@ const NO_IMAGE: [&str; 6] = [
 const NO_PROGRAM: [&str; 2] = ["executable file not found", "no such file or directory"];
 /// The words of registries and kubelets for a volume that cannot be made from the existing objects.
 const NO_SOURCE: [&str; 2] = ["not found", "non-existent"];
+/// The words of a kubelet on whose node the driver of a volume has not registered yet.
+const NO_DRIVER: &str = "list of registered CSI drivers";
+/// The event of a kubelet that has no credentials for a registry. Another client may be about to create them.
+const NO_PULL_SECRET: &str = "FailedToRetrieveImagePullSecret";
+/// The events of pods that get no volume or no network.
+const OF_NODES: [&str; 5] = [
+    "FailedAttachVolume",
+    "FailedCreatePodSandBox",
+    "FailedMapVolume",
+    "FailedMount",
+    "NetworkNotReady",
+];
 /// The time for which an event of a kubelet counts, in seconds. A kubelet tries again after two
 /// minutes at most.
 const LATEST: i64 = 150;
@@ -32,21 +46,26 @@ pub(crate) fn obstacle(view: &View<'_>, set: &Set, pod: &Pod) -> Obstacle {
     }
     if let Some(end) = pod.deleted {
         let why = pod.finalizers.as_ref().map(|it| format!(" (finalizers: {it})"));
-        let text = format!("{} is being deleted{}", pod.name, why.unwrap_or_default());
+        let until = Timestamp::from_second(end).ok().filter(|end| *end > view.now);
+        let until = until.map(|end| format!(", for which its containers have until {end}"));
+        let [why, until] = [why, until].map(Option::unwrap_or_default);
+        let text = format!("{} is being deleted{why}{until}", pod.name);
         let hold = Hold::TransientSince(end);
         let mut obstacle = Obstacle::new("deleted", hold, text).of_pod(&pod.name, end);
         // The end of the pod's grace period may be in the future.
         obstacle.since = obstacle.since.filter(|end| *end <= view.now.as_second());
         return obstacle;
     }
-    let (group, hold) = of_status(view, set, pod);
-    let text = match pod.trouble.as_deref() {
-        Some(Trouble { reason, message, .. }) if !message.is_empty() => {
-            format!("{} is not ready: {reason}: {message}", pod.name)
+    let (group, hold, event) = of_status(view, set, pod);
+    let why = match (event, pod.trouble.as_deref()) {
+        (Some(Event { reason, message, .. }), _) => format!(": {reason}: {message}"),
+        (None, Some(Trouble { reason, message, .. })) if !message.is_empty() => {
+            format!(": {reason}: {message}")
         }
-        Some(Trouble { reason, .. }) => format!("{} is not ready: {reason}", pod.name),
-        None => format!("{} is not ready", pod.name),
+        (None, Some(Trouble { reason, .. })) => format!(": {reason}"),
+        (None, None) => String::new(),
     };
+    let text = format!("{} is not ready{why}", pod.name);
     Obstacle::new(group, hold, text).of_pod(&pod.name, since)
 }
 
@@ -71,12 +90,14 @@ fn of_node(view: &View<'_>, pod: &Pod) -> Option<Obstacle> {
     Some(Obstacle::new("node", hold, text).of_pod(&pod.name, since))
 }
 
-/// Returns the kind of trouble that the status and the events of a pod tell, in one word, and the
-/// time that it may last.
-fn of_status(view: &View<'_>, set: &Set, pod: &Pod) -> (&'static str, Hold) {
-    let Some(trouble) = pod.trouble.as_deref() else { return ("slow", Hold::Slow) };
+/// The kind of trouble of a pod in one word, the time that it may last, and the event that says more.
+type Told<'a> = (&'static str, Hold, Option<&'a Event>);
+
+/// Returns the kind of trouble that the status and the events of a pod tell.
+fn of_status<'a>(view: &View<'a>, set: &Set, pod: &Pod) -> Told<'a> {
+    let Some(trouble) = pod.trouble.as_deref() else { return ("slow", Hold::Slow, None) };
     let says = |words: &[&str]| words.iter().any(|word| trouble.message.contains(word));
-    match trouble.kind {
+    let (group, hold) = match trouble.kind {
         TroubleKind::Ended => ("ended", Hold::Transient),
         TroubleKind::Unschedulable if trouble.message.contains("persistentvolumeclaim \"") => {
             ("place", Hold::Likely)
@@ -84,7 +105,10 @@ fn of_status(view: &View<'_>, set: &Set, pod: &Pod) -> (&'static str, Hold) {
         TroubleKind::Unschedulable => ("place", Hold::Transient),
         TroubleKind::Broken => match &*trouble.reason {
             "InvalidImageName" | "ErrImageNeverPull" => ("image", Hold::Fact),
-            "ErrImagePull" | "ImagePullBackOff" if says(&NO_IMAGE) => ("image", Hold::Fact),
+            "ErrImagePull" | "ImagePullBackOff" if says(&NO_IMAGE) => {
+                let lacks_secret = recent(view, set, pod).any(|it| &*it.reason == NO_PULL_SECRET);
+                ("image", if lacks_secret { Hold::Likely } else { Hold::Fact })
+            }
             "ErrImagePull" | "ImagePullBackOff" => ("image", Hold::Transient),
             "CreateContainerConfigError" | "CreateContainerError" => ("config", Hold::Likely),
             _ if pod.restarts >= view.limits.restarts => (CRASH, Hold::Fact),
@@ -92,31 +116,37 @@ fn of_status(view: &View<'_>, set: &Set, pod: &Pod) -> (&'static str, Hold) {
             _ => (CRASH, Hold::Transient),
         },
         TroubleKind::NoKubelet => ("begin", Hold::Transient),
-        TroubleKind::Waiting => of_waiting(view, set, pod, trouble),
-    }
+        TroubleKind::Waiting => return of_waiting(view, set, pod, trouble),
+    };
+    (group, hold, None)
 }
 
 /// The word for containers that start and end again.
 pub(crate) const CRASH: &str = "crash";
 
+/// Returns the events of a pod that count, the latest first.
+fn recent<'a>(view: &View<'a>, set: &Set, pod: &Pod) -> impl Iterator<Item = &'a Event> {
+    let (now, created) = (view.now.as_second(), pod.created);
+    let events = view.observed.events(set.namespace(), Kind::Pod, &pod.name).iter();
+    events.filter(move |event| event.last + LATEST > now && event.last >= created)
+}
+
 /// Returns the kind of trouble of a pod that is about to start, or to become ready.
-fn of_waiting(view: &View<'_>, set: &Set, pod: &Pod, trouble: &Trouble) -> (&'static str, Hold) {
-    let now = view.now.as_second();
-    let events = view.observed.events(set.namespace(), Kind::Pod, &pod.name);
-    let is_recent = |event: &&Event| event.last + LATEST > now && event.last >= pod.created;
-    for event in events.iter().filter(is_recent) {
-        let says = |words: &[&str]| words.iter().any(|word| event.message.contains(word));
-        match &*event.reason {
-            "FailedMount" if says(&NO_SOURCE) => return ("mount", Hold::Likely),
-            "FailedMount" | "FailedMapVolume" | "FailedAttachVolume" | "FailedCreatePodSandBox" => {
-                return ("mount", Hold::Transient);
-            }
-            _ => {}
-        }
+fn of_waiting<'a>(view: &View<'a>, set: &Set, pod: &Pod, trouble: &Trouble) -> Told<'a> {
+    let has_no_source = |event: &&Event| {
+        let says = |word: &&str| event.message.contains(*word);
+        &*event.reason == "FailedMount" && NO_SOURCE.iter().any(says) && !says(&NO_DRIVER)
+    };
+    if let Some(event) = recent(view, set, pod).find(has_no_source) {
+        return ("mount", Hold::Likely, Some(event));
+    }
+    let mut others = recent(view, set, pod).filter(|it| OF_NODES.contains(&&*it.reason));
+    if let Some(event) = others.next() {
+        return ("mount", Hold::Transient, Some(event));
     }
     match &*trouble.reason {
         // No scheduler has processed the pod yet.
-        "Pending" => ("begin", Hold::Transient),
-        _ => ("slow", Hold::Slow),
+        "Pending" => ("begin", Hold::Transient, None),
+        _ => ("slow", Hold::Slow, None),
     }
 }

@@ -1,6 +1,7 @@
 //! Changes of DaemonSets and StatefulSets on the real controllers, step by step.
 
 mod acts;
+mod claims;
 pub(crate) mod history;
 pub(crate) mod lockstep;
 pub(crate) mod middle;

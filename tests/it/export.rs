@@ -90,6 +90,17 @@ fn exceptions_are_conditions_with_their_patterns_escaped() {
 }
 
 #[test]
+fn a_limit_has_a_policy_for_each_kind() {
+    let limits = "kubernetes: {version: \"1.37\"}\nlimits:\n- {namespaces: [\"prod-*\"], atMostUnavailable: 25%, \
+                  deletesClaims: false, neverEnds: false, reason: agreed, mayExceed: {groups: [sre]}}\n\
+                  - {neverEnds: false, mode: warn, reason: cannot be said in CEL}\n";
+    let ran = export(limits, &["--rules", "limit-exceeded"]);
+    snapshot("export/a_limit_has_a_policy_for_each_kind", &ran.stdout);
+    let none = export("", &["--rules", "limit-exceeded"]).stdout;
+    assert!(none.contains("# - the policy has no limits: limit-exceeded\n"), "{none}");
+}
+
+#[test]
 fn a_gate_that_is_off_and_a_rule_that_is_unknown_are_said() {
     let ran = export("", &["--kube-version", "1.34", "--rules", "max-unavailable-ordered"]);
     let why = "the feature gate MaxUnavailableStatefulSet is off in this release";

@@ -121,6 +121,34 @@ fn second_pods_and_pods_without_a_node_are_deleted() {
     );
 }
 
+#[test]
+fn daemons_of_an_old_template_with_the_generation_of_the_new_one_are_kept() {
+    let revision = |hash: &str, image: &str| {
+        let set = json!([{"apiVersion": "apps/v1", "kind": "DaemonSet", "name": "agent", "uid": "s", "controller": true}]);
+        let revision = json!({
+            "apiVersion": "apps/v1", "kind": "ControllerRevision",
+            "metadata": {"name": format!("agent-{hash}"), "namespace": "ops", "ownerReferences": set,
+                "labels": {"app": "agent", "controller-revision-hash": hash}},
+            "revision": 1, "data": {"spec": {"template": {"metadata": {"labels": {"app": "agent"}},
+                "spec": {"containers": [{"name": "main", "image": image}]}}}},
+        });
+        format!("---\n{revision}\n")
+    };
+    let nodes = ["n1", "n2"].map(|name| node(name, &json!({}))).concat();
+    let pods = [daemon("agent-a", "n1", "1", 1), daemon("agent-b", "n2", "2", 1)].concat();
+    let revisions = [revision("1", "a:1"), revision("2", "a:2")].concat();
+    let now = stored_daemons("a:2", "1") + &pods + &revisions;
+    let folder = Folder::new([("nodes", nodes.as_str()), ("now.yaml", now.as_str())]);
+    folder.write("after.yaml", daemon_set("agent", "a:2", ""));
+    let (markdown, plan) = planned(&folder, "after.yaml --against now.yaml --nodes nodes");
+    let words = "the pod keeps the old template on 1 node, where it counts as new by its label \
+                 pod-template-generation until it is deleted: n1";
+    assert!(markdown.stdout.contains(words), "{}", markdown.stdout);
+    let steps = plan["objects"][0]["steps"].as_array().unwrap().iter();
+    let steps: Vec<_> = steps.map(|it| [&it["action"], &it["node"], &it["revision"]]).collect();
+    assert_eq!(steps, [["keep", "n1", "old"], ["keep", "n2", "new"]]);
+}
+
 /// A pod of the StatefulSet shop/db as the API server stores it.
 fn replica(ordinal: u8, hash: &str, is_ready: bool) -> String {
     let set = json!([{"apiVersion": "apps/v1", "kind": "StatefulSet", "name": "db", "uid": "s", "controller": true}]);

@@ -142,7 +142,7 @@ spec:
 {{- if eq $mode "policies" -}}
 {{- $instead := "set mode to both or webhook" -}}
 {{- with $policy.limits -}}
-{{- fail (printf "policy.limits: an admission policy cannot enforce a limit; remove them, or %s" $instead) -}}
+{{- fail (printf "policy.limits: the policies of the chart have no limits; remove them, %s, or apply what `setguard export vap` prints" $instead) -}}
 {{- end -}}
 {{- range $policy.exceptions -}}
 {{- with .expires -}}

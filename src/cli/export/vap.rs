@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use textwrap::{Options, WordSplitter};
 
 use super::{
-    map,
+    limits, map,
     objects::{Export, SUFFIX, condition, not_in_deletion, quote, validating},
 };
 use crate::{
@@ -46,6 +46,14 @@ pub(super) fn export(policy: &Policy, only: &[String], today: Date) -> Export {
             objects.extend(of_injection);
             continue;
         }
+        if *rule.meta == LIMIT_EXCEEDED && !policy.limits.is_empty() {
+            let of_limits = limits::policies(policy, today);
+            count += usize::from(!of_limits.is_empty());
+            objects.extend(of_limits);
+            remarks.push(limits::MISSED.to_owned());
+            remarks.extend(Exceptions::of(policy, rule.meta, today).remark(id));
+            continue;
+        }
         match exported(rule.meta, policy) {
             Ok((rule, cel)) => {
                 count += 1;
@@ -53,9 +61,7 @@ pub(super) fn export(policy: &Policy, only: &[String], today: Date) -> Export {
                     remarks.push(format!("{id} does not find {misses}."));
                 }
                 let exceptions = Exceptions::of(policy, &rule.meta, today);
-                remarks.extend(exceptions.ends.map(|day| {
-                    format!("An exception from {id} ends on {day}: export again after that day.")
-                }));
+                remarks.extend(exceptions.remark(id));
                 let mode = policy.mode(&rule.meta);
                 let base = Base { rule, cel, mode, exceptions: &exceptions };
                 objects.extend(base.policies());
@@ -115,7 +121,7 @@ fn exported(meta: &Meta, policy: &Policy) -> Result<(&'static Rule, &'static Cel
         None if !map::of_rule(policy, meta).is_empty() => {
             "it is about injection; `setguard export map` has it"
         }
-        None if *meta == LIMIT_EXCEEDED => "limits of a policy are not written in CEL",
+        None if *meta == LIMIT_EXCEEDED => "the policy has no limits",
         None if is_of(cross_object::RULES) => "it compares several objects",
         None if is_of(status::RULES) => {
             "it is about the state of a cluster; `setguard audit` has it"
@@ -236,15 +242,13 @@ impl Base<'_> {
         if self.mode == Mode::Warn {
             conditions.push(not_ignored(id));
         }
-        if let Some(covered) = &self.exceptions.covered {
-            conditions.push(condition("no-exception", format!("!({covered})")));
-        }
+        conditions.extend(self.exceptions.condition());
         conditions
     }
 }
 
 /// The exceptions from a rule.
-struct Exceptions {
+pub(super) struct Exceptions {
     /// An expression that is true for the objects that are exempt.
     covered: Option<String>,
     /// The first day on which an exception ends.
@@ -253,7 +257,7 @@ struct Exceptions {
 
 impl Exceptions {
     /// Returns the exceptions from a rule that have not expired.
-    fn of(policy: &Policy, meta: &Meta, today: Date) -> Self {
+    pub(super) fn of(policy: &Policy, meta: &Meta, today: Date) -> Self {
         let all: Vec<_> = policy
             .exceptions
             .iter()
@@ -269,24 +273,39 @@ impl Exceptions {
             ends: all.iter().filter_map(|it| it.expires).min(),
         }
     }
+
+    /// Returns the condition that no exception covers the object.
+    pub(super) fn condition(&self) -> Option<Value> {
+        self.covered.as_ref().map(|it| condition("no-exception", format!("!({it})")))
+    }
+
+    /// Returns a comment about the first day on which an exception ends.
+    fn remark(&self, id: &str) -> Option<String> {
+        let remark =
+            |day| format!("An exception from {id} ends on {day}: export again after that day.");
+        self.ends.map(remark)
+    }
 }
 
 /// Returns an expression that is true for the objects that an exception covers.
 fn covers(exception: &Exception) -> String {
+    about(exception.namespaces(), exception.names()).unwrap_or_else(|| "true".to_owned())
+}
+
+/// Returns an expression that is true for the objects with one of these namespaces and names; `None` if it is
+/// true for all objects.
+pub(super) fn about(namespaces: &[String], names: &[String]) -> Option<String> {
     let any = |value: &str, patterns: &[String]| {
         let pattern: Vec<_> = patterns.iter().map(|it| regex(it)).collect();
         format!("{value}.matches({})", quote(&format!("^({})$", pattern.join("|"))))
     };
-    let parts = [
-        ("request.namespace", exception.namespaces()),
-        ("object.metadata.name", exception.names()),
-    ];
+    let parts = [("request.namespace", namespaces), ("object.metadata.name", names)];
     let parts: Vec<_> = parts
         .into_iter()
         .filter(|(_, patterns)| !patterns.is_empty())
         .map(|(value, patterns)| any(value, patterns))
         .collect();
-    if parts.is_empty() { "true".to_owned() } else { parts.join(" && ") }
+    (!parts.is_empty()).then(|| parts.join(" && "))
 }
 
 /// Returns a pattern in which `*` stands for any text as a regular expression.
@@ -304,7 +323,7 @@ fn regex(pattern: &str) -> String {
 }
 
 /// Returns an expression about an object, with its macros replaced.
-fn expand(expression: &str, object: &str) -> String {
+pub(super) fn expand(expression: &str, object: &str) -> String {
     let mut text = expression.to_owned();
     for (name, meaning) in MACROS {
         text = text.replace(name, meaning);
@@ -312,7 +331,7 @@ fn expand(expression: &str, object: &str) -> String {
     text.replace('@', object)
 }
 
-const fn resource(kind: Kind) -> Option<&'static str> {
+pub(super) const fn resource(kind: Kind) -> Option<&'static str> {
     match kind {
         Kind::DaemonSet => Some("daemonsets"),
         Kind::StatefulSet => Some("statefulsets"),

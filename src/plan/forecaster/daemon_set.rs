@@ -2,8 +2,6 @@
 
 mod nodes;
 
-use std::rc::Rc;
-
 use self::nodes::DaemonNode;
 use super::{
     Forecaster, Simulated, Transition,
@@ -13,8 +11,8 @@ use crate::{
     object::DaemonSetSpec,
     plan::forecast::{Kept, OfKind, Rollout},
     rollout::{
-        Action, Course, NeverReady, Revision, Target,
-        daemon_set::{NodePods, Settings, simulate},
+        Course, NeverReady, Revision,
+        daemon_set::{Settings, simulate},
     },
 };
 
@@ -44,14 +42,15 @@ impl Forecaster<'_> {
                         get a new pod: the waves below are one possible course";
             notes.push(note.to_owned());
         }
-        let kept = kept(&course, &pods);
+        let kept = course.kept_daemons.iter().cloned();
+        let kept: Vec<_> = kept.map(|(target, revision)| Kept { target, revision }).collect();
         let keeps_old = kept.iter().any(|it| it.revision == Revision::Old);
         let works = course.stop.is_none() && !course.steps.is_empty();
         let if_broken =
             works.then(|| simulate(&settings, pods, &NeverReady::all_new()).stop).flatten();
         let rollout = Rollout {
             kept,
-            why_kept: keeps_old.then(|| why_kept(&settings).to_owned()),
+            why_kept: keeps_old.then(|| why_kept(&settings, &course).to_owned()),
             if_broken,
             undo: world.undo(&set, &spec.template, settings.min_ready_seconds),
             estimate: estimate(&world.times_to_ready(&set), &course),
@@ -66,51 +65,13 @@ impl Forecaster<'_> {
     }
 }
 
-/// Returns the pods that are left alone.
-fn kept(course: &Course, nodes: &[NodePods]) -> Vec<Kept> {
-    let mut moved = vec![false; nodes.len()];
-    let mut some: Option<(usize, Rc<[usize]>)> = None;
-    for step in &course.steps {
-        let nodes = match &step.target {
-            Target::Node(index) => std::slice::from_ref(index),
-            Target::SomeNodes { count, candidates } => {
-                let (deleted, _) = some.get_or_insert_with(|| (0, candidates.clone()));
-                if step.action == Action::Delete && step.revision == Revision::Old {
-                    *deleted += count;
-                }
-                candidates
-            }
-            Target::Ordinal(_) => &[],
-        };
-        for index in nodes {
-            if let Some(moved) = moved.get_mut(*index) {
-                *moved = true;
-            }
-        }
-    }
-    let left =
-        nodes.iter().zip(moved).enumerate().filter(|(_, (on, moved))| on.has_pods() && !moved);
-    let mut kept: Vec<_> = left
-        .map(|(index, (on, _))| Kept {
-            target: Target::Node(index),
-            revision: if on.new.is_some() { Revision::New } else { Revision::Old },
-        })
-        .collect();
-    if let Some((deleted, candidates)) = some {
-        let has_old = |index: &&usize| nodes.get(**index).is_some_and(|on| on.old.is_some());
-        let count = candidates.iter().filter(has_old).count().saturating_sub(deleted);
-        if count > 0 {
-            let target = Target::SomeNodes { count, candidates };
-            kept.push(Kept { target, revision: Revision::Old });
-        }
-    }
-    kept
-}
-
-const fn why_kept(settings: &Settings) -> &'static str {
-    match settings.is_on_delete() {
-        true => "OnDelete: until they are deleted",
-        false => "the rollout stops earlier",
+const fn why_kept(settings: &Settings, course: &Course) -> &'static str {
+    if settings.is_on_delete() {
+        "OnDelete: until they are deleted"
+    } else if course.stop.is_some() {
+        "the rollout stops earlier"
+    } else {
+        "where it counts as new by its label pod-template-generation until it is deleted"
     }
 }
 

@@ -79,8 +79,9 @@ impl Forecaster<'_> {
             (transition.template_changes && keeps_old).then(|| why_kept(settings, &course));
         let remedy = remedy(settings, &state, &course);
         let mut notes: Vec<_> = adopted(world, set).into_iter().collect();
+        notes.extend(ending_note(&state, &course));
         notes.extend(add_going(&state, transition, &mut course));
-        notes.extend(unused_note(&course));
+        notes.extend(claim_notes(&course));
         let works = course.stop.is_none() && !course.steps.is_empty();
         let if_broken =
             works.then(|| simulate(settings, state, &NeverReady::all_new()).stop).flatten();
@@ -151,6 +152,11 @@ impl Forecaster<'_> {
             if !owned.is_empty() {
                 state.owned.insert(ordinal, owned);
             }
+            let mut kept = world.claims_kept_by(member);
+            kept.retain(|claim| settings.claims_of(ordinal).any(|it| it == *claim));
+            if !kept.is_empty() {
+                state.ending_claims.insert(ordinal, kept);
+            }
         }
         state.doomed = world.doomed_claims(&set.id.namespace, &set.id.name);
         let ended = ending.iter().filter_map(|it| Some((it.pod.ordinal(&set.id.name)?, &it.pod)));
@@ -161,6 +167,9 @@ impl Forecaster<'_> {
             let health = world.health(pod, settings.min_ready_seconds);
             let health = never_ready.health(health, revision, Some(ordinal));
             state.pods.insert(ordinal, Replica { revision, health });
+            if pod.is_pending {
+                state.pending.insert(ordinal);
+            }
             if !settings.fits(ordinal, claims) {
                 state.misfits.insert(ordinal);
             }
@@ -264,7 +273,7 @@ fn add_going(state: &State, transition: &Transition<'_>, course: &mut Course) ->
     let (mut steps, mut notes) = (Vec::new(), Vec::new());
     for (ordinal, claims) in std::mem::take(&mut course.going) {
         notes.push(format!(
-            "{}-{ordinal} is being deleted already, and owns {}, deleted with it",
+            "{}-{ordinal} is being deleted already, and {} with it",
             transition.id.name,
             claims.join(", ")
         ));
@@ -274,6 +283,19 @@ fn add_going(state: &State, transition: &Transition<'_>, course: &mut Course) ->
     }
     course.steps.splice(..0, steps);
     notes
+}
+
+/// Returns a note about claims that are being deleted already, and that are gone with a pod that the change
+/// deletes.
+fn ending_note(state: &State, course: &Course) -> Option<String> {
+    let ending: BTreeSet<_> = state.ending_claims.values().flatten().collect();
+    let lost = course.steps.iter().flat_map(|step| &step.claims).filter(|it| ending.contains(it));
+    let lost: BTreeSet<_> = lost.map(String::as_str).collect();
+    let lost: Vec<_> = lost.into_iter().collect();
+    let note = || {
+        format!("being deleted already, and kept only by the pod until now: {}", lost.join(", "))
+    };
+    (!lost.is_empty()).then(note)
 }
 
 /// Returns the command that helps where the rollout stops, if it does.
@@ -292,10 +314,13 @@ fn remedy(settings: &Settings, state: &State, course: &Course) -> Option<Remedy>
     })
 }
 
-/// Returns a note about claims that are created for pods that cannot use them.
-fn unused_note(course: &Course) -> Option<String> {
-    let claims = course.unused_claims.iter().flat_map(|(_, claims)| claims);
-    let claims: Vec<_> = claims.map(String::as_str).collect();
-    let claims = (!claims.is_empty()).then(|| claims.join(", "))?;
-    Some(format!("created for pods that cannot use it yet: {claims}"))
+/// Returns notes about claims that are created without a pod.
+fn claim_notes(course: &Course) -> Vec<String> {
+    let note = |all: &[(i64, Vec<String>)], what: &str| {
+        let claims: Vec<_> =
+            all.iter().flat_map(|(_, claims)| claims).map(String::as_str).collect();
+        (!claims.is_empty()).then(|| format!("created for pods that {what}: {}", claims.join(", ")))
+    };
+    let unused = note(&course.unused_claims, "cannot use it yet");
+    unused.into_iter().chain(note(&course.missing_claims, "wait for it")).collect()
 }

@@ -1,7 +1,10 @@
 //! Facts about a set that do not change the steps of its rollout.
 
 use super::{Labels, SetQuery, World};
-use crate::{kubernetes::int_or_percent::scaled, observed::Member};
+use crate::{
+    kubernetes::int_or_percent::scaled,
+    observed::{Member, Pod},
+};
 
 /// A PodDisruptionBudget that allows fewer evictions than a rollout takes down.
 #[derive(Debug)]
@@ -14,6 +17,20 @@ impl World {
     /// Returns whether the pods of a set are given, and none of its revisions.
     pub(crate) fn lacks_revisions(&self, set: &SetQuery<'_>) -> bool {
         self.templates(set).is_empty() && self.pods(set).is_some_and(|pods| !pods.is_empty())
+    }
+
+    /// Returns whether a pod was certainly made from another template than the one with this revision; `None`
+    /// if no revision has the template.
+    pub(crate) fn is_of_another(
+        &self,
+        set: &SetQuery<'_>,
+        pod: &Pod,
+        revision: Option<&str>,
+    ) -> bool {
+        match revision {
+            Some(revision) => !pod.is_of(revision),
+            None => self.templates(set).iter().any(|own| pod.is_of(&own.on_pods)),
+        }
     }
 
     /// Returns the seconds from creation to readiness of those pods of a set for which they are known:

@@ -12,6 +12,7 @@ const RUNS: NodePods = NodePods {
     old: None,
     new: None,
     new_is_older: false,
+    new_is_stale: false,
     excess: 0,
     excess_new: 0,
     is_ending: false,
@@ -114,4 +115,20 @@ fn an_old_pod_that_becomes_available_does_not_make_the_new_one_available() {
     let waiting = NodePods { old: Some(Health::Ready(-5)), ..RUNS };
     let update = course(&rolling(&json!(0), &json!(1)), vec![waiting]);
     assert_eq!((text(&update).as_str(), update.at_least_seconds), ("1 +0 | 2 -0", 10));
+}
+
+#[test]
+fn a_pod_that_only_counts_as_new_is_kept_with_its_old_template() {
+    let stale = NodePods { new: Some(Health::Available), new_is_stale: true, ..RUNS };
+    let settings = rolling(&json!(1), &json!(0));
+    let kept = |nodes| {
+        let update = course(&settings, nodes);
+        (text(&update), update.kept_daemons)
+    };
+    let old = |index| (Target::Node(index), Revision::Old);
+    assert_eq!(kept(vec![stale]), (String::new(), vec![old(0)]));
+    let leaves = NodePods { runs: false, keeps: false, ..stale };
+    assert_eq!(course(&settings, vec![leaves]).steps[0].revision, Revision::Old);
+    let both = NodePods { old: Some(Health::Available), ..stale };
+    assert_eq!(kept(vec![both]).1, [], "replaced, then");
 }

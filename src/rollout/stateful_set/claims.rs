@@ -2,7 +2,8 @@
 //!
 //! The controller makes a pod outside the range of the set the owner of its claims, if `whenScaled` is
 //! `Delete`, and takes the claims from any other pod, as soon as it gets to the pod. The garbage
-//! collector deletes the claims of a pod that is gone.
+//! collector deletes the claims of a pod that is gone. A claim that is being deleted already is gone with
+//! the pod that uses it.
 
 use super::Simulation;
 use crate::rollout::Health;
@@ -59,15 +60,20 @@ impl Simulation<'_> {
         }
     }
 
-    /// Deletes the claims that a pod owned that is gone now. `step` is the one that deleted the pod.
+    /// Deletes the claims that a pod owned that is gone now, and those that only the pod kept. `step` is the
+    /// one that deleted the pod.
     pub(super) fn lose_claims(&mut self, ordinal: i64, step: Option<usize>) {
-        let Some(owned) = self.owned.remove(&ordinal) else { return };
-        for claim in &owned {
+        let mut lost = self.owned.remove(&ordinal).unwrap_or_default();
+        lost.append(&mut self.ending_claims.remove(&ordinal).unwrap_or_default());
+        if lost.is_empty() {
+            return;
+        }
+        for claim in &lost {
             self.claims.remove(claim);
         }
         match step.and_then(|step| self.course.steps.get_mut(step)) {
-            Some(step) => step.claims.extend(owned),
-            None => self.course.going.push((ordinal, owned.into_iter().collect())),
+            Some(step) => step.claims.extend(lost),
+            None => self.course.going.push((ordinal, lost.into_iter().collect())),
         }
     }
 }

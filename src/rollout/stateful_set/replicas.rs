@@ -72,7 +72,19 @@ impl Simulation<'_> {
             None if self.taken.contains(&ordinal) => {}
             None => self.create(ordinal),
             Some(pod) if pod.health == Health::Ended => self.delete(ordinal),
+            Some(_) if self.pending.remove(&ordinal) => self.refill(ordinal),
             Some(_) => {}
+        }
+    }
+
+    /// Creates the claims that a pod lacks that waits to be started.
+    ///
+    /// Kubernetes: `createMissingPersistentVolumeClaims`,
+    /// pkg/controller/statefulset/stateful_pod_control.go.
+    fn refill(&mut self, ordinal: i64) {
+        let claims = self.new_claims(ordinal);
+        if !claims.is_empty() {
+            self.course.missing_claims.push((ordinal, claims));
         }
     }
 }

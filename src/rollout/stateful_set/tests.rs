@@ -279,3 +279,30 @@ fn a_pod_that_ends_in_the_middle_does_not_hold_up_the_last_one() {
     let course = simulate(&settings, state, &NeverReady::default());
     assert_eq!(text(&course), "1 -3 | 2 -1");
 }
+
+#[test]
+fn a_claim_that_is_being_deleted_is_gone_with_its_pod_and_created_again() {
+    let spec = json!({"replicas": 2, "volumeClaimTemplates": [{"metadata": {"name": "data"}}]});
+    let settings = settings(spec, "");
+    let mut state = old(0..2, &settings);
+    state.ending_claims.insert(0, settings.claims_of(0).collect());
+    let course = simulate(&settings, state, &NeverReady::default());
+    let lost = "1 -1 +1 | 2 -0(data-db-0) +0(data-db-0)";
+    assert_eq!(text(&course), lost);
+}
+
+#[test]
+fn a_pod_that_waits_to_be_started_gets_the_claim_that_it_lacks() {
+    let spec = json!({"replicas": 2, "volumeClaimTemplates": [{"metadata": {"name": "data"}}]});
+    let settings = settings(spec, "");
+    let mut state = State { is_current: true, ..old(0..2, &settings) };
+    state.pods.values_mut().for_each(|pod| pod.revision = Revision::New);
+    state.claims.remove("data-db-0");
+    let missing =
+        |state: &State| simulate(&settings, state.clone(), &NeverReady::default()).missing_claims;
+    assert_eq!(missing(&state), []);
+    state.pods.insert(0, Replica { revision: Revision::New, health: Health::Broken });
+    assert_eq!(missing(&state), []);
+    state.pending.insert(0);
+    assert_eq!(missing(&state), [(0, vec!["data-db-0".to_owned()])]);
+}

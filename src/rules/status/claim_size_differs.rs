@@ -78,14 +78,7 @@ fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
             let help = match which {
                 Ordering::Less => resize(query, &list, &size.0),
                 _ if list.iter().any(|it| it.claim.is_being_resized()) => unfinished(query, &list),
-                _ => {
-                    let words = [query.set.name(), "--cascade=orphan"];
-                    let kubectl = query.kubectl();
-                    let delete = kubectl.does(Effect::Changes, "delete statefulset", &words);
-                    Help::say(format!("set the template to {first}: run "))
-                        .run(delete)
-                        .and(", which keeps the pods, and apply the manifest with the new size")
-                }
+                _ => query.create_again(&format!("{first} in the template")),
             };
             let path = CLAIM_TEMPLATES.index(index);
             let facts = Facts::title(title).cause(sizes);

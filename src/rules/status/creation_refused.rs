@@ -6,7 +6,7 @@ use super::{
     read::{at, names, since},
     refusal::FailedCreate,
     replicas::Replicas,
-    webhooks::{self, CallFailure},
+    webhooks,
 };
 use crate::{
     finding::{Command, Effect, Facts, Help, Meta, Mode, paths::POD_SPEC},
@@ -48,6 +48,12 @@ pkg/controller/statefulset/stateful_pod_control.go; `createPods`, pkg/controller
     scope: Scope::Status { kinds: &[Kind::DaemonSet, Kind::StatefulSet], check: StatusCheck::Set(check) },
 };
 
+/// The rules about names, which only a set that is created again can have corrected.
+const OF_NAMES: [&str; 2] = ["claim-metadata-invalid", "name-too-long"];
+
+/// The beginning of a refusal of a claim.
+const OF_CLAIMS: &str = "persistentvolumeclaims \"";
+
 /// The longest name with room for the hash of the template in a label, in characters.
 const LONGEST_NAME: usize = 52;
 
@@ -77,11 +83,15 @@ fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
     let text = format!("{} refused {}: {message}{more}", who(query, ["is", "are"]), since(*first));
     let attempt =
         query.audit.is_long_ago(*last).then(|| format!("the last attempt was {}", at(*last)));
-    let (text, help) = match &attempt {
-        Some(attempt) => (format!("{text}; {attempt}"), try_now(query, *last, help)),
-        None => (text, help),
+    let text = attempt.iter().fold(text, |text, attempt| format!("{text}; {attempt}"));
+    // A set that is created again is tried at once.
+    let is_created_again = instead_of.is_some_and(|it| OF_NAMES.contains(&it));
+    let help = match attempt.is_some() && !is_created_again {
+        true => try_now(query, *last, help),
+        false => help,
     };
-    let cause = cause_of_cluster(query, message).unwrap_or_else(|| format!("{message}{more}"));
+    let cause =
+        webhooks::fault_of_named(query, message).unwrap_or_else(|| format!("{message}{more}"));
     let facts = Facts::title(who(query, ["is", "are"]) + " refused").cause(cause);
     let facts = facts.effect(attempt).since(*first);
     let report = Report::new(&POD_SPEC, text, help).facts(facts);
@@ -233,12 +243,7 @@ fn of_template(query: &StatusQuery<'_>, message: &str) -> Option<(Help, &'static
     }
     if message.starts_with("PersistentVolumeClaim \"") && message.contains(" is invalid: metadata.")
     {
-        let words = [query.set.name(), "--cascade=orphan"];
-        let delete = kubectl.does(Effect::Changes, "delete statefulset", &words);
-        let help = Help::say("claim templates are immutable: run ")
-            .run(delete)
-            .and(", which keeps the pods, and apply the manifest with valid metadata");
-        return Some((help, "claim-metadata-invalid"));
+        return Some((query.create_again("valid metadata"), "claim-metadata-invalid"));
     }
     None
 }
@@ -255,7 +260,7 @@ fn of_surroundings(query: &StatusQuery<'_>, message: &str) -> Help {
     if let Some(name) = quota::exceeded(message) {
         return more_room(query, name, message);
     }
-    if let Some(cause) = cause_of_cluster(query, message) {
+    if let Some(cause) = webhooks::fault_of_named(query, message) {
         return Help::say(format!("the set needs no change: {cause}"));
     }
     if let Some(name) = after("admission webhook \"").or_else(|| after("failed calling webhook \""))
@@ -265,16 +270,16 @@ fn of_surroundings(query: &StatusQuery<'_>, message: &str) -> Help {
         let help = Help::say(format!("ask the owner of the webhook {name}; "));
         return help.run(run).and(" lists them all");
     }
+    if message.contains("RuntimeClass \"") && message.ends_with(" not found") {
+        let classes = query.audit.kubectl_anywhere().looks("get runtimeclasses", &[]);
+        let text = "name one that exists, or create it once the nodes have its runtime; ";
+        return Help::say(text).run(classes).and(" lists them");
+    }
+    if message.starts_with(OF_CLAIMS) {
+        return query.create_again("claims that are allowed");
+    }
     let run = kubectl.looks("describe", &[&query.target()]);
     Help::say("change what is refused; ").run(run).and(" shows the latest attempts")
-}
-
-/// Returns the fault of the webhook that refuses the pods because it cannot be called.
-fn cause_of_cluster(query: &StatusQuery<'_>, message: &str) -> Option<String> {
-    let name = webhooks::failing(message)?;
-    let mut all = query.audit.observed.webhooks().iter().filter(|it| *it.name == *name);
-    let (webhook, fault) = all.find_map(|it| Some((it, CallFailure::of(query.audit, it)?)))?;
-    Some(webhooks::cannot_be_called(webhook, &fault))
 }
 
 /// Advises on a quota.
@@ -289,14 +294,19 @@ fn more_room(query: &StatusQuery<'_>, quota: &str, message: &str) -> Help {
     let raised = quota::raised(message, usize::try_from(missing).unwrap_or_default());
     let Some(hard) = raised else {
         let run = kubectl.looks("describe resourcequota", &[quota]);
-        return Help::say("raise the quota or remove other pods; ")
+        let others = if message.starts_with(OF_CLAIMS) { "claims" } else { "pods" };
+        return Help::say(format!("raise the quota or remove other {others}; "))
             .run(run)
             .and(" shows what is used");
     };
     let patch = serde_json::json!({"spec": {"hard": hard}}).to_string();
     let words = [quota, "--type", "merge", "-p", &patch];
     let run = kubectl.does(Effect::Changes, "patch resourcequota", &words);
-    Help::say("remove other pods, or raise the quota for all pods that are missing: ").run(run)
+    let text = match message.starts_with(OF_CLAIMS) {
+        true => "remove other claims, or raise the quota for all claims that are missing: ",
+        false => "remove other pods, or raise the quota for all pods that are missing: ",
+    };
+    Help::say(text).run(run)
 }
 
 /// Returns the word after a text, up to a quotation mark, a comma or a space.

@@ -1,13 +1,13 @@
 //! Sets with too few ready pods, for a reason that no other rule has found.
 
 use super::{
-    read::{one_line, since},
+    read::{at, one_line, since},
     webhooks::down_for,
 };
 use crate::{
     finding::{Facts, Help, Meta, Mode, paths::STATUS},
     kubernetes::kind::Kind,
-    observed::{ENDED, Ready},
+    observed::{Call, ENDED, Ready},
     rules::rule::{
         Rule, Scope, StatusCheck,
         status::{Report, StatusFindings, StatusQuery},
@@ -44,7 +44,7 @@ fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
         return;
     }
     let written = query.set.status_written.filter(|it| query.audit.is_long_ago(*it));
-    let down = down_for(query).filter(|_| query.set.lacks_pods());
+    let down = down_for(query, Call::NewPod).filter(|_| query.set.lacks_pods());
     let help = match &down {
         Some(_) => Help::say("the set needs no change; "),
         None => Help::say(""),
@@ -54,7 +54,10 @@ fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
         (Some((first, why)), _) => {
             (first, format!("its pods end and are replaced again and again: {why}"))
         }
-        (None, Some(written)) => (written, "the cause is not known".to_owned()),
+        (None, Some(written)) => {
+            let why = ending(query).unwrap_or_else(|| "the cause is not known".to_owned());
+            (written, why)
+        }
         (None, None) => return,
     };
     let message = format!("{ready} of {wanted} pods are ready {}, and {why}", since(when));
@@ -84,6 +87,23 @@ fn replaced(query: &StatusQuery<'_>) -> Option<(i64, String)> {
         None => format!("{}: {}", latest.reason, one_line(&latest.message)),
     };
     (!query.audit.is_long_ago(latest.last)).then_some((first, why))
+}
+
+/// Returns the text about a pod whose deletion may take longer, if there is one.
+fn ending(query: &StatusQuery<'_>) -> Option<String> {
+    let (observed, set, now) = (query.audit.observed, query.set, query.audit.now.as_second());
+    let (pod, end) = observed.pods(set).iter().find_map(|pod| {
+        let end = pod.deleted.filter(|end| *end > now)?;
+        Some((pod, end))
+    })?;
+    let name = &pod.name;
+    let text = format!("{name} is being deleted, for which its containers have until {}", at(end));
+    let mut events = observed.events(set.namespace(), Kind::Pod, name).iter();
+    let failed = events.find(|it| ["FailedKillPod", "FailedPreStopHook"].contains(&&*it.reason));
+    Some(match failed {
+        Some(event) => format!("{text}; {}: {}", event.reason, one_line(&event.message)),
+        None => text,
+    })
 }
 
 /// Returns whether a pod is ready and must stay ready for a while before the controller goes on

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::text::names;
 use crate::{
-    kubernetes::kind::Kind,
+    kubernetes::{kind::Kind, taints::is_transient},
     observed::State,
     rollout::node::{Placing, WhyNot, reasons},
     rules::rule::status::StatusQuery,
@@ -46,6 +46,9 @@ pub(super) fn nearest(query: &StatusQuery<'_>) -> Option<String> {
     };
     let why = match why {
         WhyNot::NodeSelector(key, value) => format!("{lack} only the label {key}={value}"),
+        WhyNot::Taint(taint) if is_transient(&taint) => {
+            format!("{have} only the taint {taint} against it, which shows the state of a node")
+        }
         WhyNot::Taint(taint) => format!("{have} only the taint {taint} against it"),
         WhyNot::Affinity => format!("{are} excluded only by the node affinity"),
         WhyNot::NodeName(_) | WhyNot::Gone => return None,

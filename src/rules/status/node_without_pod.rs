@@ -12,7 +12,7 @@ use super::{
 use crate::{
     finding::{Facts, Help, Meta, Mode, paths::STATUS},
     kubernetes::kind::Kind,
-    observed::{Pod, TroubleKind},
+    observed::{Call, Pod, TroubleKind},
     rules::rule::{
         Rule, Scope, StatusCheck,
         status::{Report, StatusFindings, StatusQuery},
@@ -32,6 +32,8 @@ has said why; if its containers do not start, the kubelet has. The nodes are gro
 Not reported are nodes and DaemonSets that are younger than five minutes, pods that became unready less than
 five minutes ago, pods on nodes that are not ready (the fault is the node's), and pods that the API server
 refuses to create: those are `creation-refused`. A pod that holds up an update is `rollout-budget-eaten`.
+A pod whose container ends again and again counts from its first back-off, although it is ready in between. A
+node without any pod counts from the time at which the status of the DaemonSet last changed.
 
 Kubernetes: `podsShouldBeOnNode` and `NodeShouldRunDaemonPod`, pkg/controller/daemon/daemon_controller.go.",
         bad: include_str!("examples/node-without-pod.bad.yaml"),
@@ -94,7 +96,7 @@ fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
             }
             None => {
                 let since = query.set.status_written.unwrap_or_default();
-                let (why, help) = match down_for(query) {
+                let (why, help) = match down_for(query, Call::NewPod) {
                     Some(why) => (why, Help::say("the set needs no change")),
                     None => {
                         ("there is no pod, and no event that says why".to_owned(), no_pod(query))

@@ -8,17 +8,29 @@ use crate::{
 };
 
 /// Events that show why a pod does not start.
-const WHY_NOT_STARTED: [&str; 6] = [
+const WHY_NOT_STARTED: [&str; 7] = [
     "FailedAttachVolume",
     "FailedCreatePodSandBox",
     "FailedMapVolume",
     "FailedMount",
     "FailedPrepareDynamicResources",
     "FailedResourceClaimCreation",
+    "NetworkNotReady",
 ];
+/// The beginning of the message of a kubelet that has waited for all volumes of a pod, and not for one that it
+/// names with a cause. Newer kubelets name the volumes too.
+///
+/// Kubernetes: `WaitForAttachAndMount`, pkg/kubelet/volumemanager/volume_manager.go.
+const NO_CAUSE: &str = "Unable to attach or mount volumes: ";
+/// Events of containers that end and are started again.
+const BACK_OFF: &str = "BackOff";
+/// An event of a kubelet without the credentials for a registry.
+const NO_PULL_SECRET: &str = "FailedToRetrieveImagePullSecret";
+/// The words of registries that refuse a client, in lower case.
+const DENIED: [&str; 5] = ["authoriz", "denied", "forbidden", "401", "basic auth credentials"];
 
 /// Events that occur only while a pod is not ready.
-const GRAVE: [&str; 10] = [
+const GRAVE: [&str; 11] = [
     "BackOff",
     "Evicted",
     "Failed",
@@ -27,6 +39,7 @@ const GRAVE: [&str; 10] = [
     "FailedMapVolume",
     "FailedMount",
     "FailedScheduling",
+    "NetworkNotReady",
     "OutOfcpu",
     "OutOfmemory",
 ];
@@ -38,7 +51,8 @@ const KILLED: [&str; 2] = ["exit code 137,", "exit code 143,"];
 impl StatusQuery<'_> {
     /// Returns the time since which a pod has not been ready, in seconds since 1970. The time before its creation
     /// counts too if warnings about earlier pods follow each other without a long gap: about pods of its name, or
-    /// for a DaemonSet about all of its pods.
+    /// for a DaemonSet about all of its pods. A pod whose container ends again and again is ready in between, but
+    /// only for a moment.
     pub(super) fn unready_since(&self, pod: &Pod) -> i64 {
         let since = pod.ready.1;
         // A pod that only starts may be the fix.
@@ -46,12 +60,16 @@ impl StatusQuery<'_> {
             .trouble
             .as_ref()
             .is_some_and(|it| !matches!(it.kind, TroubleKind::Waiting | TroubleKind::NoKubelet));
-        if !is_stuck || since > pod.created + SOON {
-            // The pod may have been ready since it was created.
-            return since;
-        }
         let (observed, set) = (self.audit.observed, self.set);
         let own = observed.events(set.namespace(), Kind::Pod, &pod.name).iter();
+        if !is_stuck || since > pod.created + SOON {
+            // The pod may have been ready since it was created.
+            let restarts =
+                pod.restarts > 0 && pod.trouble.as_ref().is_some_and(|it| it.has_crashed());
+            let mut crashes = own.filter(|it| restarts && &*it.reason == BACK_OFF);
+            let crash = crashes.find(|it| it.last.saturating_add(LONGEST_GAP) >= since);
+            return crash.map_or(since, |it| it.first.max(pod.created).min(since));
+        }
         let earlier = observed.events_of_daemons(set);
         let mut grave: Vec<&Event> =
             own.chain(earlier).filter(|it| GRAVE.contains(&&*it.reason)).collect();
@@ -69,7 +87,7 @@ pub(super) fn with_events(query: &StatusQuery<'_>, pod: &Pod, trouble: &Trouble)
     let is_begun = matches!(&*trouble.reason, NOT_READY | INITIALIZING);
     let of = |wanted: &dyn Fn(&Event) -> bool| events.iter().find(|it| wanted(it));
     if trouble.kind == TroubleKind::Waiting
-        && let Some(event) = of(&|it| WHY_NOT_STARTED.contains(&&*it.reason))
+        && let Some(event) = why_not_started(events)
     {
         return format!("{}: {}", event.reason, one_line(&event.message));
     }
@@ -86,6 +104,9 @@ pub(super) fn with_events(query: &StatusQuery<'_>, pod: &Pod, trouble: &Trouble)
         &*it.reason == "Unhealthy"
             && (is_begun || is_killed && !it.message.starts_with("Readiness"))
     });
+    if let Some(event) = of(&|it| &*it.reason == NO_PULL_SECRET && is_denied(&said)) {
+        return format!("{}: {said}; {}", trouble.reason, one_line(&event.message));
+    }
     match (unhealthy, &*said) {
         (Some(event), _) if &*trouble.reason == NOT_READY => {
             format!("{said}: {}", one_line(&event.message))
@@ -96,9 +117,30 @@ pub(super) fn with_events(query: &StatusQuery<'_>, pod: &Pod, trouble: &Trouble)
     }
 }
 
-/// Returns whether a message of the kubelet says that a ConfigMap or a Secret, or a key of it, is missing.
+/// Returns the latest of these events that says why a pod does not start, if one does.
+pub(super) fn why_not_started(events: &[Event]) -> Option<&Event> {
+    let mut all = events.iter().filter(|it| WHY_NOT_STARTED.contains(&&*it.reason));
+    let latest = all.next()?;
+    if !latest.message.starts_with(NO_CAUSE) {
+        return Some(latest);
+    }
+    // A kubelet repeats the cause, unless it waits for the volume to be attached: that is said once.
+    let is_current = |it: &&Event| {
+        &*it.reason == "FailedAttachVolume" || it.last.saturating_add(LONGEST_GAP) >= latest.last
+    };
+    all.find(|it| !it.message.starts_with(NO_CAUSE) && is_current(it)).or(Some(latest))
+}
+
+/// Returns whether a message says that a registry refuses the credentials, or their absence.
+fn is_denied(message: &str) -> bool {
+    let message = message.to_ascii_lowercase();
+    DENIED.iter().any(|it| message.contains(it))
+}
+
+/// Returns whether a message of the kubelet says that a ConfigMap, a Secret, or a key of it, or another object
+/// that a pod refers to is missing.
 ///
-/// Kubernetes: `makeEnvironmentVariables`, pkg/kubelet/kubelet_pods.go; `collectData`,
+/// Kubernetes: `makeEnvironmentVariables` and `getPullSecretsForPod`, pkg/kubelet/kubelet_pods.go; `collectData`,
 /// pkg/volume/projected/projected.go.
 pub(super) fn names_absent(message: &str) -> bool {
     let is_absent = |kind: &str| {
@@ -107,6 +149,9 @@ pub(super) fn names_absent(message: &str) -> bool {
     };
     is_absent("configmap \"")
         || is_absent("secret \"")
+        || is_absent("serviceaccounts \"")
+        || is_absent("resourceclaimtemplate.resource.k8s.io \"")
+        || message.contains("Unable to retrieve some image pull secrets ")
         || message.contains("couldn't find key ")
         || message.contains("references non-existent ")
 }
@@ -122,6 +167,8 @@ mod tests {
             "FailedMount: MountVolume.SetUp failed for volume \"tls\" : secret \"agent-tls\" not found",
             "couldn't find key password in Secret shop/db",
             "references non-existent config key: a",
+            "failed to fetch token: serviceaccounts \"db\" not found",
+            "resource claim template \"gpu\": resourceclaimtemplate.resource.k8s.io \"gpu\" not found",
         ] {
             assert!(names_absent(message), "{message}");
         }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::{
     budget_eaten::eats_budget,
     daemons::Daemons,
-    read::{names, since, words},
+    read::{names, one_line, since, words},
     replicas::Replicas,
 };
 use crate::{
@@ -125,12 +125,19 @@ pub(super) fn explain(query: &StatusQuery<'_>, pod: &Pod, all: &[&str]) -> (Stri
                 .and(more),
         ),
         _ => (
-            format!("the kubelet of {name} has not ended it"),
+            format!("the kubelet of {name} has not ended it{}", failed_end(query, pod)),
             Help::say(format!("look at the kubelet of {name}; if the containers have ended, run "))
                 .run(force)
                 .and(more),
         ),
     }
+}
+
+/// Returns why the kubelet could not end a pod, if it has said so.
+fn failed_end(query: &StatusQuery<'_>, pod: &Pod) -> String {
+    let events = query.audit.observed.events(query.set.namespace(), Kind::Pod, &pod.name);
+    let said = events.iter().find(|it| &*it.reason == "FailedKillPod");
+    said.map_or_else(String::new, |it| format!(": {}", one_line(&it.message)))
 }
 
 /// The taint that marks a node as powered off.

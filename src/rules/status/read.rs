@@ -2,8 +2,7 @@
 
 use jiff::Timestamp;
 
-pub(super) use super::text::names;
-pub(super) use super::text::one_line;
+pub(super) use super::text::{names, one_line};
 use super::{nearest, pod_events, scheduler};
 use crate::{
     finding::{Command, Effect, Help},
@@ -63,6 +62,18 @@ impl<'a> StatusQuery<'a> {
         self.kubectl().does(effect, "patch", &[&self.target(), "--type", "merge", "-p", patch])
     }
 
+    /// Advises to create a StatefulSet again because its claim templates are immutable. The deletion is not
+    /// printed as a command: alone, it would leave the pods without a controller.
+    pub(super) fn create_again(&self, with: &str) -> Help {
+        let show = self.kubectl().looks("get statefulset", &[self.set.name(), "-o", "yaml"]);
+        Help::say(format!(
+            "claim templates are immutable: delete the set with --cascade=orphan, which keeps its pods, and \
+             at once apply its manifest with {with}; "
+        ))
+        .run(show)
+        .and(" shows the set as it is stored")
+    }
+
     /// Returns the command that shows more about a pod that is not ready.
     pub(super) fn look(&self, pod: &Pod) -> Command {
         match pod.trouble.as_deref() {
@@ -77,38 +88,10 @@ impl<'a> StatusQuery<'a> {
 
     /// Returns whether a pod starts by itself as soon as an object exists that it refers to, such as a ConfigMap.
     pub(super) fn lacks_something(&self, pod: &Pod) -> bool {
-        let is_starting = |it: &Trouble| {
-            it.kind == TroubleKind::Waiting || &*it.reason == "CreateContainerConfigError"
-        };
+        let waits_for_it = ["CreateContainerConfigError", "ErrImagePull", "ImagePullBackOff"];
+        let is_starting =
+            |it: &Trouble| it.kind == TroubleKind::Waiting || waits_for_it.contains(&&*it.reason);
         pod.trouble.as_deref().is_some_and(is_starting) && pod_events::names_absent(&self.why(pod))
-    }
-
-    /// Returns the advice on a pod that no change of the template can help. Returns `None` if one may.
-    pub(super) fn not_of_template(&self, pod: &Pod) -> Option<Help> {
-        let trouble = pod.trouble.as_deref()?;
-        match trouble.kind {
-            TroubleKind::NoKubelet => {
-                let node = pod.node.as_deref().unwrap_or_default();
-                let node = self.audit.kubectl_anywhere().looks("describe node", &[node]);
-                let help = Help::say(
-                    "see whether the kubelet of the node works; the set needs no change; ",
-                );
-                Some(help.run(node).and(" shows its conditions"))
-            }
-            TroubleKind::Unschedulable if &*trouble.reason == "SchedulingGated" => {
-                let look = self.kubectl().looks("get pod", &[&pod.name, "-o", "yaml"]);
-                let help =
-                    Help::say("find out which controller should remove its scheduling gates; ");
-                Some(help.run(look).and(" shows them"))
-            }
-            TroubleKind::Unschedulable => {
-                scheduler::missing_claim(&trouble.message)?;
-                let claims = self.kubectl().looks("get pvc", &[]);
-                let help = Help::say("create the claim, and the pod starts by itself; ");
-                Some(help.run(claims).and(" lists those that exist"))
-            }
-            _ => None,
-        }
     }
 
     /// Advises on a pod whose containers do not start.

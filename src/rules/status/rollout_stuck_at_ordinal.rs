@@ -30,8 +30,10 @@ an older template has to be deleted manually. If the pod has the newest template
 the same reason, so the command goes back and deletes it.
 
 The rule names the first pod for which the controller waits, what the kubelet or the scheduler says about it,
-and since when. It is reported after five minutes. Not reported here are pods that wait for a claim
-(`claim-pending`), for a volume (`volume-elsewhere`) or for the end of their deletion
+and since when. It is reported after five minutes; a pod whose container ends again and again counts from its
+first back-off, although it is ready in between. If the node has no network for the pod, cannot attach a
+volume or has no driver for it, going back would not help, and is not advised. Not reported here are pods that
+wait for a claim (`claim-pending`), for a volume (`volume-elsewhere`) or for the end of their deletion
 (`pod-stuck-terminating`), and pods that the API server refuses to create (`creation-refused`).
 
 Seen on a 1.36 control plane: 3 replicas, then an image that cannot be pulled: the third pod gets it and stays

@@ -3,7 +3,7 @@
 use super::{
     read::{sets_of, since},
     refusal::FailedCreate,
-    webhooks::{CallFailure, effects_on_nodes, failing, selects, selects_namespace},
+    webhooks::{CallFailure, effects_on_nodes, effects_on_sets, failing, selects_namespace},
 };
 use crate::{
     finding::{Facts, Help, Meta, Mode, Path},
@@ -18,18 +18,22 @@ use crate::{
 pub(super) static RULE: Rule = Rule {
     meta: Meta {
         id: "webhook-down",
-        summary: "a webhook that cannot be called, so that pods or nodes are refused",
+        summary: "a webhook that cannot be called, so that pods, claims or nodes are refused",
         why: "\
 A webhook with `failurePolicy: Fail` that the API server cannot call refuses each object that it is
 registered for. If these are pods, nothing can be restarted, updated or moved any more: pods that run go on,
 and each pod that ends is missing. The events of each set name the webhook, and none of the sets is at
 fault. Often the pods of the webhook itself are among the refused, so that it cannot come back.
 
+If it is called for claims, a StatefulSet gets no pod with a new claim. If it is called for `pods/binding`, no
+pod gets a node; for `pods/status`, no kubelet can report that a pod is ready; for the deletion of pods, none
+is replaced or moved.
+
 If it is called for nodes, none can join, be cordoned or be drained. If it is called for their status,
 kubelets cannot report it; and without leases, which a rule for all resources includes, all nodes become not
 ready within a minute. A namespace selector leaves out no node.
 
-The rule looks at the webhooks of others that are called for new pods, nodes or the leases of nodes:
+The rule looks at the webhooks of others that are called for pods, new claims, nodes or the leases of nodes:
 their Service does not exist, or has had no ready endpoint for five minutes, or the certificates in
 `caBundle` have expired; and at
 those that the refusals of several sets name. The webhook is reported once, with the sets whose pods it
@@ -95,17 +99,14 @@ fn report(
         None if sets.len() >= SEVERAL => "the API server cannot call it".to_owned(),
         None => return None,
     };
-    let effect = match times.iter().min() {
-        Some(first) => format!("it refuses the pods of {} {}", sets_of(&sets), since(*first)),
-        None => {
-            let selected = audit.observed.sets().filter(|set| selects(audit, webhook, set));
-            let selected: Vec<&Set> = selected.collect();
-            let of_sets = format!("no pod of {} can be created", sets_of(&selected));
-            if selected.is_empty() { String::new() } else { of_sets }
-        }
-    };
-    let effects = effects_on_nodes(audit, webhook);
-    let effects = [&*effect].into_iter().filter(|it| !it.is_empty()).chain(effects);
+    let what = if webhook.calls.contains(&Call::NewPod) { "pods" } else { "claims" };
+    let refuses = times
+        .iter()
+        .min()
+        .map(|first| format!("it refuses the {what} of {} {}", sets_of(&sets), since(*first)));
+    let on_sets = effects_on_sets(audit, webhook, refuses.is_some());
+    let on_nodes = effects_on_nodes(audit, webhook).into_iter().map(str::to_owned);
+    let effects = refuses.into_iter().chain(on_sets).chain(on_nodes);
     let effect = effects.collect::<Vec<_>>().join(", and ");
     if effect.is_empty() {
         return None;

@@ -2,7 +2,7 @@
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
 
-use super::read::{at, since};
+use super::read::{at, sets_of, since};
 use crate::{
     kubernetes::{kind::Kind, selector},
     observed::{Call, Set, Webhook},
@@ -62,13 +62,55 @@ impl<'a> CallFailure<'a> {
     }
 }
 
-/// Returns whether a webhook is called for the pods of a set, as far as that can be known.
-pub(super) fn selects(audit: &Audit<'_>, webhook: &Webhook, set: &Set) -> bool {
-    webhook.calls.contains(&Call::NewPod)
+/// Returns whether a webhook is called for such a request about a pod or a claim of a set, as far as that can
+/// be known.
+pub(super) fn selects(audit: &Audit<'_>, webhook: &Webhook, set: &Set, call: Call) -> bool {
+    let objects = &webhook.objects;
+    let is_selected = || match call {
+        // A binding has no labels, and the labels of claims are not known.
+        Call::BoundPod => *objects == LabelSelector::default(),
+        Call::NewClaim => *objects == LabelSelector::default() && set.has_claim_templates(),
+        _ => selector::parses(objects) && selector::matches_labels(objects, set.pod_labels()),
+    };
+    webhook.calls.contains(&call)
         && !webhook.has_conditions
         && selects_namespace(audit, webhook, set.namespace())
-        && selector::parses(&webhook.objects)
-        && selector::matches_labels(&webhook.objects, set.pod_labels())
+        && is_selected()
+}
+
+/// The requests about pods, and what a pod cannot do without them.
+const OF_PODS: [(Call, &str); 4] = [
+    (Call::NewPod, "be created"),
+    (Call::BoundPod, "get a node"),
+    (Call::PodStatus, "be reported as ready"),
+    (Call::GonePod, "be deleted"),
+];
+
+/// Returns the consequences for sets of a webhook that is down. `refuses` is whether refusals name it: then it
+/// is known that no pod or claim can be created.
+pub(super) fn effects_on_sets(audit: &Audit<'_>, webhook: &Webhook, refuses: bool) -> Vec<String> {
+    let selected = |call: Call| {
+        let sets = audit.observed.sets().filter(|set| selects(audit, webhook, set, call));
+        Some(sets.collect::<Vec<&Set>>()).filter(|it| !it.is_empty()).map(|it| sets_of(&it))
+    };
+    // By the sets, in the order of the requests.
+    let mut groups: Vec<(String, Vec<&str>)> = Vec::new();
+    for (call, verb) in OF_PODS.into_iter().filter(|(call, _)| !(refuses && *call == Call::NewPod))
+    {
+        let Some(sets) = selected(call) else { continue };
+        match groups.iter_mut().find(|(others, _)| *others == sets) {
+            Some((_, verbs)) => verbs.push(verb),
+            None => groups.push((sets, vec![verb])),
+        }
+    }
+    let effects = groups.into_iter().map(|(sets, verbs)| match verbs.split_last() {
+        Some((last, rest)) if !rest.is_empty() => {
+            format!("no pod of {sets} can {} or {last}", rest.join(", "))
+        }
+        _ => format!("no pod of {sets} can {}", verbs.concat()),
+    });
+    let claims = selected(Call::NewClaim).filter(|_| !refuses);
+    effects.chain(claims.map(|sets| format!("no claim of {sets} can be created"))).collect()
 }
 
 /// Returns whether a webhook is called for objects in a namespace.
@@ -92,7 +134,7 @@ pub(super) fn effects_on_nodes(audit: &Audit<'_>, webhook: &Webhook) -> Vec<&'st
     let is_for_nodes = *objects == LabelSelector::default()
         || nodes.any(|node| selector::matches_labels(objects, Some(&node.place.labels)));
     let effect = |call: &Call| match call {
-        Call::NewPod => None,
+        Call::NewPod | Call::BoundPod | Call::PodStatus | Call::GonePod | Call::NewClaim => None,
         Call::NewNode => is_for_nodes.then_some("no node can join"),
         Call::ChangedNode => is_for_nodes.then_some("no node can be cordoned, drained or tainted"),
         Call::NodeStatus => is_for_nodes.then_some("no kubelet can report the state of its node"),
@@ -106,15 +148,23 @@ pub(super) fn effects_on_nodes(audit: &Audit<'_>, webhook: &Webhook) -> Vec<&'st
     webhook.calls.iter().filter_map(effect).collect()
 }
 
-/// Returns the fault of a webhook that is called for the pods of a set and is known to be down. It may refuse
+/// Returns the fault of a webhook that is called for such a request about a set and is known to be down. It may refuse
 /// events too, so that no event shows it.
-pub(super) fn down_for(query: &StatusQuery<'_>) -> Option<String> {
+pub(super) fn down_for(query: &StatusQuery<'_>, call: Call) -> Option<String> {
     let mut all = query.audit.observed.webhooks().iter();
     all.find_map(|it| {
-        let fault =
-            CallFailure::of(query.audit, it).filter(|_| selects(query.audit, it, query.set))?;
+        let fault = CallFailure::of(query.audit, it)
+            .filter(|_| selects(query.audit, it, query.set, call))?;
         Some(cannot_be_called(it, &fault))
     })
+}
+
+/// Returns the fault of the webhook that a message names because it cannot be called.
+pub(super) fn fault_of_named(query: &StatusQuery<'_>, message: &str) -> Option<String> {
+    let name = failing(message)?;
+    let mut all = query.audit.observed.webhooks().iter().filter(|it| *it.name == *name);
+    let (webhook, fault) = all.find_map(|it| Some((it, CallFailure::of(query.audit, it)?)))?;
+    Some(cannot_be_called(webhook, &fault))
 }
 
 /// Names a webhook that cannot be called, and says why.

@@ -16,7 +16,7 @@ use crate::{
     finding::{Findings, Meta, Mode, Reason, paths::SPEC},
     kubernetes::{cluster::Cluster, kind::Kind},
     object::Subject,
-    rules::rule::Rule,
+    rules::rule::{Cel, Rule},
 };
 
 /// The kinds of object that have limits.
@@ -52,6 +52,11 @@ annotation `setguard.io/exceed`, which names the limit and a last day.",
     adjustable: true,
 };
 
+/// Returns the expressions for a change that deletes claims.
+pub const fn deletes_claims_in_cel() -> &'static Cel {
+    &claims_deleted_on_scale_down::CEL
+}
+
 /// Reports the consequences of an update that are beyond the limits. `leaving` is known only where the
 /// nodes are.
 pub fn exceeded(
@@ -61,20 +66,23 @@ pub fn exceeded(
     leaving: Leaving,
     found: &mut Findings,
 ) {
+    let run = |rule: &Rule, found: &mut Findings| {
+        if rule.applies_to(&subject.object) {
+            rule.run(subject, cluster, found);
+        }
+    };
     if !limits.deletes_claims {
         of_rules(
             &[&claims_deleted_on_scale_down::RULE],
-            "deletesClaims",
-            limits,
-            subject,
-            cluster,
+            &run,
+            &limits.why("deletesClaims: false"),
             found,
         );
     }
     if !limits.never_ends {
         let rules =
             [&ordered_rollout_stuck::RULE, &parallel_rollout_stuck::RULE, &rollout_blocked::RULE];
-        of_rules(&rules, "neverEnds", limits, subject, cluster, found);
+        of_rules(&rules, &run, &limits.why("neverEnds: false"), found);
     }
     from_nodes(limits, leaving, found);
     let Some(Wave { down, all, .. }) = wave(subject, cluster) else { return };
@@ -107,27 +115,15 @@ pub fn exceeded(
     }
 }
 
-/// Reports what rules find, as a consequence that a limit forbids.
-fn of_rules(
-    rules: &[&Rule],
-    limit: &str,
-    limits: &Limits,
-    subject: &Subject<'_>,
-    cluster: &Cluster,
-    found: &mut Findings,
-) {
-    for rule in rules.iter().filter(|rule| rule.applies_to(&subject.object)) {
+/// Reports what rules find, as a consequence that a limit forbids. `why` is the reason.
+fn of_rules(rules: &[&Rule], run: &dyn Fn(&Rule, &mut Findings), why: &str, found: &mut Findings) {
+    for rule in rules {
         let mut own = Findings::of(&LIMIT_EXCEEDED);
-        rule.run(subject, cluster, &mut own);
+        run(rule, &mut own);
         for finding in own.into_vec() {
-            let why = limits.why(&format!("{limit}: false"));
             let message = format!("{}; {why}", finding.message);
-            found.report_at(
-                finding.field,
-                Reason::Forbidden,
-                message,
-                finding.help.unwrap_or_default(),
-            );
+            let help = finding.help.unwrap_or_default();
+            found.report_at(finding.field, Reason::Forbidden, message, help);
         }
     }
 }

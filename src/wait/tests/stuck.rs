@@ -109,8 +109,33 @@ fn what_a_container_lacks_may_come() {
     let network = "failed to set up sandbox: no IP addresses";
     let end = given_up(|now| with(network, "FailedCreatePodSandBox", now)).unwrap();
     assert_eq!(end.0, TRANSIENT);
+    // A driver registers soon after a node has joined.
+    let driver = "driver name a.example.com not found in the list of registered CSI drivers";
+    let end = given_up(|now| with(driver, "FailedMount", now)).unwrap();
+    assert_eq!(end.0, TRANSIENT);
+    assert!(end.1.stuck[0].text.contains(driver), "{:?}", end.1.stuck);
+    let network = "network is not ready: cni plugin not initialized";
+    let end = given_up(|now| with(network, "NetworkNotReady", now)).unwrap();
+    assert_eq!(end.0, TRANSIENT);
     // An old event says nothing about the present.
     assert!(given_up(|_| with(missing, "FailedMount", -200)).is_none());
+}
+
+#[test]
+fn a_pull_secret_may_come() {
+    let denied = "repository does not exist or may require authorization";
+    let pull = || last(|pod| waiting(pod, "ImagePullBackOff", denied, 0));
+    gives_up(&pull(), FACT, denied);
+    let without_secret = |now| {
+        let mut world = pull();
+        let said = "Unable to retrieve some image pull secrets (regcred)";
+        world.push((
+            Kind::Event,
+            event("Pod", "db-2", "FailedToRetrieveImagePullSecret", said, now),
+        ));
+        world
+    };
+    assert_eq!(given_up(without_secret).unwrap().0, LIKELY);
 }
 
 #[test]

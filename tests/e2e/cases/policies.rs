@@ -4,6 +4,7 @@ mod compared;
 mod crossed;
 mod generated;
 mod injected;
+mod limited;
 mod statics;
 
 use std::{collections::BTreeMap, env, fs, path::Path, process::Command};
@@ -78,7 +79,8 @@ fn all_warn(minor: u32) -> String {
         IN_CEL.iter().map(|(rule, _)| format!("  {}: warn\n", rule.meta.id)).collect();
     format!(
         "apiVersion: setguard.io/v1alpha1\nkind: Policy\nkubernetes: {{version: \"1.{minor}\"}}\n\
-         rules:\n{rules}"
+         rules:\n{rules}{}",
+        limited::LIMITS
     )
 }
 
@@ -109,7 +111,8 @@ fn same_findings(shared: &Namespace<'_>) {
     let found = runtime.block_on(async {
         let client = client::of(kubeconfig).await;
         let exported = IN_CEL.iter().filter(|(rule, _)| exported(rule));
-        let exported = exported.map(|(rule, _)| rule.meta.id).collect();
+        let exported = exported.map(|(rule, _)| rule.meta.id);
+        let exported = exported.chain(["limit-exceeded"]).collect();
         let mut compared = Compared {
             client,
             policy,
@@ -132,6 +135,8 @@ fn same_findings(shared: &Namespace<'_>) {
         .filter(|id| !found.contains_key(*id))
         .collect();
     assert!(missing.is_empty(), "nothing has these faults: {missing:?}");
+    let beyond = found.get("limit-exceeded").copied().unwrap_or_default();
+    assert!(beyond >= 70, "{beyond} changes are beyond the limits");
 }
 
 /// Compares manifests, sets with faults of their own, recorded requests and crossed sets.
@@ -158,6 +163,11 @@ async fn compare_all(compared: &mut Compared) {
             None => compared.create(&object).await,
             Some(old) => compared.update(&old, &object).await,
         }
+    }
+    let mut dice = Dice(number(SEED).unwrap_or(20_261_125));
+    for number in 0..400 {
+        let (old, object) = limited::pair(&mut dice, number);
+        compared.update(&old, &object).await;
     }
     let parents: Vec<_> = manifests.into_iter().map(|(_, object)| object).collect();
     let dice = Dice(number(SEED).unwrap_or(20_261_123));

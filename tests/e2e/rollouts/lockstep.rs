@@ -19,8 +19,11 @@ use kube::{
 use serde_json::{Value, json};
 use tokio::time::sleep;
 
-use super::history::{History, LABEL};
-use crate::traces::{After, Event, Round, Trace};
+use super::{
+    history::{History, LABEL},
+    pods::is_available,
+};
+use crate::traces::{After, Event, Left, Round, Trace};
 
 /// How long a controller must have done nothing to count as waiting. There is no event for that.
 const QUIET: Duration = Duration::from_millis(1500);
@@ -70,7 +73,7 @@ pub(crate) struct Lockstep<'a> {
     /// those of an image that did not work before.
     pub(super) is_last: bool,
     /// Claims by uid, with their names.
-    known_claims: BTreeMap<String, String>,
+    pub(super) known_claims: BTreeMap<String, String>,
 }
 
 /// A pod as it was seen.
@@ -124,6 +127,7 @@ impl<'a> Lockstep<'a> {
             ending,
             rounds: Vec::new(),
             claims_deleted: BTreeSet::new(),
+            left: None,
         };
         self.known_claims = self.list_claims().await;
         self.is_last = true;
@@ -131,6 +135,7 @@ impl<'a> Lockstep<'a> {
         self.write(&history.last).await;
         trace.rounds = self.rounds(planned).await;
         trace.claims_deleted = self.claims_deleted().await;
+        trace.left = Some(self.left().await);
         trace
     }
 
@@ -305,17 +310,6 @@ impl<'a> Lockstep<'a> {
         events
     }
 
-    async fn list_claims(&self) -> BTreeMap<String, String> {
-        let claims = self.all_claims().await;
-        claims.iter().map(|it| (it.uid().expect("a uid"), it.name_any())).collect()
-    }
-
-    pub(super) async fn all_claims(&self) -> Vec<PersistentVolumeClaim> {
-        // The controller gives claims the labels of the selector.
-        let of = ListParams::default().labels(&format!("app={}", self.history.name));
-        self.claims.list(&of).await.expect("claims").items
-    }
-
     /// The name of the pod, or of the node that it is for.
     pub(super) fn pod(&self, pod: &Pod) -> String {
         if self.history.is_stateful() {
@@ -338,33 +332,25 @@ impl<'a> Lockstep<'a> {
         activity.insert(self.history.name.clone(), Instant::now());
     }
 
-    /// The garbage collector works in the background: waits until it has had its time.
-    async fn claims_deleted(&self) -> BTreeSet<String> {
-        let start = Instant::now();
-        loop {
-            let left = self.list_claims().await;
-            let gone = self.known_claims.iter().filter(|(uid, _)| !left.contains_key(*uid));
-            let gone: BTreeSet<_> = gone.map(|(_, name)| name.clone()).collect();
-            let owned = self.claims_of_gone_pods().await;
-            if owned.is_empty() || start.elapsed() > PATIENCE {
-                return gone;
-            }
-            sleep(Duration::from_millis(200)).await;
-        }
-    }
-
-    /// Claims that are owned by pods that are gone, and so will be deleted.
-    async fn claims_of_gone_pods(&self) -> Vec<String> {
-        let pods: BTreeSet<_> = self.list().await.iter().filter_map(ResourceExt::uid).collect();
-        let is_of_gone_pod = |claim: &PersistentVolumeClaim| {
-            claim.metadata.deletion_timestamp.is_some()
-                || claim
-                    .owner_references()
-                    .iter()
-                    .any(|owner| owner.kind == "Pod" && !pods.contains(&owner.uid))
-        };
-        let claims = self.all_claims().await;
-        claims.iter().filter(|claim| is_of_gone_pod(claim)).map(ResourceExt::name_any).collect()
+    /// The pods of the set at the end.
+    async fn left(&self) -> BTreeSet<Left> {
+        let mut pods = self.list().await;
+        pods.retain(|pod| {
+            let is_own = pod.labels().get("app") == Some(&self.history.name);
+            is_own && pod.metadata.deletion_timestamp.is_none()
+        });
+        let set = self.sets.get(&self.history.name).await.expect("the set");
+        let generation = set.annotations().get("deprecated.daemonset.template.generation");
+        let left = pods.iter().map(|pod| Left {
+            pod: self.pod(pod),
+            revision: self.revision(pod).to_owned(),
+            is_available: is_available(pod),
+            // Kubernetes: `IsPodUpdated`, pkg/controller/daemon/util/daemonset_util.go.
+            is_current: self.revision(pod) == "new"
+                || generation
+                    .is_some_and(|it| pod.labels().get("pod-template-generation") == Some(it)),
+        });
+        left.collect()
     }
 
     /// The nodes of the history, as a list.

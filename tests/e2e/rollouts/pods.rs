@@ -170,6 +170,11 @@ fn ready_since(pod: &Pod) -> Option<String> {
     Some(ready.last_transition_time.as_ref()?.0.to_string())
 }
 
+/// Whether a pod has been ready for long enough, whatever that is.
+pub(super) fn is_available(pod: &Pod) -> bool {
+    ready_since(pod).as_deref() == Some(LONG_AGO)
+}
+
 fn has_ended(pod: &Pod) -> bool {
     let phase = pod.status.as_ref().and_then(|status| status.phase.as_deref());
     matches!(phase, Some("Failed" | "Succeeded"))

@@ -24,6 +24,10 @@ fn kubernetes_knows_every_field() {
                 "Deployment" => same::<apps::Deployment>(object),
                 "HorizontalPodAutoscaler" => same::<autoscaling::HorizontalPodAutoscaler>(object),
                 "Job" => same::<batch::Job>(object),
+                "MutatingAdmissionPolicy" => same::<admission::MutatingAdmissionPolicy>(object),
+                "MutatingAdmissionPolicyBinding" => {
+                    same::<admission::MutatingAdmissionPolicyBinding>(object)
+                }
                 "MutatingWebhookConfiguration" => {
                     same::<admission::MutatingWebhookConfiguration>(object)
                 }
@@ -36,6 +40,10 @@ fn kubernetes_knows_every_field() {
                 "Secret" => same::<core::Secret>(object),
                 "Service" => same::<core::Service>(object),
                 "ServiceAccount" => same::<core::ServiceAccount>(object),
+                "ValidatingAdmissionPolicy" => same::<admission::ValidatingAdmissionPolicy>(object),
+                "ValidatingAdmissionPolicyBinding" => {
+                    same::<admission::ValidatingAdmissionPolicyBinding>(object)
+                }
                 "ValidatingWebhookConfiguration" => {
                     same::<admission::ValidatingWebhookConfiguration>(object)
                 }

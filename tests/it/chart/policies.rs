@@ -241,7 +241,7 @@ fn a_value_that_policies_cannot_honour_is_refused() {
         (
             "policies",
             r#"policy.limits=[{"deletesClaims": false, "reason": "r"}]"#,
-            "policy.limits: an admission policy cannot",
+            "policy.limits: the policies of the chart have no limits",
         ),
         (
             "policies",

@@ -28,6 +28,21 @@ pub struct Trace {
     pub rounds: Vec<Round>,
     /// The claims that were deleted, in any round.
     pub claims_deleted: BTreeSet<String>,
+    /// The pods at the end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub left: Option<BTreeSet<Left>>,
+}
+
+/// A pod of the set at the end.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Left {
+    /// The name of the pod, or of the node of a daemon.
+    pub pod: String,
+    pub revision: String,
+    pub is_available: bool,
+    /// Whether the controller counts the pod as made from the new template.
+    pub is_current: bool,
 }
 
 /// The steps of a controller until it waited again.
@@ -74,7 +89,9 @@ impl Trace {
         for round in &self.rounds {
             let mut events: Vec<_> = round.events.iter().cloned().collect();
             if round.after == After::Gone && waves.is_empty() && !self.ending.is_empty() {
-                waves.push(Vec::new());
+                // The controller did nothing until pods were gone that were being deleted before.
+                waves.push(events);
+                continue;
             }
             let is_first = waves.len() == 1;
             if let (After::Gone, Some(wave), false) = (round.after, waves.last_mut(), recreates) {
@@ -142,19 +159,22 @@ impl Trace {
             differences.push(format!("{} waves planned, {} seen", planned.len(), waves.len()));
         }
         for (i, (steps, events)) in planned.iter().zip(&waves).enumerate() {
-            let mut left = events.clone();
+            let (mut left, mut taken) = (events.clone(), Vec::new());
             let (random, known): (Vec<_>, Vec<_>) =
                 steps.iter().partition(|step| step.get("count").is_some());
             // Two pods of a node that go together have been recorded as one event.
             let is_first = |i: &usize| !known[..*i].contains(&known[*i]);
             for step in (0..known.len()).filter(is_first).map(|i| known[i]) {
                 match left.iter().position(|event| is_as_planned(step, event)) {
-                    Some(at) => drop(left.remove(at)),
+                    Some(at) => taken.push(left.remove(at)),
                     None => differences.push(format!("wave {}: not seen: {step}", i + 1)),
                 }
             }
             for step in random {
-                let missing = take_random(step, &mut left);
+                let count = step["count"].as_u64().unwrap();
+                let missing = take_random(step, count, &mut left);
+                // It may be the second pod of a node.
+                let missing = take_random(step, missing, &mut taken);
                 differences
                     .extend((0..missing).map(|_| format!("wave {}: not seen: {step}", i + 1)));
             }
@@ -172,19 +192,88 @@ impl Trace {
             let seen = &self.claims_deleted;
             differences.push(format!("claims deleted: planned {deleted:?}, seen {seen:?}"));
         }
+        differences.extend(self.differences_at_the_end(object));
+        differences
+    }
+
+    /// Compares the pods at the end, and whether the rollout stopped before.
+    fn differences_at_the_end(&self, object: &Value) -> Vec<String> {
+        let Some(left) = &self.left else { return Vec::new() };
+        let mut differences = Vec::new();
+        // A node that has a pod of each template counts as one with the new template.
+        let mut revisions: BTreeMap<&str, &str> = BTreeMap::new();
+        for pod in left {
+            let revision = revisions.entry(&pod.pod).or_insert(&pod.revision);
+            *revision = std::cmp::min(*revision, &*pod.revision);
+        }
+        let by_revision = |revision| revisions.values().filter(|it| **it == revision).count();
+        let seen = (by_revision("old"), by_revision("new"));
+        let planned = planned_at_the_end(object);
+        if planned != seen {
+            differences
+                .push(format!("old and new pods at the end: planned {planned:?}, seen {seen:?}"));
+        }
+        // A DaemonSet waits only for pods that count as new.
+        let is_daemon = self.new["kind"] == "DaemonSet";
+        let is_down = |it: &Left| !(it.is_available || is_daemon && !it.is_current);
+        let names: BTreeSet<_> = left.iter().map(|it| it.pod.clone()).collect();
+        let stopped = left.iter().any(is_down) || self.ordinals().is_some_and(|it| it != names);
+        let stops = !object["summary"]["stopsAt"].is_null();
+        if stops != stopped {
+            differences.push(format!("stops: planned {stops}, seen {stopped}"));
+        }
         differences
     }
 }
 
-/// Removes the events on the random nodes of a step. Returns how many it did not find.
-fn take_random(step: &Value, left: &mut Vec<Event>) -> u64 {
+impl Trace {
+    /// The names of the pods that a StatefulSet should have.
+    fn ordinals(&self) -> Option<BTreeSet<String>> {
+        let spec = &self.new["spec"];
+        let start = spec["ordinals"]["start"].as_u64().unwrap_or(0);
+        let end = start + spec["replicas"].as_u64()?;
+        let set = self.new["metadata"]["name"].as_str().unwrap_or_default();
+        Some((start..end).map(|ordinal| format!("{set}-{ordinal}")).collect())
+    }
+}
+
+/// Returns the numbers of pods with old templates and with the new one at the end of a plan. A node that
+/// has a pod of each counts as one with the new template.
+fn planned_at_the_end(object: &Value) -> (usize, usize) {
+    let (mut old, mut new) = (BTreeSet::new(), BTreeSet::new());
+    let (mut some_old, mut some_new, mut surging) = (0, 0, 0);
+    for step in object["steps"].as_array().into_iter().flatten() {
+        let is_new = step["revision"] == "new";
+        let action = step["action"].as_str().unwrap_or_default();
+        if let Some(count) = step["count"].as_i64() {
+            match (action, is_new) {
+                ("keep", false) => some_old += count,
+                ("create", true) => (some_new, surging) = (some_new + count, surging + count),
+                ("delete", false) => surging -= count,
+                _ => {}
+            }
+            continue;
+        }
+        let name = step["pod"].as_str().or_else(|| step["node"].as_str()).unwrap_or_default();
+        let pods = if is_new { &mut new } else { &mut old };
+        match action {
+            "create" | "keep" => drop(pods.insert(name)),
+            _ => drop(pods.remove(name)),
+        }
+    }
+    let old = old.difference(&new).count() as i64 + some_old - surging.max(0);
+    let new = new.len() as i64 + some_new;
+    [old, new].map(|count| usize::try_from(count).unwrap_or_default()).into()
+}
+
+/// Removes this number of events on the random nodes of a step. Returns how many it did not find.
+fn take_random(step: &Value, mut missing: u64, left: &mut Vec<Event>) -> u64 {
     let candidates = step["candidates"].as_array().unwrap();
     let fits = |event: &Event| {
         step["action"] == event.action.as_str()
             && step["revision"] == event.revision.as_str()
             && candidates.iter().any(|node| *node == event.pod.as_str())
     };
-    let mut missing = step["count"].as_u64().unwrap();
     while missing > 0
         && let Some(at) = left.iter().position(fits)
     {

@@ -45,6 +45,8 @@ impl DaemonNode {
 /// A pod of a DaemonSet.
 struct Daemon<'a> {
     revision: Revision,
+    /// Whether the pod only counts as new.
+    is_stale: bool,
     health: Health,
     pod: &'a Pod,
 }
@@ -100,12 +102,15 @@ impl Forecaster<'_> {
                     Some(generation) => pod.is_of_generation(generation),
                     None => known.is_none() && !transition.template_changes,
                 };
+            let is_stale = is_new
+                && (known.is_some() || transition.template_changes || transition.before.is_none())
+                && world.is_of_another(&set, pod, known);
             let revision = if is_new { Revision::New } else { Revision::Old };
             let health = world.health(pod, min_ready_seconds);
             let health = never_ready.health(health, revision, None);
             // The controller ignores a pod that is meant for no node.
             let Some(node) = pod.node.as_deref() else { continue };
-            live.entry(node).or_default().push(Daemon { revision, health, pod });
+            live.entry(node).or_default().push(Daemon { revision, is_stale, health, pod });
         }
         Some(live)
     }
@@ -154,12 +159,16 @@ fn node_pods(daemons: &[Daemon<'_>]) -> NodePods {
         (oldest, excess)
     };
     let ((old, excess), (new, excess_new)) = (of(Revision::Old), of(Revision::New));
+    let stale = daemons.iter().filter(|daemon| daemon.is_stale).count();
+    let new_is_stale = new.is_some_and(|it| it.is_stale);
+    let excess_stale = stale - usize::from(new_is_stale);
     NodePods {
         old: old.map(|daemon| daemon.health),
         new: new.map(|daemon| daemon.health),
+        new_is_stale,
         new_is_older: new.map(|it| age(it.pod)) < old.map(|it| age(it.pod)),
-        excess,
-        excess_new,
+        excess: excess + excess_stale,
+        excess_new: excess_new - excess_stale,
         ..NodePods::default()
     }
 }

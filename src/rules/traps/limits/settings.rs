@@ -72,7 +72,8 @@ impl Limits {
         }
     }
 
-    pub(super) fn why(&self, limit: &str) -> String {
+    /// Returns the reason for a finding; `limit` is the limit with its value.
+    pub(crate) fn why(&self, limit: &str) -> String {
         format!("the policy forbids it by {limit} ({})", self.reason.trim())
     }
 

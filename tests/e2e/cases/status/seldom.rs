@@ -69,8 +69,12 @@ pub(super) fn named_and_repaired(shared: &Namespace<'_>) {
         }
         if object == "StatefulSet/grown" {
             let message = &finding.message;
-            assert!(message.contains("and apply the manifest with the new size"), "{message}");
-            cluster.follow(&finding.first_command(), message);
+            assert!(
+                message.contains("--cascade=orphan, which keeps its pods, and at once"),
+                "{message}"
+            );
+            let delete = "kubectl delete statefulset -n shop grown --cascade=orphan";
+            cluster.follow(delete, message);
             with_claims(&cluster, "grown", "disk", "2Gi");
             return None;
         }

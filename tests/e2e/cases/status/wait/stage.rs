@@ -50,7 +50,7 @@ pub(super) fn set_the_stage(cluster: &Cluster<'_>) {
 }
 
 /// A StatefulSet of two pods.
-pub(super) fn set(name: &str, image: &str) -> Value {
+fn set(name: &str, image: &str) -> Value {
     let mut set = stateful_set_of(name, "main", 2, image);
     match name {
         "parallel" | "wide" => set["spec"]["podManagementPolicy"] = json!("Parallel"),
@@ -120,15 +120,17 @@ pub(super) fn break_things(cluster: &Cluster<'_>) {
     let mut place = set("place", "good:1");
     place["spec"]["template"]["spec"]["nodeSelector"] = json!({ "pool": "nowhere" });
     cluster.apply(&place);
-    break_pods(cluster);
+    break_containers(cluster);
+    let delete = ["delete", "pod", "held-0", "-n", SHOP, "--wait=false", "--grace-period=1"];
+    cluster.kubectl(&delete, "").accepted();
     node_goes_down(cluster);
     let mut dead = daemons("dead", "main", "good:2");
     dead["spec"]["template"]["spec"]["nodeSelector"] = json!(null);
     cluster.apply(&dead);
 }
 
-/// States of pods that kubelets would write.
-fn break_pods(cluster: &Cluster<'_>) {
+/// Containers that do not run, or are not ready.
+fn break_containers(cluster: &Cluster<'_>) {
     let waits = |reason: &str, restarts: u8| {
         json!({
             "conditions": [{ "type": "Ready", "status": "False" }],
@@ -145,8 +147,6 @@ fn break_pods(cluster: &Cluster<'_>) {
     cluster.patch_status("pod/config-1", SHOP, &waits("CreateContainerConfigError", 0));
     let unready = json!({ "conditions": [{ "type": "Ready", "status": "False" }] });
     cluster.patch_status("pod/slow-1", SHOP, &unready);
-    let delete = ["delete", "pod", "held-0", "-n", SHOP, "--wait=false", "--grace-period=1"];
-    cluster.kubectl(&delete, "").accepted();
 }
 
 /// The volume class of a set.
@@ -206,6 +206,12 @@ fn break_more(cluster: &Cluster<'_>) {
         },
     }));
     cluster.apply(&set("taken", "good:1"));
+    eventually("the pod before the taken name to be ready", || {
+        let _ = cluster.run_pods(&[], 0);
+        let path = "jsonpath={.status.readyReplicas}";
+        let ready = cluster.kubectl(&["get", "sts", "taken", "-n", SHOP, "-o", path], "");
+        if ready.stdout == "1" { Ok(()) } else { Err(ready) }
+    });
     let invalid = json!({
         "conditions": [{ "type": "Ready", "status": "False" }],
         "containerStatuses": [{
@@ -217,7 +223,7 @@ fn break_more(cluster: &Cluster<'_>) {
 }
 
 /// A policy that refuses the pods of a set.
-pub(super) fn policy(cluster: &Cluster<'_>) {
+fn policy(cluster: &Cluster<'_>) {
     let api = "admissionregistration.k8s.io/v1";
     let rule = json!({
         "apiGroups": [""], "apiVersions": ["v1"], "resources": ["pods"], "operations": ["CREATE"],

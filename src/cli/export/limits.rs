@@ -1,0 +1,190 @@
+//! The limits of the policy as ValidatingAdmissionPolicies.
+
+use jiff::civil::Date;
+use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
+use serde_json::{Value, json};
+
+use super::{
+    objects::{SUFFIX, condition, list, not_in_deletion, quote, validating},
+    vap::{Exceptions, about, expand, resource},
+};
+use crate::{
+    catalogue::HOME,
+    finding::Mode,
+    kubernetes::{cluster::MAX_UNAVAILABLE_STATEFUL_SET, int_or_percent, kind::Kind},
+    object::marks::EXCEED_ANNOTATION,
+    policy::{Policy, limit::Limit},
+    rules::traps::limits::{Consequence, KINDS, LIMIT_EXCEEDED, deletes_claims_in_cel},
+};
+
+/// The consequences of changes that the policies don't see.
+pub(super) const MISSED: &str = "limit-exceeded does not find a rollout that cannot end (neverEnds), nodes that a DaemonSet leaves, \
+     kubectl scale, nor whether the last day of an annotation setguard.io/exceed is over.";
+
+/// A forbidden consequence.
+struct Forbidden {
+    /// An expression that is true for a change that has it.
+    fault: String,
+    /// An expression for what the change does.
+    message: String,
+    /// The remedy.
+    help: &'static str,
+}
+
+/// Returns the policies of all limits, with their bindings.
+pub(super) fn policies(policy: &Policy, today: Date) -> Vec<Value> {
+    let exceptions = Exceptions::of(policy, &LIMIT_EXCEEDED, today);
+    let mut objects = Vec::new();
+    for (i, limit) in policy.limits.iter().enumerate() {
+        let mode = limit.mode.min(policy.mode(&LIMIT_EXCEEDED));
+        for kind in KINDS.iter().filter(|_| mode != Mode::Off) {
+            let Some(resource) = resource(*kind) else { continue };
+            let validations = validations(limit, *kind);
+            if validations.is_empty() {
+                continue;
+            }
+            let mut conditions = vec![not_in_deletion()];
+            if let Some(covered) = about(limit.namespaces(), limit.names()) {
+                conditions.push(condition("covered", covered));
+            }
+            conditions.extend(exceptions.condition());
+            let spec = json!({
+                // An expression that fails is a mistake of setguard, and must not block a write.
+                "failurePolicy": "Ignore",
+                "matchConstraints": { "resourceRules": [{
+                    "apiGroups": ["apps"], "apiVersions": ["v1"],
+                    "operations": ["UPDATE"], "resources": [resource],
+                }] },
+                "matchConditions": conditions,
+                "variables": variables(policy, *kind),
+                "validations": validations,
+            });
+            let name = format!("{}-{}.{resource}.{SUFFIX}", LIMIT_EXCEEDED.id, i + 1);
+            objects.extend(validating(&name, mode, &spec));
+        }
+    }
+    objects
+}
+
+/// Returns the validations of a limit for one kind.
+fn validations(limit: &Limit, kind: Kind) -> Vec<Value> {
+    let forbidden = Consequence::ALL.into_iter().filter(|it| limit.limits.forbids(*it));
+    let validation = |consequence| {
+        let Forbidden { fault, message, help } = forbidden_by(limit, consequence, kind)?;
+        let name = consequence.as_str();
+        let value = match (&limit.limits.at_most_unavailable, consequence) {
+            (Some(IntOrString::Int(most)), Consequence::AtMostUnavailable) => most.to_string(),
+            (Some(IntOrString::String(most)), Consequence::AtMostUnavailable) => most.clone(),
+            _ => "false".to_owned(),
+        };
+        let id = LIMIT_EXCEEDED.id;
+        let why = limit.limits.why(&format!("{name}: {value}"));
+        let end = format!("; {why}; {help} (setguard: {id}, {HOME}/rules/{id}.html)");
+        let holds = match permitted(limit, name) {
+            Some(permitted) => format!("!({fault}) || ({permitted})"),
+            None => format!("!({fault})"),
+        };
+        Some(json!({
+            "expression": holds,
+            "messageExpression": format!("{message} + {}", quote(&end)),
+            "message": format!("{}{end}", LIMIT_EXCEEDED.summary),
+            "reason": "Forbidden",
+        }))
+    };
+    forbidden.filter_map(validation).collect()
+}
+
+/// Returns the fault of a change with this consequence; `None` if it cannot be written in CEL.
+fn forbidden_by(limit: &Limit, consequence: Consequence, kind: Kind) -> Option<Forbidden> {
+    let help = "use a lower maxUnavailable, or ask for an exception of the policy";
+    match consequence {
+        Consequence::DeletesClaims if kind == Kind::StatefulSet => {
+            let cel = deletes_claims_in_cel();
+            let expand = |text: &str| expand(text, "object");
+            Some(Forbidden {
+                fault: expand(cel.fault),
+                message: expand(cel.message),
+                help: cel.help,
+            })
+        }
+        Consequence::ReplacesAll => Some(Forbidden {
+            fault: "variables.all > 1 && variables.down >= variables.all && variables.changes"
+                .to_owned(),
+            message: "'this change replaces all ' + string(variables.all) + ' pods at once'"
+                .to_owned(),
+            help,
+        }),
+        Consequence::AtMostUnavailable => {
+            let most = match limit.limits.at_most_unavailable.as_ref()? {
+                IntOrString::Int(most) => most.to_string(),
+                share => {
+                    format!("(({} * variables.all + 99) / 100)", int_or_percent::number(share))
+                }
+            };
+            Some(Forbidden {
+                fault: format!("variables.down > {most} && variables.changes"),
+                message: "'this change takes down ' + string(variables.down) + ' of ' + \
+                          string(variables.all) + ' pods at a time'"
+                    .to_owned(),
+                help,
+            })
+        }
+        Consequence::DeletesClaims | Consequence::NeverEnds => None,
+    }
+}
+
+/// Returns the variables of the validations: the pods that there are, those that are down at once, and whether the
+/// template changes. The API server first compiles expressions without the types of the object, and the elements
+/// of a list must have one type, hence `int`.
+fn variables(policy: &Policy, kind: Kind) -> Value {
+    let (all, down) = match kind {
+        Kind::StatefulSet => {
+            let gate = policy.cluster.enabled(MAX_UNAVAILABLE_STATEFUL_SET);
+            let at_once = match gate {
+                true => format!("[{}, 1].max()", scaled("1", "@replicas", "0")),
+                false => "1".to_owned(),
+            };
+            let replaced = "[[variables.all, int(@replicas)].min() - int(@partition), 0].max()";
+            let down = format!(
+                "@.spec.?updateStrategy.?type.orValue('') == 'Recreate' ? variables.all : \
+                 @rolls ? [{at_once}, {replaced}].min() : 0"
+            );
+            ("int(oldObject.spec.?replicas.orValue(1))", down)
+        }
+        _ => {
+            let most = scaled("1", "variables.all", "99");
+            let down = format!("@rolls ? [{most}, variables.all].min() : 0");
+            ("int(oldObject.?status.?desiredNumberScheduled.orValue(0))", down)
+        }
+    };
+    let variable =
+        |name: &str, text: &str| json!({ "name": name, "expression": expand(text, "object") });
+    json!([variable("all", all), variable("down", &down), variable("changes", "@changes")])
+}
+
+/// Returns an expression for the number in `maxUnavailable`, of which a percentage is of `total`. `round` is 99 to round
+/// up, and 0 to round down.
+fn scaled(default: &str, total: &str, round: &str) -> String {
+    let value =
+        format!("@.spec.updateStrategy.?rollingUpdate.?maxUnavailable.orValue(dyn({default}))");
+    format!(
+        "int([{value}].map(n, type(n) == int ? int(n) : \
+         (int(string(n).replace('%', '')) * {total} + {round}) / 100)[0])"
+    )
+}
+
+/// Returns an expression that is true if a user whom the limit lists asks for the change; `None` if it lists no user.
+fn permitted(limit: &Limit, consequence: &str) -> Option<String> {
+    let who = limit.may_exceed.as_ref()?;
+    let is_listed = format!(
+        "(request.userInfo.username in {} || request.userInfo.?groups.orValue([]).exists(g, g in {}))",
+        list(&who.users),
+        list(&who.groups),
+    );
+    let asks = format!(
+        "object.metadata.?annotations[?{}].orValue('').split(',').exists(p, p.trim().startsWith({}))",
+        quote(EXCEED_ANNOTATION),
+        quote(&format!("{consequence}=")),
+    );
+    (!who.users.is_empty() || !who.groups.is_empty()).then(|| format!("{is_listed} && {asks}"))
+}

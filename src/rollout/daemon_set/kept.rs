@@ -1,0 +1,37 @@
+//! The pods that are left alone, and the templates that pods were really made from.
+
+use std::rc::Rc;
+
+use super::Simulation;
+use crate::rollout::{Revision, Target};
+
+impl Simulation<'_> {
+    /// Returns the pods that are left alone. Of nodes from which the controller chooses at random, only the
+    /// number of old pods is known.
+    pub(super) fn kept_daemons(&self) -> Vec<(Target, Revision)> {
+        let (mut all, mut some) = (Vec::new(), 0);
+        for (index, [old, new]) in self.kept.iter().copied().enumerate() {
+            if old && self.is_candidate(index) {
+                some += 1;
+            } else if old {
+                all.push((Target::Node(index), Revision::Old));
+            }
+            if new {
+                all.push((Target::Node(index), self.template_of(Revision::New, index)));
+            }
+        }
+        if let Some(candidates) = self.candidates.clone().filter(|_| some > 0) {
+            let target = Target::SomeNodes { count: some, candidates: Rc::clone(&candidates) };
+            all.push((target, Revision::Old));
+        }
+        all
+    }
+
+    /// Returns the template that a pod on a node was made from; `revision` is what it counts as.
+    pub(super) fn template_of(&self, revision: Revision, index: usize) -> Revision {
+        match self.nodes.get(index) {
+            Some(node) if node.new_is_stale => Revision::Old,
+            Some(_) | None => revision,
+        }
+    }
+}

@@ -1,0 +1,69 @@
+//! Updates whose consequences limits may forbid.
+
+use serde_json::{Value, json};
+
+use crate::{dice::Dice, manifests};
+
+/// The limits, which only warn, so that each object shows what is found.
+pub(super) const LIMITS: &str = "\
+limits:
+- {atMostUnavailable: 34%, deletesClaims: false, replacesAll: false, mode: warn, reason: the first}
+- {names: [\"l-*\"], atMostUnavailable: 2, mode: warn, reason: the second}
+";
+
+/// A set, and the one that replaces it.
+pub(super) fn pair(dice: &mut Dice, number: u64) -> (Value, Value) {
+    let name = format!("l-{number}");
+    let (mut old, mut new) = if dice.percent(35) {
+        let mut old = manifests::daemon_set(&name);
+        if dice.percent(90) {
+            let nodes = dice.below(8);
+            old["status"] = json!({
+                "currentNumberScheduled": nodes, "desiredNumberScheduled": nodes,
+                "numberMisscheduled": 0, "numberReady": nodes,
+            });
+        }
+        (old, manifests::daemon_set(&name))
+    } else {
+        (manifests::stateful_set(&name), manifests::stateful_set(&name))
+    };
+    let claims = json!([{ "metadata": { "name": "data" }, "spec": {
+        "accessModes": ["ReadWriteOnce"], "resources": { "requests": { "storage": "1Gi" } } } }]);
+    let claims = if dice.percent(60) { claims } else { json!([]) };
+    for set in [&mut old, &mut new] {
+        let spec = &mut set["spec"];
+        if dice.percent(70) {
+            spec["template"]["spec"]["containers"][0]["image"] =
+                json!(format!("registry.example.com/a:{}", dice.below(2)));
+        }
+        let most =
+            dice.pick(&[json!(1), json!(2), json!(4), json!("10%"), json!("50%"), json!("100%")]);
+        let is_stateful = spec.get("serviceName").is_some();
+        spec["updateStrategy"] = if dice.percent(15) {
+            json!({ "type": "OnDelete" })
+        } else if is_stateful {
+            let mut rolling = json!({});
+            if dice.percent(60) {
+                rolling["maxUnavailable"] = most;
+            }
+            if dice.percent(50) {
+                rolling["partition"] = json!(dice.below(6));
+            }
+            json!({ "type": "RollingUpdate", "rollingUpdate": rolling })
+        } else if dice.percent(25) {
+            json!({ "rollingUpdate": { "maxUnavailable": 0, "maxSurge": most } })
+        } else {
+            json!({ "rollingUpdate": { "maxUnavailable": most } })
+        };
+        if is_stateful {
+            spec["replicas"] = json!(dice.below(7));
+            if dice.percent(30) {
+                spec["ordinals"] = json!({ "start": dice.below(3) });
+            }
+            spec["volumeClaimTemplates"] = claims.clone();
+            spec["persistentVolumeClaimRetentionPolicy"] =
+                json!({ "whenScaled": dice.pick(&["Retain", "Delete"]) });
+        }
+    }
+    (old, new)
+}

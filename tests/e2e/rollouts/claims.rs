@@ -1,0 +1,54 @@
+//! The claims of a StatefulSet, and which of them are deleted.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    time::{Duration, Instant},
+};
+
+use k8s_openapi::api::core::v1::PersistentVolumeClaim;
+use kube::{ResourceExt, api::ListParams};
+use tokio::time::sleep;
+
+use super::lockstep::{Lockstep, PATIENCE};
+
+impl Lockstep<'_> {
+    pub(super) async fn list_claims(&self) -> BTreeMap<String, String> {
+        let claims = self.all_claims().await;
+        claims.iter().map(|it| (it.uid().expect("a uid"), it.name_any())).collect()
+    }
+
+    pub(super) async fn all_claims(&self) -> Vec<PersistentVolumeClaim> {
+        // The controller gives claims the labels of the selector.
+        let of = ListParams::default().labels(&format!("app={}", self.history.name));
+        self.claims.list(&of).await.expect("claims").items
+    }
+
+    /// The garbage collector works in the background: waits until it has had its time.
+    pub(super) async fn claims_deleted(&self) -> BTreeSet<String> {
+        let start = Instant::now();
+        loop {
+            let left = self.list_claims().await;
+            let gone = self.known_claims.iter().filter(|(uid, _)| !left.contains_key(*uid));
+            let gone: BTreeSet<_> = gone.map(|(_, name)| name.clone()).collect();
+            let owned = self.claims_of_gone_pods().await;
+            if owned.is_empty() || start.elapsed() > PATIENCE {
+                return gone;
+            }
+            sleep(Duration::from_millis(200)).await;
+        }
+    }
+
+    /// Claims that are owned by pods that are gone, and so will be deleted.
+    async fn claims_of_gone_pods(&self) -> Vec<String> {
+        let pods: BTreeSet<_> = self.list().await.iter().filter_map(ResourceExt::uid).collect();
+        let is_of_gone_pod = |claim: &PersistentVolumeClaim| {
+            claim.metadata.deletion_timestamp.is_some()
+                || claim
+                    .owner_references()
+                    .iter()
+                    .any(|owner| owner.kind == "Pod" && !pods.contains(&owner.uid))
+        };
+        let claims = self.all_claims().await;
+        claims.iter().filter(|claim| is_of_gone_pod(claim)).map(ResourceExt::name_any).collect()
+    }
+}
