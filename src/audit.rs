@@ -19,10 +19,7 @@ use std::{
 use anyhow::{anyhow, bail};
 use clap::Args;
 use jiff::SignedDuration;
-use tokio::{
-    signal::unix::{self, SignalKind},
-    time::sleep,
-};
+use tokio::time::sleep;
 
 use self::{
     against::EarlierReport,
@@ -34,7 +31,7 @@ use self::{
     scan::{Seen, scan},
 };
 use crate::{
-    exit::Exit,
+    exit::{Exit, signals},
     live::{
         named::{Named, named},
         namespace,
@@ -140,7 +137,7 @@ pub fn run(args: &AuditArgs) -> anyhow::Result<ExitCode> {
             done = audit(args, policy, progress.clone()) => done.map(Into::into),
             never = tick(&progress) => match never {},
             // The files that were prepared are removed, and so is the bar.
-            code = signal() => code.map(ExitCode::from),
+            code = signals::code() => Ok(code?.into()),
         }
     })
 }
@@ -151,16 +148,6 @@ async fn tick(progress: &RefCell<Progress>) -> Infallible {
         sleep(TICK).await;
         progress.borrow_mut().tick();
     }
-}
-
-/// Waits for a signal to end. Returns the exit code that shells report for a process that the signal killed.
-pub(crate) async fn signal() -> anyhow::Result<u8> {
-    let mut interrupt = unix::signal(SignalKind::interrupt())?;
-    let mut terminate = unix::signal(SignalKind::terminate())?;
-    Ok(tokio::select! {
-        _ = interrupt.recv() => 128 + 2,
-        _ = terminate.recv() => 128 + 15,
-    })
 }
 
 async fn audit(

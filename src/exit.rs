@@ -1,4 +1,7 @@
-//! The exit codes of the process, which are part of the interface.
+//! The exit codes of the process, which are part of the interface, and the signals that end it.
+
+#[cfg(feature = "server")]
+pub mod signals;
 
 use std::process::ExitCode;
 

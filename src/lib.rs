@@ -32,7 +32,7 @@
 //! kubernetes/   names, labels, selectors, quantities, tolerations, releases and gates
 //! yaml/         text to tree to type, with places
 //! finding/      what was found, where, and by which rule
-//! exit/         the exit codes
+//! exit/         the exit codes, and the signals that end a command
 //! printable/    text that cannot steer a terminal
 //! ```
 //!

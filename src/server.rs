@@ -27,7 +27,6 @@ pub mod probe;
 pub mod protocol;
 mod record;
 pub mod routes;
-pub mod shutdown;
 pub mod stalls;
 pub mod telemetry;
 pub mod tls;
@@ -35,7 +34,6 @@ mod uncalled;
 pub mod webhooks;
 
 use std::{
-    fs::File,
     io::{self, Write as _},
     net::{IpAddr, SocketAddr},
     process::ExitCode,
@@ -53,10 +51,12 @@ use self::{
     app::{App, Phase},
     bind::{bind, reachable},
     managed::Manager,
-    shutdown::{Signals, Stop},
     tls::{Pair, Reloader, SelfSigner, Slot, Tls},
 };
-use crate::live::{self, Live};
+use crate::{
+    exit::signals::{Signals, Stop},
+    live::{self, Live},
+};
 
 /// Serves until it receives a signal.
 ///
@@ -303,10 +303,22 @@ async fn finish(app: &App, open: Open, grace: Duration) -> bool {
 fn print(yaml: &str) {
     let printed = io::stdout().lock().write_all(yaml.as_bytes()).and_then(|()| {
         io::stdout().flush()?;
-        rustix::stdio::dup2_stdout(File::options().write(true).open("/dev/null")?)?;
-        Ok(())
+        close_stdout()
     });
     if let Err(error) = printed {
         tracing::warn!(%error, "cannot print the webhook configurations");
     }
+}
+
+#[cfg(unix)]
+fn close_stdout() -> io::Result<()> {
+    let nowhere = std::fs::File::options().write(true).open("/dev/null")?;
+    Ok(rustix::stdio::dup2_stdout(nowhere)?)
+}
+
+/// Does nothing: standard output can't be closed without unsafe code, so kubectl waits until the server
+/// ends. Redirect the output to a file instead.
+#[cfg(not(unix))]
+fn close_stdout() -> io::Result<()> {
+    Ok(())
 }

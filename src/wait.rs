@@ -41,8 +41,8 @@ use self::{
     world::World,
 };
 use crate::{
-    audit::{patience, signal},
-    exit::Exit,
+    audit::patience,
+    exit::{Exit, signals},
     live::{
         follow::follow,
         named::{Named, named},
@@ -135,7 +135,7 @@ pub fn run(args: &WaitArgs) -> anyhow::Result<ExitCode> {
     runtime.block_on(async {
         tokio::select! {
             done = wait(args) => done.map(Into::into),
-            code = signal() => code.map(ExitCode::from),
+            code = signals::code() => Ok(code?.into()),
         }
     })
 }

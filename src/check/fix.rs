@@ -12,7 +12,6 @@ mod fixer;
 mod remove;
 
 use std::{
-    fs,
     io::{self, IsTerminal, Write},
     path::{Path, PathBuf},
 };
@@ -104,7 +103,7 @@ impl Fixes<'_> {
             let Some(text) = bytes.and_then(|bytes| String::from_utf8(bytes).ok()) else {
                 continue;
             };
-            let target = fs::canonicalize(&path).unwrap_or_default();
+            let target = dunce::canonicalize(&path).unwrap_or_default();
             if replacements.iter().any(|it| it.target() == target) {
                 continue;
             }

@@ -37,9 +37,11 @@ pub(super) fn name(program: Option<&OsString>) -> &'static str {
 mod tests {
     use super::*;
 
+    /// Moves arguments, whose folders are on a drive on Windows.
     fn ordered(args: &str) -> String {
-        let args = in_order(args.split(' ').map(OsString::from).collect());
-        args.join(OsStr::new(" ")).into_string().unwrap()
+        let drive = if cfg!(windows) { " C:/" } else { " /" };
+        let args = args.replace(" /", drive).split(' ').map(OsString::from).collect();
+        in_order(args).join(OsStr::new(" ")).into_string().unwrap().replace(drive, " /")
     }
 
     #[test]

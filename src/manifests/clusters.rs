@@ -31,7 +31,8 @@ impl Clusters {
     pub(crate) fn assign(&self, source: Source) -> Source {
         match source {
             Source::FileInFolder(path, group) if !self.0.is_empty() => {
-                let of_cluster = path.canonicalize().ok().and_then(|whole| self.group(&whole));
+                let of_cluster =
+                    dunce::canonicalize(&path).ok().and_then(|whole| self.group(&whole));
                 Source::FileInFolder(path, of_cluster.unwrap_or(group))
             }
             source => source,

@@ -40,7 +40,7 @@ impl Exclude {
     /// an empty path is the working folder. Invalid patterns were reported before, and are ignored.
     pub(crate) fn new(flags: &[String], policy: &[String], root: &Path) -> Self {
         let root = if root.as_os_str().is_empty() { Path::new(".") } else { root };
-        let root = root.canonicalize().unwrap_or_else(|_| root.to_owned());
+        let root = dunce::canonicalize(root).unwrap_or_else(|_| root.to_owned());
         Exclude { flags: patterns(Path::new(""), flags), policy: patterns(&root, policy) }
     }
 
@@ -67,7 +67,7 @@ impl FilePatterns {
     /// Invalid patterns were reported before, and are ignored.
     pub(crate) fn new(lines: &[String], root: &Path) -> Self {
         let root = if root.as_os_str().is_empty() { Path::new(".") } else { root };
-        let root = root.canonicalize().unwrap_or_else(|_| root.to_owned());
+        let root = dunce::canonicalize(root).unwrap_or_else(|_| root.to_owned());
         FilePatterns(patterns(&root, lines))
     }
 

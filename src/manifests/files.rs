@@ -60,7 +60,7 @@ pub(crate) struct Fence(PathBuf);
 impl Fence {
     /// Creates the fence around a folder.
     pub(crate) fn around(folder: &Path) -> Self {
-        Fence(fs::canonicalize(folder).unwrap_or_else(|_| folder.to_owned()))
+        Fence(dunce::canonicalize(folder).unwrap_or_else(|_| folder.to_owned()))
     }
 
     /// Returns whether a path leads to a file in the folder that isn't hidden. `visible` are hidden
@@ -69,7 +69,7 @@ impl Fence {
         let is_visible = |name: &OsStr| {
             !name.as_encoded_bytes().starts_with(b".") || visible.iter().any(|it| name == *it)
         };
-        fs::canonicalize(path).is_ok_and(|target| {
+        dunce::canonicalize(path).is_ok_and(|target| {
             target.strip_prefix(&self.0).is_ok_and(|inside| inside.iter().all(is_visible))
         })
     }

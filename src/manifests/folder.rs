@@ -7,7 +7,6 @@ use std::{
     cell::RefCell,
     collections::HashMap,
     ffi::OsStr,
-    fs,
     path::{Path, PathBuf},
 };
 
@@ -56,7 +55,7 @@ pub(super) fn list(folder: &Path, exclude: &Exclude) -> (Vec<Result<Source, Stri
 
 /// Returns whether a file in a folder, or below it, isn't a manifest or is left out by the policy.
 pub(super) fn leaves_out(file: &Path, folder: &Path, exclude: &Exclude) -> bool {
-    let whole = fs::canonicalize(file).unwrap_or_else(|_| file.to_owned());
+    let whole = dunce::canonicalize(file).unwrap_or_else(|_| file.to_owned());
     let folders = file.ancestors().skip(1).take_while(|at| at.starts_with(folder));
     let about: Vec<_> = folders.flat_map(Layout::files_of).filter(|path| path.is_file()).collect();
     Layout::of(about.iter().map(PathBuf::as_path), &read).skips(file)
@@ -111,7 +110,7 @@ struct Walk<'a> {
 
 impl<'a> Walk<'a> {
     fn new(folder: &'a Path, exclude: &'a Exclude) -> Self {
-        let base = fs::canonicalize(folder).unwrap_or_else(|_| folder.to_owned());
+        let base = dunce::canonicalize(folder).unwrap_or_else(|_| folder.to_owned());
         let is_in_repository = base.ancestors().any(|at| at.join(".git").exists());
         Walk {
             folder,

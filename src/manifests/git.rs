@@ -4,7 +4,6 @@ mod command;
 
 use std::{
     ffi::OsStr,
-    fs,
     io::{self, BufRead, BufReader, Read, Write},
     path::{Path, PathBuf},
     process::Stdio,
@@ -144,7 +143,7 @@ impl Commit {
             _ => Path::new("."),
         };
         let whole =
-            fs::canonicalize(folder).map(|it| it.join(path.file_name().unwrap_or_default()));
+            dunce::canonicalize(folder).map(|it| it.join(path.file_name().unwrap_or_default()));
         let whole = whole.map_err(|error| format!("{}: {error}", path.display()))?;
         if whole.starts_with(&self.git.top) { Ok(whole) } else { Err(self.outside(path)) }
     }
@@ -195,7 +194,7 @@ impl Commit {
             return Err(format!("{flag}: {why}"));
         }
         let name = path.display();
-        let whole = fs::canonicalize(path).map_err(|error| format!("{name}: {error}"))?;
+        let whole = dunce::canonicalize(path).map_err(|error| format!("{name}: {error}"))?;
         let inside = whole.strip_prefix(&self.git.top);
         inside.map(Path::to_owned).map_err(|_| self.outside(path))
     }

@@ -25,7 +25,7 @@ impl Replacement {
     /// Returns an error if the file isn't regular, has another hard link, is read-only, or has an
     /// owner for whom this process can't create files; or if the new text can't be written.
     pub(crate) fn new(path: &Path, old: Option<&[u8]>, text: &[u8]) -> io::Result<Self> {
-        let target = match fs::canonicalize(path) {
+        let target = match dunce::canonicalize(path) {
             Ok(target) => target,
             Err(error) if error.kind() == io::ErrorKind::NotFound => path.to_owned(),
             Err(error) => return Err(error),

@@ -28,8 +28,7 @@ impl Repository {
     /// Finds the repository of a folder, likewise.
     pub(crate) fn around(folder: PathBuf) -> Self {
         let named = NAMED_BY.iter().filter_map(env::var_os).filter(|path| !path.is_empty());
-        let named: Vec<PathBuf> =
-            named.filter_map(|path| Path::new(&path).canonicalize().ok()).collect();
+        let named: Vec<PathBuf> = named.filter_map(|path| dunce::canonicalize(path).ok()).collect();
         let is_root = |at: &&Path| at.join(".git").exists() || named.iter().any(|path| path == at);
         let root = folder.ancestors().find(is_root).unwrap_or(&folder).to_owned();
         Repository { folder, root }
@@ -53,6 +52,7 @@ impl Repository {
                 part => path.push(part),
             }
         }
+        // Outside, Windows has a drive first: `/C:/elsewhere`, as in URLs.
         let (path, prefix) = match path.strip_prefix(&self.root) {
             Ok(inside) => (inside, ""),
             Err(_) => (path.as_path(), "/"),
@@ -67,6 +67,22 @@ impl Repository {
 mod tests {
     use super::*;
 
+    #[cfg(windows)]
+    #[test]
+    fn paths_of_windows_are_relative_to_the_root() {
+        let repository = Repository { folder: r"C:\repo\deploy".into(), root: r"C:\repo".into() };
+        for (given, wanted) in [
+            (r"a.yaml", "deploy/a.yaml"),
+            (r".\a.yaml", "deploy/a.yaml"),
+            (r"..\base/.\a b.yaml", "base/a b.yaml"),
+            (r"c:\repo\a.yaml", "a.yaml"),
+            (r"D:\elsewhere\a.yaml", "/D:/elsewhere/a.yaml"),
+        ] {
+            assert_eq!(repository.relative(given), wanted, "{given}");
+        }
+    }
+
+    #[cfg(unix)]
     #[test]
     fn paths_are_relative_to_the_root() {
         let repository = Repository { folder: "/repo/deploy".into(), root: "/repo".into() };

@@ -66,7 +66,7 @@ pub(super) fn assign_files<'a>(
     }
     let patterns: Vec<_> = exceptions.iter().map(|it| FilePatterns::new(&it.files, root)).collect();
     for (name, path) in files {
-        let Ok(whole) = path.canonicalize() else { continue };
+        let Ok(whole) = dunce::canonicalize(path) else { continue };
         for (exception, patterns) in exceptions.iter_mut().zip(&patterns) {
             if exception.names_files() && patterns.matches(&whole) {
                 exception.matched.insert(name.clone());

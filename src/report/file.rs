@@ -36,7 +36,7 @@ impl ReportFile {
             return Ok(ReportFile { path, temporary: None, file });
         }
         // A link stays a link.
-        let path = path.canonicalize().unwrap_or(path);
+        let path = dunce::canonicalize(&path).unwrap_or(path);
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         let temporary = path.with_file_name(format!(".{name}.{}", process::id()));
         let file = fs::File::create(&temporary)?;

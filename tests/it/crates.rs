@@ -2,22 +2,29 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    env,
+    env, fs,
+    path::Path,
     process::Command,
 };
 
-/// The features with which each crate is compiled: once for each set of them.
-fn features(edges: &str) -> BTreeMap<String, BTreeSet<String>> {
+/// Runs cargo offline in the folder of the repository. Returns its output.
+fn cargo(command: &str, args: &[&str]) -> String {
     let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let output = Command::new(cargo)
-        .args(["tree", "--locked", "--offline", "--prefix", "none", "--format", "{p}\t{f}"])
-        .args(["--edges", edges])
+        .args([command, "--locked", "--offline"])
+        .args(args)
         .current_dir(env!("CARGO_MANIFEST_DIR"))
         .output()
         .unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// The features with which each crate is compiled: once for each set of them.
+fn features(edges: &str) -> BTreeMap<String, BTreeSet<String>> {
+    let listed = cargo("tree", &["--prefix", "none", "--format", "{p}\t{f}", "--edges", edges]);
     let mut all: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
-    for line in String::from_utf8(output.stdout).unwrap().lines() {
+    for line in listed.lines() {
         // The mark of what was listed before.
         let line = line.strip_suffix(" (*)").unwrap_or(line);
         if let Some((name, features)) = line.split_once('\t') {
@@ -35,4 +42,41 @@ fn the_tests_use_the_crates_of_the_program_as_they_are() {
     for (name, features) in &program {
         assert_eq!(&tests[name], features, "{name}");
     }
+}
+
+/// The files that a source file includes, from the root of the repository.
+fn included(file: &str) -> Vec<String> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let text = fs::read_to_string(root.join(file)).unwrap();
+    let folder = Path::new(file).parent().unwrap();
+    let calls = ["include_str!(", "include_bytes!(", "include!("].into_iter();
+    let calls = calls.flat_map(|call| text.split(call).skip(1)).collect::<Vec<_>>();
+    let paths = calls.iter().filter_map(|it| it.trim_start().strip_prefix('"')?.split('"').next());
+    let clean = |path: &str| {
+        let whole = fs::canonicalize(root.join(folder).join(path));
+        let whole = whole.unwrap_or_else(|error| panic!("{file}: {path}: {error}"));
+        let inside = whole.strip_prefix(fs::canonicalize(root).unwrap()).unwrap().to_owned();
+        inside.to_str().unwrap().replace('\\', "/")
+    };
+    paths.map(clean).collect()
+}
+
+/// `.ci/package` compiles it too.
+#[test]
+fn a_published_crate_has_the_files_of_the_program_and_no_others() {
+    let listed = cargo("package", &["--list", "--allow-dirty"]).replace('\\', "/");
+    let files: BTreeSet<&str> = listed.lines().collect();
+    let sources = files.iter().filter(|it| it.ends_with(".rs")).collect::<Vec<_>>();
+    let needed: Vec<_> = sources.iter().flat_map(|file| included(file)).collect();
+    assert!(needed.len() > 200, "the examples of rules: {needed:?}");
+    for file in needed {
+        assert!(files.contains(file.as_str()), "{file} is included, but it would not be published");
+    }
+    for file in ["Cargo.lock", "Cargo.toml", "CHANGELOG.md", "LICENSE", "README.md", "src/main.rs"]
+    {
+        assert!(files.contains(file), "{file}");
+    }
+    let made_by_cargo = [".cargo_vcs_info.json", "Cargo.toml.orig"];
+    let others = files.iter().filter(|it| !it.starts_with("src/") && !made_by_cargo.contains(it));
+    assert_eq!(others.count(), 5, "{listed}");
 }

@@ -59,7 +59,9 @@ impl Folder {
     pub fn command(&self, program: &str) -> Command {
         let mut command = Command::new(program);
         command.current_dir(self.0.path()).env_clear().env("HOME", self.0.path());
-        command.envs(std::env::var_os("PATH").map(|path| ("PATH", path)));
+        // Without SystemRoot, programs of Windows find no network.
+        let kept = ["PATH", "SystemRoot"].map(|name| Some((name, std::env::var_os(name)?)));
+        command.envs(kept.into_iter().flatten());
         command
     }
 

@@ -1,4 +1,6 @@
 //! All integration tests, in one binary.
+//!
+//! On Windows only those of the command line that need no shell, no links and no server.
 #![allow(
     clippy::disallowed_methods,
     clippy::expect_used,
@@ -11,56 +13,61 @@
     reason = "a test fails by panicking, prints for people to read, and has no users"
 )]
 
-#[cfg(feature = "server")]
+#[cfg(all(feature = "server", unix))]
 mod api_server;
 mod asking;
-#[cfg(feature = "server")]
+#[cfg(all(feature = "server", unix))]
 mod audit;
 mod baseline;
 mod bounds;
 mod browser;
 mod catalogue;
-#[cfg(feature = "server")]
+#[cfg(all(feature = "server", unix))]
 mod changes;
+#[cfg(all(feature = "server", unix))]
 mod chart;
 mod cli;
 mod conformance;
 mod crates;
 mod created_pods;
 mod cross_object;
-#[cfg(feature = "server")]
+#[cfg(all(feature = "server", unix))]
 mod crowd;
-#[cfg(feature = "server")]
+#[cfg(all(feature = "server", unix))]
 mod daemon;
 mod discovery;
 mod exceed;
 mod export;
 mod file_exceptions;
+#[cfg(unix)]
 mod files;
 mod fix;
 mod folder;
 mod generated;
 mod git;
+#[cfg(unix)]
 mod growth;
 #[cfg(unix)]
 mod guides;
 mod hostile;
 mod house;
-#[cfg(feature = "server")]
+#[cfg(all(feature = "server", unix))]
 mod http2;
 mod ignores;
 mod inject;
 mod json_schema;
 mod kruise;
+#[cfg(unix)]
 mod kubectl_diff;
 mod limits;
 mod limits_in_cluster;
 mod links;
-#[cfg(feature = "server")]
+#[cfg(all(feature = "server", unix))]
 mod live;
 mod lsp;
 #[cfg(all(feature = "server", target_os = "linux"))]
 mod mcp;
+#[cfg(unix)]
 mod memory;
 mod mutations;
 mod neighbors;
@@ -68,44 +75,52 @@ mod one_pass;
 mod origin;
 mod parity;
 mod pictures;
+#[cfg(unix)]
 mod pipeline;
 mod plan;
+#[cfg(unix)]
 mod plan_comment;
 mod plan_formats;
-#[cfg(feature = "server")]
+#[cfg(all(feature = "server", unix))]
 mod plan_known;
+#[cfg(all(feature = "server", unix))]
 mod plan_live;
 mod plan_middle;
+mod platforms;
 mod pod_security;
+#[cfg(unix)]
 mod policy_from_ref;
 mod prose;
 mod readings;
+#[cfg(unix)]
 mod release;
 mod rendered;
 mod reports;
 mod rollouts;
 mod schema;
-#[cfg(feature = "server")]
+#[cfg(all(feature = "server", unix))]
 mod serve;
-#[cfg(feature = "server")]
+#[cfg(all(feature = "server", unix))]
 mod stalls;
+#[cfg(unix)]
 mod status;
+#[cfg(unix)]
 mod strangers;
 mod support;
-#[cfg(feature = "server")]
+#[cfg(all(feature = "server", unix))]
 mod tls;
-#[cfg(feature = "server")]
+#[cfg(all(feature = "server", unix))]
 mod trial;
 mod versions;
 mod view;
-#[cfg(feature = "server")]
+#[cfg(all(feature = "server", unix))]
 mod wait;
-#[cfg(feature = "server")]
+#[cfg(all(feature = "server", unix))]
 mod wire;
 mod workflows;
 mod yaml;
 
-#[cfg(feature = "server")]
+#[cfg(all(feature = "server", unix))]
 use setguard_testing::helm;
 #[cfg(unix)]
 use setguard_testing::pages;

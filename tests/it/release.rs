@@ -1,19 +1,10 @@
 //! The parts of a release and its address, which are equal in every text that names them.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    fs,
-    path::Path,
-    process::Command,
-};
+mod packages;
 
-use serde_json::{Value, json};
-use sha2::{Digest, Sha256};
+use std::{fs, path::Path, process::Command};
 
-use crate::{
-    folder::{Folder, Ran},
-    support::to_json,
-};
+use crate::folder::{Folder, Ran};
 
 /// `owner/name`, from `repository` in Cargo.toml.
 fn home() -> &'static str {
@@ -75,86 +66,6 @@ fn nothing_waits_to_be_filled_in() {
 
 fn read(path: &str) -> String {
     fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(path)).unwrap()
-}
-
-/// The targets of Rust for which there is an archive, each with its part of the archive's name.
-fn archives() -> BTreeMap<String, String> {
-    let dist = read(".ci/dist");
-    let cases = dist.lines().filter_map(|line| line.split_once(") system="));
-    let archives: BTreeMap<_, _> = cases
-        .map(|(target, system)| (target.to_owned(), system.trim_end_matches(" ;;").to_owned()))
-        .collect();
-    assert_eq!(archives.len(), 4, "{archives:?}");
-    archives
-}
-
-#[test]
-fn a_release_has_every_archive() {
-    let release: Value =
-        serde_json::from_str(&to_json(&read(".github/workflows/release.yaml"))[0]).unwrap();
-    let targets = release["jobs"]["archive"]["strategy"]["matrix"]["target"].as_array().unwrap();
-    let targets: BTreeSet<_> = targets.iter().map(|it| it.as_str().unwrap().to_owned()).collect();
-    let archives = archives();
-    assert_eq!(targets, archives.keys().cloned().collect());
-    // Both of a processor are tried on that processor.
-    let tried = release["jobs"]["try"]["strategy"]["matrix"]["include"].as_array().unwrap().iter();
-    let tried: Vec<_> = tried.map(|it| it["system"].as_str().unwrap().to_owned()).collect();
-    let with_musl = tried.iter().flat_map(|it| [it.clone(), format!("{it}-musl")]);
-    assert_eq!(with_musl.collect::<BTreeSet<_>>(), archives.into_values().collect());
-}
-
-#[test]
-fn binstall_finds_the_archive_of_each_target() {
-    let text = read("Cargo.toml");
-    let mut of = BTreeMap::new();
-    for section in text.split("[package.metadata.binstall.overrides.").skip(1) {
-        let (target, rest) = section.split_once("]\n").unwrap();
-        let lines: Vec<&str> = rest.lines().take(3).collect();
-        let (_, system) = lines[0].split_once("setguard-{ version }-").unwrap();
-        let system = system.strip_suffix(".tar.gz\"").unwrap();
-        assert_eq!(
-            lines[0],
-            format!(
-                r#"pkg-url = "{{ repo }}/releases/download/v{{ version }}/setguard-{{ version }}-{system}.tar.gz""#
-            )
-        );
-        assert_eq!(
-            lines[1],
-            format!(r#"bin-dir = "setguard-{{ version }}-{system}/{{ bin }}{{ binary-ext }}""#)
-        );
-        assert_eq!(lines[2], r#"pkg-fmt = "tgz""#);
-        of.insert(target.to_owned(), system.to_owned());
-    }
-    assert_eq!(of, archives());
-}
-
-#[cfg(unix)]
-#[test]
-fn krew_gets_the_archives_of_the_release_with_their_checksums() {
-    let folder = Folder::new([]);
-    let version = env!("CARGO_PKG_VERSION");
-    for system in archives().into_values() {
-        folder.write(&format!("setguard-{version}-{system}.tar.gz"), &system);
-    }
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join(".ci/krew");
-    let ran = Ran::from(folder.command("bash").arg(script).arg(".").output().unwrap());
-    assert_eq!(ran.code, 0, "{ran:?}");
-    let manifest: Value = serde_json::from_str(&to_json(&ran.stdout)[0]).unwrap();
-    assert_eq!(manifest["spec"]["version"], format!("v{version}"));
-    assert_eq!(manifest["spec"]["homepage"], env!("CARGO_PKG_REPOSITORY"));
-    let platforms = manifest["spec"]["platforms"].as_array().unwrap();
-    assert_eq!(platforms.len(), 2);
-    for platform in platforms {
-        let arch = platform["selector"]["matchLabels"]["arch"].as_str().unwrap();
-        let system = format!("linux-{arch}-musl");
-        let name = format!("setguard-{version}-{system}");
-        let home = env!("CARGO_PKG_REPOSITORY");
-        assert_eq!(platform["uri"], format!("{home}/releases/download/v{version}/{name}.tar.gz"));
-        let sum = Sha256::digest(&system);
-        let sum: String = sum.iter().map(|byte| format!("{byte:02x}")).collect();
-        assert_eq!(platform["sha256"], sum);
-        assert_eq!(platform["files"][0], json!({"from": format!("{name}/setguard"), "to": "."}));
-    }
 }
 
 /// A folder with shell scripts that stand in for programs and run in it, and a `PATH` that begins with it.

@@ -266,6 +266,7 @@ pub fn evaluate_status(observed: &Observed, now: Timestamp) -> Vec<Found> {
 }
 
 /// Returns the message of each finding about a status, with its parts as one text.
+#[cfg(unix)]
 pub fn status_parts(text: &str) -> Vec<(String, String)> {
     let now = text.lines().find_map(|line| line.strip_prefix("# Seen at "));
     let Some(now) = now.map(|now| now.parse().unwrap()) else { return Vec::new() };

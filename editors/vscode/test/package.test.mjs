@@ -1,4 +1,4 @@
-// What is in the package, and what its manifest says.
+// The contents of the package, and of its manifest.
 
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";

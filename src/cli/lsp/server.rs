@@ -352,7 +352,10 @@ fn read<T: DeserializeOwned>(params: Value) -> Result<T, (ErrorCode, String)> {
 fn path(uri: &str) -> Option<PathBuf> {
     let path = uri.strip_prefix("file://")?;
     let path = percent_decode_str(path).decode_utf8().ok()?;
-    let path = PathBuf::from(path.into_owned());
+    // `/c:/a.yaml` has a drive.
+    #[cfg(windows)]
+    let path = path.strip_prefix('/')?;
+    let path = PathBuf::from(path.to_string());
     path.is_absolute().then_some(path)
 }
 
@@ -360,6 +363,20 @@ fn path(uri: &str) -> Option<PathBuf> {
 mod tests {
     use super::*;
 
+    #[cfg(windows)]
+    #[test]
+    fn an_address_of_a_file_is_a_path_with_a_drive() {
+        for (uri, wanted) in [
+            ("file:///c%3A/b%20c/a.yaml", Some(r"C:\b c\a.yaml")),
+            ("file:///C:/a.yaml", Some(r"C:\a.yaml")),
+            ("file:///a.yaml", None),
+            ("file://host/a.yaml", None),
+        ] {
+            assert_eq!(path(uri), wanted.map(PathBuf::from), "{uri}");
+        }
+    }
+
+    #[cfg(unix)]
     #[test]
     fn an_address_of_a_file_is_a_path() {
         for (uri, wanted) in [

@@ -61,7 +61,7 @@ impl Git {
     /// # Errors
     /// Without a `.git`, without git, and if git uses another repository than the one of this `.git`.
     pub(super) fn find() -> Result<Self, String> {
-        let here = env::current_dir().and_then(fs::canonicalize);
+        let here = env::current_dir().and_then(dunce::canonicalize);
         let here = here.map_err(|error| format!("the working folder cannot be read: {error}"))?;
         let top = here.ancestors().find(|folder| folder.join(".git").symlink_metadata().is_ok());
         let top = top.ok_or("there is no .git in this folder or above")?.to_owned();
@@ -70,7 +70,7 @@ impl Git {
         let used = git.output(&["rev-parse", "--absolute-git-dir"])?;
         let name = String::from_utf8_lossy(&used);
         if used == expected.as_os_str().as_encoded_bytes()
-            || fs::canonicalize(&*name).is_ok_and(|used| used == expected)
+            || dunce::canonicalize(&*name).is_ok_and(|used| used == expected)
         {
             Ok(git)
         } else {
@@ -90,7 +90,7 @@ impl Git {
             _ => Some(at.clone()),
         };
         let named = named.ok_or_else(|| format!("{} names no repository", at.display()))?;
-        fs::canonicalize(&named).map_err(|error| format!("{}: {error}", named.display()))
+        dunce::canonicalize(&named).map_err(|error| format!("{}: {error}", named.display()))
     }
 
     /// A git command in the folder of the `.git`, without standard input.

@@ -51,7 +51,9 @@ impl Editor {
     }
 
     pub fn uri(&self, name: &str) -> String {
-        format!("file://{}", self.folder.path(name).display())
+        let path = self.folder.path(name).display().to_string().replace('\\', "/");
+        // On Windows a drive comes first.
+        format!("file:///{}", path.trim_start_matches('/'))
     }
 
     pub fn send(&mut self, message: &Value) {

@@ -1,0 +1,141 @@
+//! The differences between Linux, macOS and Windows: separators in paths, line breaks, colours, exit codes
+//! and signals.
+
+#[cfg(feature = "server")]
+mod signals;
+
+use std::path::{MAIN_SEPARATOR_STR, Path};
+
+use serde_json::{Value, json};
+
+use crate::{
+    cli::MISSPELT,
+    folder::{Folder, on_delete, rules},
+};
+
+/// A path as the system writes it: with `\` on Windows.
+fn native(path: &str) -> String {
+    path.replace('/', MAIN_SEPARATOR_STR)
+}
+
+#[test]
+fn reports_for_programs_have_forward_slashes() {
+    let folder = Folder::new([("deploy/base/a.yaml", on_delete("agent", "").as_str())]);
+    folder.write(".git/HEAD", "");
+    let whole = folder.path("deploy").join("base");
+    for given in [&native("deploy/base/a.yaml"), "deploy/base/a.yaml", whole.to_str().unwrap()] {
+        let ran = folder.check(&format!("--format github {given}"));
+        assert!(ran.stdout.contains("::warning file=deploy/base/a.yaml,line=7,"), "{ran:?}");
+        let ran = folder.check(&format!("--format sarif {given}"));
+        let sarif: Value = serde_json::from_str(&ran.stdout).unwrap();
+        let place = &sarif["runs"][0]["results"][0]["locations"][0]["physicalLocation"];
+        assert_eq!(place["artifactLocation"]["uri"], "deploy/base/a.yaml", "{given}");
+        let ran = folder.check(&format!("--format gitlab {given}"));
+        let issues: Value = serde_json::from_str(&ran.stdout).unwrap();
+        assert_eq!(issues[0]["location"]["path"], "deploy/base/a.yaml", "{given}");
+        let ran = folder.check(&format!("{given} --fix --dry-run"));
+        assert!(ran.stdout.starts_with("--- a/deploy/base/a.yaml\n"), "{ran:?}");
+    }
+}
+
+#[test]
+fn a_file_outside_of_the_repository_has_an_address() {
+    let folder = Folder::new([("inside/.git/HEAD", "")]);
+    folder.write("outside/a b.yaml", on_delete("agent", ""));
+    let outside = folder.path("outside").canonicalize().unwrap();
+    let outside = outside.to_str().unwrap().trim_start_matches(r"\\?\").to_owned();
+    let mut command = folder.command(env!("CARGO_BIN_EXE_setguard"));
+    command.current_dir(folder.path("inside")).args(["check", "--format", "sarif"]);
+    let output = command.arg(native("../outside/a b.yaml")).output().unwrap();
+    let sarif: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let place = &sarif["runs"][0]["results"][0]["locations"][0]["physicalLocation"];
+    // A drive has a colon.
+    let folders = outside.replace('\\', "/").replace(':', "%3A");
+    let wanted = format!("file:///{}/a%20b.yaml", folders.trim_start_matches('/'));
+    assert_eq!(place["artifactLocation"]["uri"], wanted);
+}
+
+#[test]
+fn a_baseline_holds_on_every_system() {
+    // A generated name belongs to its file, whose path is in the baseline.
+    let text =
+        on_delete("agent", "").replace("name: agent, namespace", "generateName: agent-, namespace");
+    let folder = Folder::new([("deploy/a.yaml", text.as_str())]);
+    let ran = folder.check(&format!("{} --write-baseline known", native("deploy/a.yaml")));
+    assert_eq!(ran.code, 0, "{ran:?}");
+    assert!(folder.read("known").contains("agent-*@deploy/a.yaml "), "{}", folder.read("known"));
+    let (code, report) = folder.json("deploy --deny-warnings --baseline known");
+    assert_eq!((code, rules(&report)), (0, vec![]), "{report}");
+}
+
+#[test]
+fn patterns_have_forward_slashes() {
+    let text = on_delete("agent", "");
+    let policy = "apiVersion: setguard.io/v1alpha1\nkind: Policy\nexclude: [/deploy/old/]\n\
+                  exceptions:\n- rules: [on-delete-ignores-rolling-update]\n  files: [deploy/known/]\n  reason: a\n";
+    let folder = Folder::new([
+        ("setguard.yaml", policy),
+        (".git/HEAD", ""),
+        ("deploy/a.yaml", text.as_str()),
+        ("deploy/old/b.yaml", &on_delete("b", "")),
+        ("deploy/known/c.yaml", &on_delete("c", "")),
+        ("deploy/test/d.yaml", &on_delete("d", "")),
+    ]);
+    let (_, report) = folder.json("deploy --exclude /deploy/test");
+    let findings = report["findings"].as_array().unwrap().iter();
+    let found: Vec<_> = findings.map(|it| json!([it["object"]["name"], it["severity"]])).collect();
+    assert_eq!(found, [json!(["agent", "warning"]), json!(["c", "note"])]);
+    assert_eq!(report["summary"]["objects"], 2, "{report}");
+    let file = report["findings"][0]["file"].as_str().unwrap();
+    assert_eq!(Path::new(file), Path::new("deploy").join("a.yaml"));
+}
+
+#[test]
+fn line_breaks_of_windows_change_no_finding() {
+    let text = on_delete("agent", "");
+    let policy = "apiVersion: setguard.io/v1alpha1\nkind: Policy\nrules:\n  on-delete-ignores-rolling-update: deny\n";
+    let of = |change: &dyn Fn(&str) -> String| {
+        let folder = Folder::new([("a.yaml", change(&text).as_str()), ("p.yaml", &change(policy))]);
+        let (code, mut report) = folder.json("a.yaml --policy p.yaml");
+        assert_eq!(code, 1, "{report}");
+        report.as_object_mut().unwrap().remove("policy");
+        let pasted = folder.feed(&["check", "-", "--policy", "p.yaml"], &change(&text));
+        assert_eq!(pasted.code, 1, "{pasted:?}");
+        (report, folder.check("a.yaml --policy p.yaml").stdout, pasted.stdout)
+    };
+    let plain = of(&str::to_owned);
+    assert!(!plain.1.contains('\r'));
+    assert_eq!(of(&|text| text.replace('\n', "\r\n")), plain);
+    // Editors on Windows put a mark of the encoding first.
+    assert_eq!(of(&|text| format!("\u{feff}{}", text.replace('\n', "\r\n"))), plain);
+}
+
+#[test]
+fn colours_can_be_had_and_avoided() {
+    let folder = Folder::new([("a.yaml", on_delete("agent", "").as_str())]);
+    let plain = folder.check("a.yaml --color never");
+    assert!(!plain.stdout.contains('\u{1b}'), "{plain:?}");
+    assert_eq!(folder.check("a.yaml").stdout, plain.stdout);
+    let coloured = folder.check("a.yaml --color always");
+    assert!(coloured.stdout.contains("\u{1b}["), "{coloured:?}");
+    assert_eq!(coloured.code, plain.code);
+}
+
+#[test]
+fn exit_codes_are_those_of_the_documentation() {
+    let folder = Folder::new([
+        ("good.yaml", setguard::catalogue::find("partition-covers-all").unwrap().meta.good),
+        ("bad.yaml", MISSPELT),
+    ]);
+    for (args, code) in [
+        ("good.yaml", 0),
+        ("bad.yaml", 1),
+        ("nowhere.yaml", 2),
+        ("bad.yaml nowhere.yaml", 2),
+        ("good.yaml --format xml", 2),
+    ] {
+        let ran = folder.check(args);
+        assert_eq!(ran.code, code, "{args}: {ran:?}");
+        assert!(!ran.stdout.contains('\r') && !ran.stderr.contains('\r'), "{ran:?}");
+    }
+}
