@@ -3,7 +3,7 @@
 use jiff::civil::Date;
 use serde_json::Value;
 
-use super::objects::{condition, quote};
+use super::objects::{condition, list, quote};
 use crate::{
     finding::Meta,
     kubernetes::kind::Kind,
@@ -72,6 +72,19 @@ pub(super) fn about(namespaces: &[String], names: &[String]) -> Option<String> {
     (!parts.is_empty()).then(|| parts.join(" && "))
 }
 
+/// Returns an expression that is true for a request of one of these users, or of a member of one of these groups;
+/// `None` if there are none.
+pub(super) fn listed(users: &[String], groups: &[String]) -> Option<String> {
+    let users =
+        (!users.is_empty()).then(|| format!("request.userInfo.username in {}", list(users)));
+    let groups = (!groups.is_empty()).then(|| {
+        let groups = list(groups);
+        format!("request.userInfo.?groups.orValue([]).exists(group, group in {groups})")
+    });
+    let either: Vec<_> = users.into_iter().chain(groups).collect();
+    (!either.is_empty()).then(|| either.join(" || "))
+}
+
 /// Returns a pattern in which `*` stands for any text as a regular expression.
 fn regex(pattern: &str) -> String {
     let mut regex = String::new();
@@ -95,6 +108,7 @@ pub(super) fn expand(expression: &str, object: &str) -> String {
     text.replace('@', object)
 }
 
+/// Returns the resource of a kind of set.
 pub(super) const fn resource(kind: Kind) -> Option<&'static str> {
     match kind {
         Kind::DaemonSet => Some("daemonsets"),

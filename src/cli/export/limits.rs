@@ -1,15 +1,13 @@
 //! The limits of the policy as ValidatingAdmissionPolicies.
 
-use jiff::civil::Date;
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 use serde_json::{Value, json};
 
 use super::{
-    conditions::{Exceptions, about, expand, resource},
-    objects::{SUFFIX, condition, list, not_in_deletion, quote, validating},
+    conditions::{Exceptions, about, expand, listed, resource},
+    objects::{SUFFIX, condition, matched, messages, not_in_deletion, quote, validating},
 };
 use crate::{
-    catalogue::HOME,
     finding::Mode,
     kubernetes::{cluster::MAX_UNAVAILABLE_STATEFUL_SET, int_or_percent, kind::Kind},
     object::marks::EXCEED_ANNOTATION,
@@ -32,8 +30,7 @@ struct Forbidden {
 }
 
 /// Returns the policies of all limits, with their bindings.
-pub(super) fn policies(policy: &Policy, today: Date) -> Vec<Value> {
-    let exceptions = Exceptions::of(policy, &LIMIT_EXCEEDED, today);
+pub(super) fn policies(policy: &Policy, exceptions: &Exceptions) -> Vec<Value> {
     let mut objects = Vec::new();
     for (i, limit) in policy.limits.iter().enumerate() {
         let mode = limit.mode.min(policy.mode(&LIMIT_EXCEEDED));
@@ -51,10 +48,7 @@ pub(super) fn policies(policy: &Policy, today: Date) -> Vec<Value> {
             let spec = json!({
                 // An expression that fails is a mistake of setguard, and must not block a write.
                 "failurePolicy": "Ignore",
-                "matchConstraints": { "resourceRules": [{
-                    "apiGroups": ["apps"], "apiVersions": ["v1"],
-                    "operations": ["UPDATE"], "resources": [resource],
-                }] },
+                "matchConstraints": matched("apps", &[resource], &["UPDATE"]),
                 "matchConditions": conditions,
                 "variables": variables(policy, *kind),
                 "validations": validations,
@@ -71,23 +65,16 @@ fn validations(limit: &Limit, kind: Kind) -> Vec<Value> {
     let forbidden = Consequence::ALL.into_iter().filter(|it| limit.limits.forbids(*it));
     let validation = |consequence| {
         let Forbidden { fault, message, help } = forbidden_by(limit, consequence, kind)?;
-        let name = consequence.as_str();
-        let value = match (&limit.limits.at_most_unavailable, consequence) {
-            (Some(IntOrString::Int(most)), Consequence::AtMostUnavailable) => most.to_string(),
-            (Some(IntOrString::String(most)), Consequence::AtMostUnavailable) => most.clone(),
-            _ => "false".to_owned(),
-        };
-        let id = LIMIT_EXCEEDED.id;
-        let why = limit.limits.why(&format!("{name}: {value}"));
-        let end = format!("; {why}; {help} (setguard: {id}, {HOME}/rules/{id}.html)");
-        let holds = match permitted(limit, name) {
+        let help = format!("{}; {help}", limit.limits.why(consequence));
+        let (expression, message) = messages(&LIMIT_EXCEEDED, &message, &help);
+        let holds = match permitted(limit, consequence) {
             Some(permitted) => format!("!({fault}) || ({permitted})"),
             None => format!("!({fault})"),
         };
         Some(json!({
             "expression": holds,
-            "messageExpression": format!("{message} + {}", quote(&end)),
-            "message": format!("{}{end}", LIMIT_EXCEEDED.summary),
+            "messageExpression": expression,
+            "message": message,
             "reason": "Forbidden",
         }))
     };
@@ -141,7 +128,7 @@ fn variables(policy: &Policy, kind: Kind) -> Value {
         Kind::StatefulSet => {
             let gate = policy.cluster.enabled(MAX_UNAVAILABLE_STATEFUL_SET);
             let at_once = match gate {
-                true => format!("[{}, 1].max()", scaled("1", "@replicas", "0")),
+                true => format!("[{}, 1].max()", scaled("@replicas", "0")),
                 false => "1".to_owned(),
             };
             let replaced = "[[variables.all, int(@replicas)].min() - int(@partition), 0].max()";
@@ -152,7 +139,7 @@ fn variables(policy: &Policy, kind: Kind) -> Value {
             ("int(oldObject.spec.?replicas.orValue(1))", down)
         }
         _ => {
-            let most = scaled("1", "variables.all", "99");
+            let most = scaled("variables.all", "99");
             let down = format!("@rolls ? [{most}, variables.all].min() : 0");
             ("int(oldObject.?status.?desiredNumberScheduled.orValue(0))", down)
         }
@@ -164,27 +151,20 @@ fn variables(policy: &Policy, kind: Kind) -> Value {
 
 /// Returns an expression for the number in `maxUnavailable`, of which a percentage is of `total`. `round` is 99 to round
 /// up, and 0 to round down.
-fn scaled(default: &str, total: &str, round: &str) -> String {
-    let value =
-        format!("@.spec.updateStrategy.?rollingUpdate.?maxUnavailable.orValue(dyn({default}))");
+fn scaled(total: &str, round: &str) -> String {
     format!(
-        "int([{value}].map(n, type(n) == int ? int(n) : \
+        "int([@.spec.updateStrategy.?rollingUpdate.?maxUnavailable.orValue(dyn(1))].map(n, type(n) == int ? int(n) : \
          (int(string(n).replace('%', '')) * {total} + {round}) / 100)[0])"
     )
 }
 
 /// Returns an expression that is true if a user whom the limit lists asks for the change; `None` if it lists no user.
-fn permitted(limit: &Limit, consequence: &str) -> Option<String> {
+fn permitted(limit: &Limit, consequence: Consequence) -> Option<String> {
     let who = limit.may_exceed.as_ref()?;
-    let is_listed = format!(
-        "(request.userInfo.username in {} || request.userInfo.?groups.orValue([]).exists(g, g in {}))",
-        list(&who.users),
-        list(&who.groups),
-    );
-    let asks = format!(
-        "object.metadata.?annotations[?{}].orValue('').split(',').exists(p, p.trim().startsWith({}))",
+    let is_listed = listed(&who.users, &who.groups)?;
+    Some(format!(
+        "({is_listed}) && object.metadata.?annotations[?{}].orValue('').split(',').exists(p, p.trim().startsWith({}))",
         quote(EXCEED_ANNOTATION),
-        quote(&format!("{consequence}=")),
-    );
-    (!who.users.is_empty() || !who.groups.is_empty()).then(|| format!("{is_listed} && {asks}"))
+        quote(&format!("{}=", consequence.as_str())),
+    ))
 }

@@ -11,9 +11,13 @@ use anyhow::bail;
 use serde_json::{Value, json};
 
 use self::tolerations::{of_pod, of_template};
-use super::objects::{Export, SUFFIX, condition, list, not_in_deletion, pair, quote, validating};
+use super::{
+    conditions::listed,
+    objects::{
+        Export, SUFFIX, condition, matched, messages, not_in_deletion, pair, quote, validating,
+    },
+};
 use crate::{
-    catalogue::HOME,
     finding::{Meta, Mode},
     inject::{
         meta::{NODE_PIN_CONFLICT, UNPAIRED_NODE_ANNOTATION},
@@ -142,48 +146,32 @@ fn warning(
     if mode == Mode::Off {
         return Vec::new();
     }
-    let id = meta.id;
-    let end = format!("; {help} (setguard: {id}, {HOME}/rules/{id}.html)");
+    let (expression, message) = messages(meta, &message, help);
     let spec = json!({
         "failurePolicy": "Ignore",
         "matchConstraints": pods(),
         "matchConditions": conditions,
         "validations": [{
             "expression": holds,
-            "messageExpression": format!("{message} + {}", quote(&end)),
-            "message": format!("{}{end}", meta.summary),
+            "messageExpression": expression,
+            "message": message,
             "reason": "Invalid",
         }],
     });
-    validating(&format!("{id}.{SUFFIX}"), mode, &spec).to_vec()
+    validating(&format!("{}.{SUFFIX}", meta.id), mode, &spec).to_vec()
 }
 
 fn pods() -> Value {
-    resource("", "pods", &["CREATE"])
+    matched("", &["pods"], &["CREATE"])
 }
 
 fn daemon_sets() -> Value {
-    resource("apps", "daemonsets", &["CREATE", "UPDATE"])
-}
-
-fn resource(group: &str, resource: &str, operations: &[&str]) -> Value {
-    json!({ "resourceRules": [{
-        "apiGroups": [group], "apiVersions": ["v1"],
-        "operations": operations, "resources": [resource],
-    }] })
+    matched("apps", &["daemonsets"], &["CREATE", "UPDATE"])
 }
 
 /// An expression for whether the user is a paired controller.
 fn paired(paired: &PairedControllers) -> String {
-    let PairedControllers { users, groups } = paired;
-    let users =
-        (!users.is_empty()).then(|| format!("request.userInfo.username in {}", list(users)));
-    let groups = (!groups.is_empty()).then(|| {
-        let groups = list(groups);
-        format!("request.userInfo.?groups.orValue([]).exists(group, group in {groups})")
-    });
-    let either: Vec<_> = users.into_iter().chain(groups).collect();
-    if either.is_empty() { "false".to_owned() } else { either.join(" || ") }
+    listed(&paired.users, &paired.groups).unwrap_or_else(|| "false".to_owned())
 }
 
 /// An expression for whether a pod has the annotation with the node.

@@ -2,7 +2,10 @@
 
 use serde_json::{Value, json};
 
-use crate::finding::Mode;
+use crate::{
+    catalogue::HOME,
+    finding::{Meta, Mode},
+};
 
 /// The end of the name of each policy.
 pub(super) const SUFFIX: &str = "setguard.io";
@@ -71,6 +74,22 @@ pub(super) const fn action(mode: Mode) -> &'static str {
 /// Returns a condition under which a policy is evaluated.
 pub(super) fn condition(name: &str, expression: impl Into<String>) -> Value {
     json!({ "name": name, "expression": expression.into() })
+}
+
+/// Returns the requests for which a policy is evaluated.
+pub(super) fn matched(group: &str, resources: &[&str], operations: &[&str]) -> Value {
+    json!({ "resourceRules": [{
+        "apiGroups": [group], "apiVersions": ["v1"],
+        "operations": operations, "resources": resources,
+    }] })
+}
+
+/// Returns the expression for the message of a rule, and the message for when that fails. `expression` is for what
+/// is wrong, and `help` is the remedy.
+pub(super) fn messages(meta: &Meta, expression: &str, help: &str) -> (String, String) {
+    let id = meta.id;
+    let end = format!("; {help} (setguard: {id}, {HOME}/rules/{id}.html)");
+    (format!("{expression} + {}", quote(&end)), format!("{}{end}", meta.summary))
 }
 
 /// The condition that keeps objects that are being deleted as they are.

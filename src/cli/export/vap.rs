@@ -13,10 +13,10 @@ use textwrap::{Options, WordSplitter};
 use super::{
     conditions::{Exceptions, expand, resource},
     limits, map,
-    objects::{Export, SUFFIX, condition, not_in_deletion, quote, validating},
+    objects::{self, Export, SUFFIX, condition, matched, not_in_deletion, quote, validating},
 };
 use crate::{
-    catalogue::{self, HOME},
+    catalogue,
     finding::{Meta, Mode},
     object::marks::IGNORE_ANNOTATION,
     policy::Policy,
@@ -47,11 +47,12 @@ pub(super) fn export(policy: &Policy, only: &[String], today: Date) -> Export {
             continue;
         }
         if *rule.meta == LIMIT_EXCEEDED && !policy.limits.is_empty() {
-            let of_limits = limits::policies(policy, today);
+            let exceptions = Exceptions::of(policy, rule.meta, today);
+            let of_limits = limits::policies(policy, &exceptions);
             count += usize::from(!of_limits.is_empty());
             objects.extend(of_limits);
             remarks.push(limits::MISSED.to_owned());
-            remarks.extend(Exceptions::of(policy, rule.meta, today).remark(id));
+            remarks.extend(exceptions.remark(id));
             continue;
         }
         match exported(rule.meta, policy) {
@@ -178,10 +179,7 @@ pub(super) fn parts(rule: &Rule, cel: &Cel, mode: Mode) -> Vec<Part> {
 
 /// Returns the expression for the message of a rule, and the message for when that fails.
 pub(super) fn messages(rule: &Rule, cel: &Cel) -> (String, String) {
-    let id = rule.meta.id;
-    let end = format!("; {} (setguard: {id}, {HOME}/rules/{id}.html)", cel.help);
-    let expression = format!("{} + {}", expand(cel.message, "object"), quote(&end));
-    (expression, format!("{}{end}", rule.meta.summary))
+    objects::messages(&rule.meta, &expand(cel.message, "object"), cel.help)
 }
 
 /// Returns the resources that a rule is about.
@@ -220,10 +218,7 @@ impl Base<'_> {
         json!({
             // An expression that fails is a mistake of setguard, and must not block a write.
             "failurePolicy": "Ignore",
-            "matchConstraints": { "resourceRules": [{
-                "apiGroups": ["apps"], "apiVersions": ["v1"],
-                "operations": part.operations(), "resources": resources(self.rule),
-            }] },
+            "matchConstraints": matched("apps", &resources(self.rule), &part.operations()),
             "matchConditions": self.conditions(),
             "validations": [{
                 "expression": part.holds,

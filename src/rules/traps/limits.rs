@@ -75,14 +75,14 @@ pub fn exceeded(
         of_rules(
             &[&claims_deleted_on_scale_down::RULE],
             &run,
-            &limits.why("deletesClaims: false"),
+            &limits.why(Consequence::DeletesClaims),
             found,
         );
     }
     if !limits.never_ends {
         let rules =
             [&ordered_rollout_stuck::RULE, &parallel_rollout_stuck::RULE, &rollout_blocked::RULE];
-        of_rules(&rules, &run, &limits.why("neverEnds: false"), found);
+        of_rules(&rules, &run, &limits.why(Consequence::NeverEnds), found);
     }
     from_nodes(limits, leaving, found);
     let Some(Wave { down, all, .. }) = wave(subject, cluster) else { return };
@@ -93,12 +93,12 @@ pub fn exceeded(
             Reason::Forbidden,
             format!(
                 "this change replaces all {all} pods at once; {}",
-                limits.why("replacesAll: false")
+                limits.why(Consequence::ReplacesAll)
             ),
             "use a lower maxUnavailable, or ask for an exception of the policy",
         );
     }
-    if let Some((most, limit)) = limits.most_of(all)
+    if let Some(most) = limits.most_of(all)
         && down > most
     {
         found.report(
@@ -106,7 +106,7 @@ pub fn exceeded(
             Reason::Forbidden,
             format!(
                 "this change takes down {down} of {all} pods at a time; {}",
-                limits.why(&limit)
+                limits.why(Consequence::AtMostUnavailable)
             ),
             format!(
                 "use a maxUnavailable of at most {most}, or ask for an exception of the policy"

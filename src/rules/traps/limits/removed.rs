@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::settings::Limits;
+use super::settings::{Consequence, Limits};
 use crate::{
     finding::{
         Findings, Reason,
@@ -31,7 +31,7 @@ pub fn scaled_down(
             "this removes {}, and whenScaled Delete also deletes the claims of each removed pod, such as \
              {claim}-{name}-{first}; {}",
             pod_names(name, &gone),
-            limits.why("deletesClaims: false")
+            limits.why(Consequence::DeletesClaims)
         ),
         "set whenScaled to Retain unless the data is safe elsewhere, or ask for an exception of the policy",
     );
@@ -43,8 +43,8 @@ pub fn from_nodes(limits: &Limits, leaving: Leaving, found: &mut Findings) {
     let (left, all) =
         (i64::try_from(left).unwrap_or(i64::MAX), i64::try_from(all).unwrap_or(i64::MAX));
     let limit = match limits.most_of(all) {
-        Some((most, limit)) if left > most => limit,
-        _ if !limits.replaces_all && all > 1 && left >= all => "replacesAll: false".to_owned(),
+        Some(most) if left > most => Consequence::AtMostUnavailable,
+        _ if !limits.replaces_all && all > 1 && left >= all => Consequence::ReplacesAll,
         _ => return,
     };
     found.report(
@@ -53,7 +53,7 @@ pub fn from_nodes(limits: &Limits, leaving: Leaving, found: &mut Findings) {
         format!(
             "this change deletes the pods on {left} of {all} nodes at once, because the template does not select \
              these nodes any more; {}",
-            limits.why(&limit)
+            limits.why(limit)
         ),
         "correct nodeSelector and node affinity, or ask for an exception of the policy",
     );

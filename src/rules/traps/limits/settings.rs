@@ -72,19 +72,20 @@ impl Limits {
         }
     }
 
-    /// Returns the reason for a finding; `limit` is the limit with its value.
-    pub(crate) fn why(&self, limit: &str) -> String {
-        format!("the policy forbids it by {limit} ({})", self.reason.trim())
+    /// Returns the reason why a consequence is forbidden, with the limit as in the policy.
+    pub(crate) fn why(&self, consequence: Consequence) -> String {
+        let most = self.at_most_unavailable.as_ref();
+        let value = match most.filter(|_| consequence == Consequence::AtMostUnavailable) {
+            Some(IntOrString::Int(number)) => &number.to_string(),
+            Some(IntOrString::String(share)) => share,
+            None => "false",
+        };
+        let (limit, reason) = (consequence.as_str(), self.reason.trim());
+        format!("the policy forbids it by {limit}: {value} ({reason})")
     }
 
-    /// Returns the number of pods that may be down at once, of this many, and the limit as text.
-    pub(super) fn most_of(&self, all: i64) -> Option<(i64, String)> {
-        let limit = self.at_most_unavailable.as_ref()?;
-        let most = scaled(limit, all.try_into().ok()?, true)?;
-        let text = match limit {
-            IntOrString::Int(number) => number.to_string(),
-            IntOrString::String(text) => text.clone(),
-        };
-        Some((most, format!("atMostUnavailable: {text}")))
+    /// Returns the number of pods that may be down at once, of this many.
+    pub(super) fn most_of(&self, all: i64) -> Option<i64> {
+        scaled(self.at_most_unavailable.as_ref()?, all.try_into().ok()?, true)
     }
 }

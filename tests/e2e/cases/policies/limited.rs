@@ -8,7 +8,7 @@ use crate::{dice::Dice, manifests};
 pub(super) const LIMITS: &str = "\
 limits:
 - {atMostUnavailable: 34%, deletesClaims: false, replacesAll: false, mode: warn, reason: the first}
-- {names: [\"l-*\"], atMostUnavailable: 2, mode: warn, reason: the second}
+- {names: [\"l-*\"], atMostUnavailable: 2, mayExceed: {users: [ann], groups: [sre]}, mode: warn, reason: the second}
 ";
 
 /// A set, and the one that replaces it.
