@@ -31,6 +31,7 @@ use std::{
 
 pub use decode::DecodeError;
 pub(crate) use decode::{Raw, decode};
+use glance::Glance;
 use k8s_openapi::{
     api::core::v1::PodTemplateSpec, apimachinery::pkg::apis::meta::v1::LabelSelector,
 };
@@ -222,6 +223,7 @@ struct Old<'a> {
     /// The JSON of the old object; empty if it was read with the review.
     json: &'a str,
     parsed: OnceCell<Option<Object<'a, Unread<'a>>>>,
+    glance: Glance,
     template: OnceCell<Option<PodTemplateSpec>>,
 }
 
@@ -240,7 +242,8 @@ impl<'a> Subject<'a> {
 
     /// Creates the subject for an object that replaces an old one, which is given as JSON.
     pub const fn update(object: Object<'a>, old: &'a str) -> Self {
-        let old = Old { json: old, parsed: OnceCell::new(), template: OnceCell::new() };
+        let parsed = OnceCell::new();
+        let old = Old { json: old, parsed, glance: Glance::new(), template: OnceCell::new() };
         Subject {
             is_update: true,
             object,
@@ -254,7 +257,8 @@ impl<'a> Subject<'a> {
     /// Creates the subject for an object that replaces an old one, which has been read except for
     /// its template.
     pub(crate) fn update_of(object: Object<'a>, old: Object<'a, Unread<'a>>) -> Self {
-        let old = Old { json: "", parsed: OnceCell::from(Some(old)), template: OnceCell::new() };
+        let parsed = OnceCell::from(Some(old));
+        let old = Old { json: "", parsed, glance: Glance::new(), template: OnceCell::new() };
         Subject { is_update: true, old: Some(old), ..Subject::create(object) }
     }
 
@@ -322,11 +326,12 @@ impl<'a> Subject<'a> {
     /// then compares the templates semantically.
     pub fn template_changes(&self, cluster: &Cluster) -> bool {
         let new = self.object.template();
-        let text = self.old().map_or(Unread::default(), |old| *old.template());
+        let Some((old, object)) = self.old.as_ref().zip(self.old()) else { return false };
+        let text = *object.template();
         if text.json().is_some() && text == self.new_template {
             return false;
         }
-        if glance::differs(text, new) {
+        if old.template.get().is_none() && old.glance.differs(text, new) {
             return true;
         }
         let Some(old) = self.old_template().filter(|old| *old != new) else { return false };

@@ -1,15 +1,32 @@
 //! A glance at an old pod template, which finds the usual changes without reading the rest.
 
-use std::{borrow::Cow, collections::BTreeMap};
+use std::{borrow::Cow, cell::OnceCell, collections::BTreeMap};
 
 use k8s_openapi::api::core::v1::PodTemplateSpec;
 use serde::Deserialize;
 
 use super::unread::Unread;
 
+/// Whether a glance has shown that two templates differ. Several rules ask.
+#[derive(Debug)]
+pub(super) struct Glance(OnceCell<bool>);
+
+impl Glance {
+    /// Begins without a glance.
+    pub(super) const fn new() -> Self {
+        Glance(OnceCell::new())
+    }
+
+    /// Returns whether the images or the annotations of two templates certainly differ. `false` says nothing
+    /// about the templates.
+    pub(super) fn differs(&self, old: Unread<'_>, new: &PodTemplateSpec) -> bool {
+        *self.0.get_or_init(|| differs(old, new))
+    }
+}
+
 /// The parts of a pod template that nearly every change of a template changes.
 #[derive(Deserialize)]
-struct Glance<'a> {
+struct Template<'a> {
     #[serde(borrow)]
     metadata: Option<Metadata<'a>>,
     #[serde(borrow)]
@@ -35,10 +52,8 @@ struct Container<'a> {
     image: Option<Cow<'a, str>>,
 }
 
-/// Returns whether the images or the annotations of two templates certainly differ. `false` says nothing
-/// about the templates.
-pub(super) fn differs(old: Unread<'_>, new: &PodTemplateSpec) -> bool {
-    let Some((old, spec)) = old.read::<Glance<'_>>().zip(new.spec.as_ref()) else { return false };
+fn differs(old: Unread<'_>, new: &PodTemplateSpec) -> bool {
+    let Some((old, spec)) = old.read::<Template<'_>>().zip(new.spec.as_ref()) else { return false };
     let images = old.spec.containers.iter().map(|it| it.image.as_deref().unwrap_or_default());
     let new_images = spec.containers.iter().map(|it| it.image.as_deref().unwrap_or_default());
     if !images.eq(new_images) {
