@@ -292,9 +292,7 @@ fn ending_note(state: &State, course: &Course) -> Option<String> {
     let lost = course.steps.iter().flat_map(|step| &step.claims).filter(|it| ending.contains(it));
     let lost: BTreeSet<_> = lost.map(String::as_str).collect();
     let lost: Vec<_> = lost.into_iter().collect();
-    let note = || {
-        format!("being deleted already, and kept only by the pod until now: {}", lost.join(", "))
-    };
+    let note = || format!("already being deleted, so gone with the pod: {}", lost.join(", "));
     (!lost.is_empty()).then(note)
 }
 

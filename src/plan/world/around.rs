@@ -19,8 +19,8 @@ impl World {
         self.templates(set).is_empty() && self.pods(set).is_some_and(|pods| !pods.is_empty())
     }
 
-    /// Returns whether a pod was certainly made from another template than the one with this revision; `None`
-    /// if no revision has the template.
+    /// Returns whether a pod was certainly not made from a template. `revision` is the one that has the template,
+    /// if one has it.
     pub(crate) fn is_of_another(
         &self,
         set: &SetQuery<'_>,

@@ -1,7 +1,5 @@
 //! The pods that are left alone, and the templates that pods were really made from.
 
-use std::rc::Rc;
-
 use super::Simulation;
 use crate::rollout::{Revision, Target};
 
@@ -21,8 +19,7 @@ impl Simulation<'_> {
             }
         }
         if let Some(candidates) = self.candidates.clone().filter(|_| some > 0) {
-            let target = Target::SomeNodes { count: some, candidates: Rc::clone(&candidates) };
-            all.push((target, Revision::Old));
+            all.push((Target::SomeNodes { count: some, candidates }, Revision::Old));
         }
         all
     }
