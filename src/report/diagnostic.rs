@@ -153,7 +153,7 @@ impl Diagnostic {
                     format!("exempted by the annotation {}", marks::IGNORE_ANNOTATION)
                 }
                 Downgrade::Folder(name) => {
-                    format!("only a note: the folder {name} is named after an older release")
+                    format!("not a warning: the folder {name} is named after an older release")
                 }
                 Downgrade::Permit { text, .. } => {
                     format!("permitted by the annotation {}: {text}", marks::EXCEED_ANNOTATION)
