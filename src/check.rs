@@ -41,6 +41,7 @@ use crate::{
         listing,
         repository::Repository,
         source::Source,
+        stray::Broken,
     },
     policy::{Policy, args::PolicyArgs},
     proposal::apply::Verb,
@@ -255,6 +256,7 @@ fn look_around(
     for note in listing.notes {
         report::note(&note);
     }
+    context.patches = listing.patches;
     let paths = listing.sources.into_iter().map(|it| it.map(|it| clusters.assign(it)));
     let paths: Vec<_> = paths.collect();
     // Each source is read here, and checked later.
@@ -312,9 +314,11 @@ fn record(
     cross_object: &mut CrossObject,
     ledger: &mut Ledger,
 ) -> io::Result<()> {
-    let CheckedSource { source, again, contents, group, others, passed_over, stranger } = checked;
-    if stranger {
-        ledger.strangers.push(source.name().to_owned());
+    let CheckedSource { source, again, contents, group, others, passed_over, broken } = checked;
+    match broken {
+        None => {}
+        Some((Broken::OtherKind, place)) => ledger.broken.push(place),
+        Some(_) => ledger.strangers.push(source.name().to_owned()),
     }
     cross_object.begin(group);
     ledger.progress.advance();

@@ -1,5 +1,6 @@
 //! The objects in files, in folders and on standard input.
 
+pub(crate) mod alternatives;
 pub(crate) mod clusters;
 pub(crate) mod document;
 mod encoding;
@@ -14,6 +15,7 @@ pub(crate) mod layout;
 pub(crate) mod listing;
 pub mod namespaces;
 pub(crate) mod objects;
+pub(crate) mod patches;
 pub(crate) mod replace;
 pub(crate) mod repository;
 pub(crate) mod source;

@@ -13,7 +13,7 @@ use crate::{
         document::{DocumentObjects, Manifest},
         group::Group,
         source::Source,
-        stray,
+        stray::Broken,
     },
     report::diagnostic::{Diagnostic, ObjectReport},
     yaml::{self, Mark},
@@ -33,8 +33,8 @@ pub(super) struct CheckedSource {
     pub(super) others: usize,
     /// The number of parts that aren't objects and needn't be.
     pub(super) passed_over: usize,
-    /// Whether the source isn't a manifest, and cannot be read as one.
-    pub(super) stranger: bool,
+    /// The reason why a part that cannot be read is passed over, and the place and the message.
+    pub(super) broken: Option<(Broken, String)>,
 }
 
 /// A part of a source.
@@ -70,9 +70,8 @@ impl CheckedSource {
         let source = source.read()?;
         let file: Arc<str> = source.name().into();
         let is_template = LazyCell::new(|| source.text().contains("{{"));
-        let is_stranger =
-            LazyCell::new(|| !source.is_named() && !stray::looks_like_object(source.text()));
-        let mut stranger = false;
+        let importance = LazyCell::new(|| Broken::of(source.text(), source.group()));
+        let mut broken = None;
         let (mut contents, mut others, mut passed_over) = (Vec::new(), 0, 0);
         for document in yaml::documents(source.text()) {
             match document {
@@ -99,13 +98,16 @@ impl CheckedSource {
                         contents.push(Content::Ignores(ignores));
                     }
                 }
-                Err(_) if *is_stranger => stranger = true,
-                Err(problem) => {
+                Err(problem) if *importance == Broken::Error => {
                     contents.push(Content::Unreadable(checker::syntax(problem, *is_template)));
+                }
+                Err(problem) => {
+                    let place = || format!("{}:{}: {}", file, problem.mark.line, problem.message);
+                    broken.get_or_insert_with(|| (*importance, place()));
                 }
             }
         }
-        Ok(CheckedSource { source, again, contents, group, others, passed_over, stranger })
+        Ok(CheckedSource { source, again, contents, group, others, passed_over, broken })
     }
 }
 

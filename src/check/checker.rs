@@ -2,7 +2,7 @@
 
 #![expect(clippy::disallowed_methods, reason = "today's date is read here")]
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use jiff::Timestamp;
 
@@ -16,6 +16,7 @@ use crate::{
         document::{Decoded, Manifest},
         id::ObjectId,
         namespaces::Namespaces,
+        patches::Patch,
         volumes,
     },
     object::{size::ObjectSize, storage::Storage},
@@ -46,6 +47,8 @@ pub(crate) struct InputContext {
     pub(crate) has_pod_security: bool,
     /// The claims and volumes.
     pub(crate) storage: Storage,
+    /// The changes that kustomizations make to a file, by its name.
+    pub(crate) patches: HashMap<String, Vec<Patch>>,
 }
 
 impl InputContext {
@@ -100,6 +103,9 @@ impl<'a> Checker<'a> {
         if let Some(decoded) = manifest.decode(self.policy.cluster.version) {
             self.apply(&manifest.node, decoded, file, &mut object);
         }
+        for patch in self.context.patches.get(file).into_iter().flatten() {
+            excuse(&mut object.report, patch);
+        }
         object
     }
 
@@ -108,7 +114,7 @@ impl<'a> Checker<'a> {
         let decodes = problems.is_empty();
         checked.report.diagnostics.extend(problems.into_iter().map(schema));
         let id = checked.report.id.clone();
-        let old = self.previous.get(&id);
+        let old = self.previous.get(&id, file);
         let proposal = Proposal { id: &id, resource, node, json: &json, old };
         // An unknown field doesn't keep the rest from being checked; a wrong type does.
         self.applier(file).apply(&proposal, |node, outcome| match outcome {
@@ -141,7 +147,7 @@ impl<'a> Checker<'a> {
     ) {
         let cx = Context { file: Some(file), ..self.context() };
         let id = &checked.report.id;
-        let (namespace, name, old) = (&id.namespace, &id.name, self.previous.get(id));
+        let (namespace, name, old) = (&id.namespace, &id.name, self.previous.get(id, file));
         let verdict = engine::evaluate_too_large(size, namespace, name, old, &cx);
         self.report(verdict, node, checked);
     }
@@ -181,6 +187,26 @@ impl<'a> Checker<'a> {
 
     fn context(&self) -> Context<'a> {
         Context::of_command(self.policy, Origin::Manifest, self.now)
+    }
+}
+
+/// Makes a note of what would be denied, if it may be no fault in the object that a kustomization
+/// makes of this one.
+fn excuse(report: &mut ObjectReport, patch: &Patch) {
+    let ObjectReport { id, diagnostics, .. } = report;
+    for diagnostic in diagnostics.iter_mut().filter(|it| it.mode == Mode::Deny) {
+        // A name that is missing here can be defined anywhere.
+        let is_missing = diagnostic.reason == Reason::NotFound;
+        let field = if is_missing { "spec" } else { &diagnostic.field };
+        if diagnostic.rule != &SCHEMA && patch.reaches(&id.kind, &id.name, field) {
+            let folder = patch.folder.display();
+            diagnostic.severity = Severity::Note;
+            diagnostic.mode = Mode::Audit;
+            diagnostic.downgrade = Some(format!(
+                "not denied: {folder} changes this; check what it builds: kubectl kustomize {folder} \
+                 | setguard check -"
+            ));
+        }
     }
 }
 

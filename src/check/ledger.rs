@@ -27,6 +27,8 @@ pub(super) struct Ledger {
     pub(super) selection: Selection,
     /// The files in folders that aren't manifests, and cannot be read as such.
     pub(super) strangers: Vec<String>,
+    /// The places in files in folders that cannot be read, and have no set.
+    pub(super) broken: Vec<String>,
     repository: Repository,
     occurrences: Occurrences,
     reports: Reports,
@@ -42,6 +44,7 @@ impl Ledger {
             known,
             selection: Selection::default(),
             strangers: Vec::new(),
+            broken: Vec::new(),
             repository,
             occurrences: Occurrences::default(),
             reports,
@@ -131,6 +134,18 @@ impl Ledger {
             [first, ..] => report::note(&format!(
                 "{} files are passed over, because they aren't Kubernetes objects, such as {first}",
                 self.strangers.len()
+            )),
+        }
+        match &self.broken[..] {
+            [] => {}
+            [place] => report::note(&format!(
+                "a file is passed over, because it can't be read and has no DaemonSet and no \
+                 StatefulSet: {place}"
+            )),
+            [first, ..] => report::note(&format!(
+                "{} files are passed over, because they can't be read and have no DaemonSet and no \
+                 StatefulSet, such as {first}",
+                self.broken.len()
             )),
         }
         self.summary.hidden = self.known.hidden;

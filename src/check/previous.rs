@@ -6,10 +6,11 @@ use crate::{
     inventory::{Inventory, item::Item},
     kubernetes::version::Version,
     manifests::{
+        alternatives::Alternatives,
         document::{Decoded, Manifest, documents},
         id::ObjectId,
         source::Source,
-        stray,
+        stray::Broken,
     },
     object::Object,
 };
@@ -18,7 +19,7 @@ use crate::{
 #[derive(Debug, Default)]
 pub(crate) struct Previous {
     /// The objects as JSON.
-    objects: HashMap<ObjectId, String>,
+    objects: HashMap<ObjectId, Alternatives<String>>,
     /// The objects as summaries, for the cross-object rules.
     pub(crate) inventory: Inventory,
 }
@@ -34,11 +35,11 @@ impl Previous {
                         Item::of_json(&node.to_json()).map(|item| self.inventory.add(item));
                     }
                     for manifest in objects.manifests {
-                        self.insert(&manifest);
+                        self.insert(&manifest, source);
                     }
                 }
                 // A text that a folder leaves out today was no manifest then either.
-                Err(_) if !source.is_named() && !stray::looks_like_object(source.text()) => {}
+                Err(_) if Broken::of(source.text(), source.group()) != Broken::Error => {}
                 Err(problem) => {
                     let (name, line) = (source.name(), problem.mark.line);
                     complaints.push(format!("{name}:{line}: {}", problem.message));
@@ -48,19 +49,21 @@ impl Previous {
         complaints
     }
 
-    fn insert(&mut self, manifest: &Manifest<'_>) {
+    fn insert(&mut self, manifest: &Manifest<'_>, source: &Source) {
         if let Some(Decoded { resource, json, .. }) = manifest.decode(Version::NEWEST) {
             if let Ok(object) = Object::parse(resource, &json) {
                 let item = Item::of(&object).with_refusals(object.template());
                 self.inventory.add(item);
             }
-            self.objects.insert(ObjectId::of(&manifest.node), json);
+            let alternatives = self.objects.entry(ObjectId::of(&manifest.node)).or_default();
+            alternatives.add(source.name(), source.is_named(), json);
         }
     }
 
-    /// Returns the previous state of an object, as JSON. `None` if there is none, or if the API
-    /// server generates the name, because such an object is always new.
-    pub(crate) fn get(&self, id: &ObjectId) -> Option<&str> {
-        self.objects.get(id).filter(|_| !id.is_generated).map(String::as_str)
+    /// Returns the previous state of an object in a file, as JSON. `None` if there is none, or if the
+    /// API server generates the name, because such an object is always new.
+    pub(crate) fn get(&self, id: &ObjectId, file: &str) -> Option<&str> {
+        let alternatives = self.objects.get(id).filter(|_| !id.is_generated)?;
+        alternatives.continued_by(file).map(String::as_str)
     }
 }

@@ -17,6 +17,7 @@ use super::{
     exclude::{Exclude, Excluded},
     files::{self, Fence, LARGEST_IN_FOLDER},
     layout::Layout,
+    patches::Patch,
     source::Source,
 };
 
@@ -26,8 +27,19 @@ const FOREIGN: [&str; 3] = ["node_modules", "testdata", "vendor"];
 /// The name of a policy, which counts only in the working folder and above.
 const POLICY: &str = "setguard.yaml";
 
-/// Returns the manifests in a folder, and notes about what is not read.
-pub(super) fn list(folder: &Path, exclude: &Exclude) -> (Vec<Result<Source, String>>, Vec<String>) {
+/// The manifests in a folder.
+#[derive(Debug)]
+pub(super) struct Contents {
+    /// The files, in order.
+    pub(super) sources: Vec<Result<Source, String>>,
+    /// Notes about what is not read.
+    pub(super) notes: Vec<String>,
+    /// The changes that kustomizations make to a file, by its name.
+    pub(super) patches: HashMap<String, Vec<Patch>>,
+}
+
+/// Returns the manifests in a folder.
+pub(super) fn list(folder: &Path, exclude: &Exclude) -> Contents {
     let walk = Walk::new(folder, exclude);
     let files: Vec<_> = WalkDir::new(folder)
         .follow_links(true)
@@ -46,11 +58,17 @@ pub(super) fn list(folder: &Path, exclude: &Exclude) -> (Vec<Result<Source, Stri
     let read = files
         .into_iter()
         .filter(|file| file.as_ref().map_or(true, |path| is_manifest(path) && !layout.skips(path)));
-    let of_group = |path: PathBuf| {
+    let mut patches = HashMap::new();
+    let mut of_group = |path: PathBuf| {
+        let changes = layout.patches(&path);
+        if !changes.is_empty() {
+            patches.insert(path.display().to_string(), changes);
+        }
         let group = layout.group(&path, folder);
         Source::FileInFolder(path, group)
     };
-    (read.map(|file| file.map(of_group)).collect(), notes)
+    let sources = read.map(|file| file.map(&mut of_group)).collect();
+    Contents { sources, notes, patches }
 }
 
 /// Returns whether a file in a folder, or below it, isn't a manifest or is left out by the policy.
@@ -183,9 +201,11 @@ impl<'a> Walk<'a> {
                 self.leave_out(path, "the link leads to a folder above it");
                 None
             }
-            Some(path) if is_gone => {
+            // A link to itself, or to links that lead back to it, has no content either.
+            Some(path) => {
+                let why = if is_gone { "leads to nothing" } else { "cannot be followed" };
                 if is_manifest(path) {
-                    self.leave_out(path, "the link leads to nothing");
+                    self.leave_out(path, &format!("the link {why}"));
                 }
                 None
             }

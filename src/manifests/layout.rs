@@ -6,8 +6,11 @@ use std::{
     path::{Component, Path, PathBuf},
 };
 
-use super::group::Group;
-use crate::yaml::{self, Node, Value};
+use super::{
+    group::Group,
+    patches::{Patch, items},
+};
+use crate::yaml::{self, Node};
 
 /// The files of some folders that aren't manifests.
 #[derive(Debug, Default)]
@@ -19,6 +22,10 @@ pub(crate) struct Layout {
     parts: BTreeSet<PathBuf>,
     /// The files that kustomizations list as resources, with the folders of these.
     resources: BTreeMap<PathBuf, BTreeSet<PathBuf>>,
+    /// The changes that kustomizations make to their resources, by their folders.
+    patches: BTreeMap<PathBuf, Vec<Patch>>,
+    /// The folders of the components of kustomizations, by the folders of these.
+    components: BTreeMap<PathBuf, Vec<PathBuf>>,
 }
 
 /// The maximum number of charts that are named.
@@ -53,10 +60,15 @@ impl Layout {
                         layout.parts.insert(clean(&folder.join(part)));
                         layout.kustomizations.insert(folder.to_owned());
                     }
-                    for resource in items(document.root.get("resources")).filter_map(Node::as_str) {
+                    for resource in paths(&document.root, "resources") {
                         let users = layout.resources.entry(clean(&folder.join(resource)));
                         users.or_default().insert(folder.to_owned());
                     }
+                    let components = paths(&document.root, "components");
+                    let components = components.map(|it| clean(&folder.join(it))).collect();
+                    layout.components.insert(folder.to_owned(), components);
+                    let patches = Patch::all(folder, &document.root, read);
+                    layout.patches.insert(clean(folder), patches);
                 }
             }
         }
@@ -81,6 +93,28 @@ impl Layout {
             [] if file.parent() == Some(named) => Group::Folder(named.to_owned()),
             _ => Group::Alone,
         }
+    }
+
+    /// Returns the changes that kustomizations make to a file, also those that build on another one.
+    pub(crate) fn patches(&self, file: &Path) -> Vec<Patch> {
+        let mut patches = Vec::new();
+        let mut seen = BTreeSet::new();
+        let mut built = vec![clean(file)];
+        while let Some(part) = built.pop() {
+            for folder in self.resources.get(&part).into_iter().flatten() {
+                if !seen.insert(folder) {
+                    continue;
+                }
+                let path = clean(folder);
+                let components = self.components.get(folder).into_iter().flatten();
+                for of in [&path].into_iter().chain(components) {
+                    let found = self.patches.get(of).into_iter().flatten();
+                    patches.extend(found.map(|patch| patch.used_by(folder)));
+                }
+                built.push(path);
+            }
+        }
+        patches
     }
 
     /// Tells people how to check the files that are not read.
@@ -174,12 +208,8 @@ fn parts(root: &Node<'_>) -> Vec<String> {
     parts
 }
 
-fn items<'n, 'a>(node: Option<&'n Node<'a>>) -> impl Iterator<Item = &'n Node<'a>> {
-    let items = match node.map(|node| &node.value) {
-        Some(Value::Seq(items)) => items.as_slice(),
-        _ => &[],
-    };
-    items.iter()
+fn paths<'n>(root: &'n Node<'_>, key: &str) -> impl Iterator<Item = &'n str> {
+    items(root.get(key)).filter_map(Node::as_str)
 }
 
 /// Returns a path without `.` and `..`, as far as possible without access to the files.

@@ -3,11 +3,11 @@
 #![expect(clippy::disallowed_methods, reason = "paths are looked at here")]
 
 use std::{
-    collections::VecDeque,
+    collections::{HashMap, VecDeque},
     path::{Path, PathBuf},
 };
 
-use super::{exclude::Exclude, folder, source::Source};
+use super::{exclude::Exclude, folder, patches::Patch, source::Source};
 
 /// Returns all sources below these paths, in order. `look` first sees the text of every source;
 /// then the sources are read again one at a time. Each comes with an unread copy of itself, unless
@@ -48,6 +48,8 @@ pub(crate) struct Listing {
     pub(crate) sources: Vec<Result<Source, String>>,
     /// The files that are not read, and how to check them.
     pub(crate) notes: Vec<String>,
+    /// The changes that kustomizations make to a file, by its name.
+    pub(crate) patches: HashMap<String, Vec<Patch>>,
 }
 
 /// Lists the files below some paths, except files in folders that match a pattern of `exclude`. Only files that determine which files aren't manifests
@@ -58,9 +60,10 @@ pub(crate) fn list(paths: &[PathBuf], exclude: &Exclude) -> Listing {
         if path.as_os_str() == "-" {
             listing.sources.push(Ok(Source::Stdin));
         } else if path.is_dir() {
-            let (sources, notes) = folder::list(path, exclude);
+            let folder::Contents { sources, notes, patches } = folder::list(path, exclude);
             listing.sources.extend(sources);
             listing.notes.extend(notes);
+            listing.patches.extend(patches);
         } else {
             // A file that the user named is read, whatever its extension.
             listing.sources.push(Ok(Source::File(path.clone())));

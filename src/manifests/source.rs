@@ -12,7 +12,7 @@ use super::{
     excerpt::{Excerpt, Lines},
     files::{self, LARGEST, LARGEST_IN_FOLDER},
     group::Group,
-    stray,
+    stray::Broken,
 };
 use crate::yaml::Mark;
 
@@ -71,10 +71,10 @@ impl Source {
         let bytes = bytes.map_err(|error| format!("{name}: cannot be read: {error}"))?;
         let text = match encoding::decode(bytes) {
             Ok(text) => text,
-            Err((line, text)) if group == Group::Named || stray::mentions_an_object(&text) => {
+            Err((line, text)) if Broken::of(&text, &group) == Broken::Error => {
                 return Err(format!("{name}:{line}: this is not UTF-8; save the file as UTF-8"));
             }
-            // Whatever it is, it isn't a manifest.
+            // Whatever it is, it isn't a manifest with a set.
             Err(_) => String::new(),
         };
         Ok(Source::of(name, text, group))

@@ -1,6 +1,7 @@
 //! Values where an object should be: values that aren't objects, and objects whose `apiVersion` or
 //! `kind` is misspelt, so that they would be skipped although the author meant them to be checked.
 
+use super::group::Group;
 use crate::{
     finding::{Path, nearest_of},
     kubernetes::resource::{RESOURCES, Resource},
@@ -54,7 +55,10 @@ pub(crate) fn is_meant_as_object(node: &Node<'_>) -> bool {
             let is_set = kind.is_some_and(|kind| {
                 RESOURCES.iter().any(|resource| resource.kind.as_str() == kind)
             });
-            KEYS.iter().all(is_there) || is_set && node.get("spec").is_some()
+            // Teachers write skeletons: `apiVersion:`, `kind:`, and no values.
+            let is_blank = |key: &&str| node.get(key).is_some_and(|it| it.value == Value::Null);
+            let is_skeleton = KEYS.iter().all(is_blank);
+            KEYS.iter().all(is_there) && !is_skeleton || is_set && node.get("spec").is_some()
         }
         _ => false,
     }
@@ -69,9 +73,40 @@ pub(crate) fn is_of_others(kind: &str) -> bool {
     !kind.is_empty() && !is_name && near_kind(kind, &sets).is_none()
 }
 
-/// Returns whether a text that cannot be read was probably meant as an object. A template isn't one.
-pub(crate) fn looks_like_object(text: &str) -> bool {
-    !is_template(text) && mentions_an_object(text)
+/// The importance of a text that cannot be read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Broken {
+    /// An error: it was named, it may have a set, or it is applied together with other files.
+    Error,
+    /// An object of another kind, which is applied alone.
+    OtherKind,
+    /// No object: it has no `apiVersion` or no `kind`, or it is a template.
+    Stranger,
+}
+
+impl Broken {
+    /// Returns the importance of a source that cannot be read.
+    pub(crate) fn of(text: &str, group: &Group) -> Broken {
+        match group {
+            Group::Named => Broken::Error,
+            _ if is_template(text) || !mentions_an_object(text) => Broken::Stranger,
+            Group::Alone if !may_have_set(text) => Broken::OtherKind,
+            _ => Broken::Error,
+        }
+    }
+}
+
+/// Returns whether a text that cannot be read may have a DaemonSet or StatefulSet: unless all its kinds
+/// are other ones.
+pub(super) fn may_have_set(text: &str) -> bool {
+    let is_list = |kind: &str| kind.ends_with("List");
+    let sets: Vec<_> = RESOURCES.iter().map(|resource| resource.kind.as_str()).collect();
+    values_of("kind", text).any(|value| {
+        let kind = value.split(['#', ',', '}']).next().unwrap_or_default();
+        let kind = kind.trim().trim_matches(['"', '\'']);
+        let is_name = !kind.is_empty() && kind.bytes().all(|byte| byte.is_ascii_alphanumeric());
+        !is_name || is_list(kind) || sets.contains(&kind) || near_kind(kind, &sets).is_some()
+    })
 }
 
 /// Returns whether a text has the placeholders of a template, such as `{{ name }}` or `@NAME@`.
@@ -87,13 +122,22 @@ fn is_template(text: &str) -> bool {
 }
 
 /// Returns whether a text has the keys of an object: each at the start of a line, or in quotes.
-pub(crate) fn mentions_an_object(text: &str) -> bool {
-    KEYS.iter().all(|key| {
-        text.match_indices(key).any(|(at, _)| {
-            let (before, after) = (&text[..at], &text[at + key.len()..]);
-            let is_first = before.is_empty() || before.ends_with('\n');
-            is_first && after.starts_with(':') || before.ends_with('"') && after.starts_with('"')
-        })
+pub(super) fn mentions_an_object(text: &str) -> bool {
+    KEYS.iter().all(|key| values_of(key, text).next().is_some())
+}
+
+/// Returns the rests of the lines after a key: at the start of a line, or in quotes.
+fn values_of<'t>(key: &'t str, text: &'t str) -> impl Iterator<Item = &'t str> {
+    text.match_indices(key).filter_map(move |(at, _)| {
+        let (before, after) = (&text[..at], &text[at + key.len()..]);
+        let is_first = before.is_empty() || before.ends_with('\n');
+        let value = match is_first {
+            true => after.strip_prefix(':'),
+            false if before.ends_with('"') => after.strip_prefix('"'),
+            false => None,
+        };
+        let line = value?.lines().next().unwrap_or_default();
+        Some(line.trim_start().strip_prefix(':').unwrap_or(line))
     })
 }
 

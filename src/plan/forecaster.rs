@@ -103,7 +103,8 @@ impl Forecaster<'_> {
         let mut gone: Vec<_> = self.input.previous.iter().filter(|(id, _)| !is_given(id)).collect();
         gone.sort_by_key(|(_, (order, ..))| *order);
         for (id, (_, resource, json)) in gone {
-            let Ok(old) = Object::parse(resource, json) else { continue };
+            let old = json.last().and_then(|json| Object::parse(resource, json).ok());
+            let Some(old) = old else { continue };
             if self.input.lacks_new {
                 plan.unknown.push(format!("{id}: it may be deleted or not"));
             } else if old.metadata.uid.is_some() && !self.prune {
@@ -118,6 +119,7 @@ impl Forecaster<'_> {
     fn given(&self, given: &Given) -> Forecast {
         let old = self.input.previous.get(&given.id).filter(|_| !given.id.is_generated);
         let old = old.filter(|(_, resource, _)| *resource == given.resource);
+        let old = old.and_then(|(.., alternatives)| alternatives.continued_by(&given.file));
         let problem = |problem: &yaml::Problem| PlanFinding {
             rule: SCHEMA.id,
             field: problem.field.to_string(),
@@ -142,7 +144,7 @@ impl Forecaster<'_> {
             resource: given.resource,
             node: &document.root,
             json: &given.json,
-            old: old.map(|(_, _, json)| json.as_str()),
+            old: old.map(String::as_str),
         };
         self.applier().apply(&proposal, |_, applied| match applied {
             Applied::Stored(stored) => self.stored(given, &stored, problems),

@@ -8,6 +8,7 @@ use super::{dump, world::World};
 use crate::{
     kubernetes::{resource::Resource, version::Version},
     manifests::{
+        alternatives::Alternatives,
         clusters::Clusters,
         document::{Decoded, DocumentObjects, Manifest},
         exclude::Exclude,
@@ -17,11 +18,12 @@ use crate::{
         namespaces::Namespaces,
         objects::ManifestObject,
         source::Source,
+        stray::Broken,
         volumes,
     },
     object::storage::Storage,
     report,
-    yaml::Problem,
+    yaml::{Node, Problem},
 };
 
 /// An object of the new manifests.
@@ -29,6 +31,8 @@ use crate::{
 pub(super) struct Given {
     pub(super) id: ObjectId,
     pub(super) resource: &'static Resource,
+    /// The name of its file.
+    pub(super) file: String,
     /// The manifest as JSON, from which the tree can be read again.
     pub(super) json: String,
     /// The problems with the structure of the manifest.
@@ -40,7 +44,7 @@ pub(super) struct Given {
 pub(super) struct Input {
     pub(super) given: Vec<Given>,
     /// The previous objects as JSON, and the order in which they were read.
-    pub(super) previous: HashMap<ObjectId, (usize, &'static Resource, String)>,
+    pub(super) previous: HashMap<ObjectId, (usize, &'static Resource, Alternatives<String>)>,
     /// Pods, claims, revisions and nodes.
     pub(super) world: World,
     /// The namespaces that request the control-plane tolerations.
@@ -163,11 +167,14 @@ impl Input {
             each(
                 &source,
                 Version::NEWEST,
-                &mut Others::All(&mut self.world),
+                &mut Others::Previous(&mut self.world, source.is_named()),
                 complain,
                 &mut |manifest, Decoded { resource, json, .. }| {
-                    let old = (self.previous.len(), resource, json);
-                    self.previous.insert(ObjectId::of(&manifest.node), old);
+                    let order = self.previous.len();
+                    let old = self.previous.entry(ObjectId::of(&manifest.node));
+                    let old = old.or_insert_with(|| (order, resource, Alternatives::default()));
+                    old.1 = resource;
+                    old.2.add(source.name(), source.is_named(), json);
                 },
             );
             self.old_namespaces.add(source.text());
@@ -197,7 +204,8 @@ impl Input {
                         (id.namespace, json) = (namespace.to_owned(), placed);
                     }
                     let problems = manifest.problems.into_iter().chain(problems).collect();
-                    self.given.push(Given { id, resource, json, problems });
+                    let file = source.name().to_owned();
+                    self.given.push(Given { id, resource, file, json, problems });
                 },
             );
         }
@@ -251,6 +259,9 @@ type See<'a> = dyn FnMut(Manifest<'_>, Decoded) + 'a;
 /// The objects other than sets that are added to the world.
 enum Others<'a> {
     All(&'a mut World),
+    /// The previous ones, and whether their file was named. A folder can have a Pod for a test and
+    /// a claim to copy; what a cluster has created has a `uid`.
+    Previous(&'a mut World, bool),
     /// Only PodDisruptionBudgets; those that set no namespace belong to this one.
     Budgets(&'a mut World, Option<&'a str>),
 }
@@ -259,7 +270,10 @@ impl Others<'_> {
     fn add(&mut self, object: &ManifestObject<'_>) -> Result<(), serde_json::Error> {
         let (api_version, kind) = (object.api_version(), object.kind());
         match self {
-            Others::All(world) => world.add(api_version, kind, &object.node.to_json()),
+            Others::Previous(_, false) if is_of_cluster(kind) && !is_stored(&object.node) => Ok(()),
+            Others::All(world) | Others::Previous(world, _) => {
+                world.add(api_version, kind, &object.node.to_json())
+            }
             Others::Budgets(world, namespace) if kind == "PodDisruptionBudget" => {
                 let json = object.node.to_json();
                 let placed = namespace.and_then(|namespace| in_namespace(&json, namespace));
@@ -268,6 +282,15 @@ impl Others<'_> {
             Others::Budgets(..) => Ok(()),
         }
     }
+}
+
+/// Returns whether one object of a kind means that all of that kind are given.
+fn is_of_cluster(kind: &str) -> bool {
+    matches!(kind, "ControllerRevision" | "Node" | "PersistentVolumeClaim" | "Pod")
+}
+
+fn is_stored(node: &Node<'_>) -> bool {
+    node.get("metadata").and_then(|metadata| metadata.get("uid")).is_some()
 }
 
 /// Calls `see` with each DaemonSet and StatefulSet of a source, and adds other objects to the world.
@@ -286,7 +309,14 @@ fn each(
         let document = match document {
             Ok(document) => document,
             Err(problem) => {
-                complain(place(&problem));
+                match Broken::of(source.text(), source.group()) {
+                    Broken::Error => complain(place(&problem)),
+                    // A repository has much that isn't a manifest.
+                    Broken::Stranger => {}
+                    Broken::OtherKind => {
+                        report::note(&format!("{}; it is passed over", place(&problem)));
+                    }
+                }
                 continue;
             }
         };

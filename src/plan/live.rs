@@ -13,6 +13,7 @@ use crate::{
         call::Problem,
         reader::{List, Reader, THROTTLED},
     },
+    manifests::alternatives::Alternatives,
     object::namespace_or_default,
     report,
 };
@@ -51,7 +52,9 @@ impl Cluster {
         }
         for (id, resource, json) in previous {
             let order = input.previous.len();
-            input.previous.insert(id, (order, resource, json));
+            let mut alternatives = Alternatives::default();
+            alternatives.add("", true, json);
+            input.previous.insert(id, (order, resource, alternatives));
         }
         input.world.know_all();
         for (namespace, known_as) in &namespaces {

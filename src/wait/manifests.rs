@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use crate::{
     kubernetes::resource::RESOURCES,
     live::named::Named,
-    manifests::{document::documents, exclude::Exclude, listing, source::Source},
+    manifests::{document::documents, exclude::Exclude, listing, source::Source, stray::Broken},
     report,
     yaml::Node,
 };
@@ -27,11 +27,16 @@ pub(crate) fn sets(paths: &[PathBuf]) -> anyhow::Result<Vec<Given>> {
     let mut sets = Vec::new();
     for source in listing.sources {
         let source = source.and_then(Source::read).map_err(anyhow::Error::msg)?;
+        let importance = || Broken::of(source.text(), source.group());
         for objects in documents(source.text(), source.is_named()) {
             let place = |problem: &crate::yaml::Problem| {
                 anyhow::anyhow!("{}:{}: {}", source.name(), problem.mark.line, problem.message)
             };
-            let objects = objects.map_err(|problem| place(&problem))?;
+            let objects = match objects {
+                Ok(objects) => objects,
+                Err(problem) if importance() == Broken::Error => return Err(place(&problem)),
+                Err(_) => continue,
+            };
             if let Some(stray) = objects.strays.first() {
                 return Err(place(stray));
             }

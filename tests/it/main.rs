@@ -14,6 +14,7 @@
 )]
 
 #[cfg(all(feature = "server", unix))]
+mod alternatives;
 mod api_server;
 mod asking;
 #[cfg(all(feature = "server", unix))]
@@ -74,6 +75,7 @@ mod neighbors;
 mod one_pass;
 mod origin;
 mod parity;
+mod patches;
 mod pictures;
 #[cfg(unix)]
 mod pipeline;

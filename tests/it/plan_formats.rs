@@ -63,6 +63,36 @@ fn a_commit_that_cannot_be_read_is_an_error_and_a_broken_file_in_it_is_not() {
     assert!(ran.stdout.contains("it may be new or not"), "{ran:?}");
 }
 
+/// In GoogleCloudPlatform/kubernetes-engine-samples every set seemed to have no pods, because an example
+/// of a Pod was somewhere.
+#[test]
+fn pods_claims_and_nodes_in_a_repository_are_not_the_ones_of_the_cluster() {
+    let folder = repository();
+    let plan = || folder.setguard(&["plan", ".", "--against-ref", "HEAD"]).stdout;
+    let without = plan();
+    assert!(without.contains("nothing changes\n"), "{without}");
+    for kind in ["Pod", "PersistentVolumeClaim", "Node"] {
+        let example =
+            format!("apiVersion: v1\nkind: {kind}\nmetadata: {{name: example}}\nspec: {{}}\n");
+        folder.write("examples/example.yaml", example);
+        folder.git("add examples");
+        folder.git("commit -q -m example examples");
+        assert_eq!(plan(), without, "{kind}");
+    }
+}
+
+#[test]
+fn a_file_that_is_no_manifest_is_passed_over_in_a_folder() {
+    let folder = repository();
+    folder.write("web/tsconfig.json", "{\n  // comments\n  \"a\": 1,\n}\n");
+    folder.write("test/job.yaml", "apiVersion: batch/v1\nkind: Job\nspec: {a: %IP}\n");
+    let ran = folder.setguard(&["plan", ".", "--against-ref", "HEAD"]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    assert!(ran.stderr.contains("note: ./test/job.yaml:3: not YAML: "), "{ran:?}");
+    assert!(!ran.stderr.contains("tsconfig"), "{ran:?}");
+    assert_eq!(folder.setguard(&["plan", "web/tsconfig.json"]).code, 2);
+}
+
 #[test]
 fn the_headline_has_what_a_reviewer_must_see_first() {
     let daemon = |image: &str| daemon_set("agent", image, "");

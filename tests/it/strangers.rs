@@ -48,8 +48,12 @@ fn a_file_that_is_no_manifest_is_passed_over_in_a_folder() {
 #[test]
 fn a_manifest_that_cannot_be_read_is_an_error_in_a_folder_too() {
     for text in [
-        "apiVersion: v1\nkind: Service\nmetadata: {name: [\n",
-        "{\"apiVersion\": \"v1\", \"kind\": \"Service\", ]",
+        "apiVersion: apps/v1\nkind: DaemonSet\nmetadata: {name: [\n",
+        "apiVersion: v1\nkind: Service\n---\napiVersion: apps/v1\nkind: StatefulSet # db\na: {b\n",
+        "apiVersion: apps/v1\nkind: \"Daemonset\"\nmetadata: {name: [\n",
+        "apiVersion: apps/v1\nkind: $KIND\nmetadata: {name: [\n",
+        "apiVersion: v1\nkind: List\nitems: [\n",
+        "{\"apiVersion\": \"apps/v1\", \"kind\" : \"StatefulSet\", ]",
         "apiVersion: apps/v1\nKind: DaemonSet\nmetadata: {name: a}\n",
         "apiVersion: 1\nkind: Service\n",
         "apiversion: apps/v1\nkind: daemonset\n",
@@ -64,18 +68,56 @@ fn a_manifest_that_cannot_be_read_is_an_error_in_a_folder_too() {
     assert_eq!(check(&folder, &["."]).code, 2);
 }
 
+/// From test/integration/metrics-manifests of warm-metal/container-image-csi-driver.
+#[test]
+fn a_manifest_without_a_set_that_cannot_be_read_is_passed_over_if_it_is_applied_alone() {
+    let job = "apiVersion: batch/v1\nkind: Job\nspec:\n  value: %IP\n";
+    let folder = Folder::new([("good.yaml", GOOD), ("test/job.yaml", job)]);
+    folder.write("deep/latin.yaml", b"apiVersion: v1\nkind: ConfigMap\ndata: {a: M\xfcller}\n");
+    let ran = check(&folder, &["."]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    let note =
+        "can't be read and has no DaemonSet and no StatefulSet: ./test/job.yaml:4: not YAML: ";
+    assert!(ran.stderr.contains(note), "{ran:?}");
+    let wrong = "{\"apiVersion\": \"v1\", \"kind\": \"Service\", ]";
+    folder.write("deep/service.json", wrong);
+    let ran = check(&folder, &["."]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    assert!(ran.stderr.contains("2 files are passed over, because they can't be read"), "{ran:?}");
+    // kubectl would refuse to apply the folder, or to build it.
+    assert_eq!(check(&folder, &["test", "good.yaml"]).code, 2);
+    assert_eq!(check(&folder, &["test/job.yaml"]).code, 2);
+    folder.write("test/kustomization.yaml", "resources: [job.yaml]\n");
+    assert_eq!(check(&folder, &["."]).code, 2);
+}
+
+/// From kube-manifests of stacksimplify/azure-aks-kubernetes-masterclass.
+#[test]
+fn a_skeleton_without_values_is_passed_over() {
+    let skeleton = "apiVersion:\nkind:\nmetadata:\nspec:\n";
+    let folder = Folder::new([("good.yaml", GOOD), ("lesson.yaml", skeleton)]);
+    let ran = check(&folder, &["."]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    assert_eq!(check(&folder, &["lesson.yaml"]).code, 2);
+}
+
 #[test]
 fn links_to_nothing_and_in_circles_are_notes() {
     let folder = Folder::new([("good.yaml", GOOD)]);
     symlink("gone.yaml", folder.path("broken.yaml")).unwrap();
     symlink("gone", folder.path("broken")).unwrap();
+    // Like the rules of udev in the image of kubernetes/minikube.
+    symlink("own.yaml", folder.path("own.yaml")).unwrap();
+    symlink("own", folder.path("own")).unwrap();
     fs::create_dir(folder.path("deep")).unwrap();
     symlink("..", folder.path("deep/circle")).unwrap();
     let ran = check(&folder, &["."]);
     assert_eq!(ran.code, 0, "{ran:?}");
-    for note in
-        ["broken.yaml is not read: the link leads to nothing", "circle is not read: the link"]
-    {
+    for note in [
+        "broken.yaml is not read: the link leads to nothing",
+        "circle is not read: the link",
+        "own.yaml is not read: the link cannot be followed",
+    ] {
         assert!(ran.stderr.contains(note), "{note}: {ran:?}");
     }
     assert_eq!(check(&folder, &["broken.yaml"]).code, 2);

@@ -1,0 +1,71 @@
+//! The same set in several files, for other clouds or releases, compared with a commit.
+
+use crate::folder::Folder;
+
+fn set(app: &str, image: &str) -> String {
+    format!(
+        "apiVersion: apps/v1\nkind: StatefulSet\nmetadata: {{name: controller}}\nspec:\n  \
+         serviceName: controller\n  selector: {{matchLabels: {{app: {app}}}}}\n  template:\n    \
+         metadata: {{labels: {{app: {app}}}}}\n    spec: {{containers: [{{name: main, image: \"{image}\"}}]}}\n"
+    )
+}
+
+/// A repository like juicedata/juicefs-csi-driver: the selectors differ.
+fn repository() -> Folder {
+    let folder = Folder::new([
+        ("deploy/base/set.yaml", set("a", "c:1").as_str()),
+        ("deploy/test/set.yaml", &set("b", "c:1")),
+        ("deploy/all.yaml", &set("c", "c:1")),
+    ]);
+    folder.commit();
+    folder
+}
+
+#[test]
+fn a_set_is_not_an_update_of_its_alternative() {
+    let folder = repository();
+    let check = |path| folder.setguard(&["check", path, "--against-ref", "HEAD"]);
+    for path in [".", "deploy"] {
+        let ran = check(path);
+        assert_eq!(ran.code, 0, "{path}: {ran:?}");
+        assert!(!ran.stdout.contains("immutable"), "{path}: {ran:?}");
+    }
+    // Its own file is compared.
+    folder.write("deploy/test/set.yaml", set("d", "c:1"));
+    let ran = check(".");
+    assert_eq!(ran.code, 1, "{ran:?}");
+    assert!(
+        ran.stdout.contains("field is immutable") && ran.stdout.contains("test/set.yaml"),
+        "{ran:?}"
+    );
+}
+
+#[test]
+fn a_set_that_alone_has_its_name_may_move() {
+    let folder = Folder::new([("deploy/set.yaml", set("a", "c:1").as_str())]);
+    folder.commit();
+    folder.git("mv deploy/set.yaml deploy/moved.yaml");
+    folder.write("deploy/moved.yaml", set("b", "c:1"));
+    assert_eq!(folder.setguard(&["check", ".", "--against-ref", "HEAD"]).code, 1);
+}
+
+#[test]
+fn alternatives_in_another_folder_are_found_by_their_paths() {
+    let folder = repository();
+    folder.write("new/base/set.yaml", set("a", "c:2"));
+    folder.write("new/test/set.yaml", set("b", "c:2"));
+    let ran = folder.setguard(&["check", "new", "--against", "deploy"]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    folder.write("new/test/set.yaml", set("a", "c:2"));
+    assert_eq!(folder.setguard(&["check", "new", "--against", "deploy"]).code, 1);
+}
+
+#[test]
+fn a_plan_compares_each_alternative_with_its_own_file() {
+    let folder = repository();
+    folder.write("deploy/test/set.yaml", set("b", "c:2"));
+    let ran = folder.setguard(&["plan", ".", "--against-ref", "HEAD"]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    assert_eq!(ran.stdout.matches("nothing changes").count(), 2, "{ran:?}");
+    assert!(ran.stdout.contains("image: c:1 -> c:2"), "{ran:?}");
+}
