@@ -73,7 +73,7 @@ impl Patch {
     /// other fields too is given by the first of their names alone.
     pub(crate) fn reaches(&self, kind: &str, name: &str, field: &str) -> bool {
         let Some(fields) = &self.fields else { return self.is_of(kind, name) };
-        let field = names(field.split(['.', '[', ']']));
+        let field = names(above_keys(field).split(['.', '[', ']']));
         let is_near = |other: &FieldNames| other.iter().zip(&field).all(|(a, b)| a == b);
         self.is_of(kind, name) && fields.iter().any(is_near)
     }
@@ -149,6 +149,15 @@ fn names<'a>(parts: impl Iterator<Item = &'a str>) -> FieldNames {
             || part.bytes().all(|c| c.is_ascii_digit())
     };
     parts.filter(|part| !is_index(part)).map(str::to_owned).collect()
+}
+
+/// Returns the part of a field before its first key in brackets, such as `spec.resources` of
+/// `spec.resources[storage]`: the API server leaves out names between them.
+fn above_keys(field: &str) -> &str {
+    let is_key = |(at, _): &(usize, &str)| {
+        !field[at + 1..].starts_with(|first: char| first.is_ascii_digit())
+    };
+    field.match_indices('[').find(is_key).map_or(field, |(at, _)| &field[..at])
 }
 
 fn str_of<'n>(node: &'n Node<'_>, key: &str) -> Option<&'n str> {

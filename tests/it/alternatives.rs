@@ -1,4 +1,4 @@
-//! The same set in several files, for other clouds or releases, compared with a commit.
+//! A set in several files, for other clouds or releases, compared with a commit.
 
 use crate::folder::Folder;
 

@@ -48,7 +48,7 @@ fn what_a_patch_may_complete_is_not_denied() {
         let note = "not denied: ./base changes this; check what it builds: \
                     kubectl kustomize ./base | setguard check -";
         assert!(ran.stdout.contains(note), "{patches}: {ran:?}");
-        // What the user names is what the user applies.
+        // A file that is named is checked as it is.
         assert_eq!(folder.setguard(&["check", "base/set.yaml"]).code, 1, "{patches}");
     }
 }
