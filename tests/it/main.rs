@@ -86,6 +86,8 @@ mod plan_known;
 #[cfg(all(feature = "server", unix))]
 mod plan_live;
 mod plan_middle;
+#[cfg(all(feature = "server", unix))]
+mod plan_recipes;
 mod platforms;
 mod pod_security;
 #[cfg(unix)]
