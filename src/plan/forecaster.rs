@@ -19,7 +19,10 @@ use crate::{
     engine::Context,
     manifests::id::ObjectId,
     object::{Object, Subject, Workload},
-    proposal::{Applied, Applier, Proposal, Stored, apply::Verb},
+    proposal::{
+        Applied, Applier, Proposal, Stored,
+        apply::{Delivery, Removals},
+    },
     rules::api_validation::meta::SCHEMA,
     yaml,
 };
@@ -28,7 +31,7 @@ use crate::{
 pub(super) struct Forecaster<'a> {
     pub(super) input: &'a Input,
     pub(super) context: Context<'a>,
-    pub(super) verb: Verb,
+    pub(super) delivery: Delivery,
     /// The pods that never become ready, as in `--never-ready`.
     pub(super) never_ready: &'a [String],
     /// Whether objects of a cluster that the manifests lack are deleted.
@@ -172,7 +175,7 @@ impl Forecaster<'_> {
     fn applier(&self) -> Applier<'_> {
         Applier {
             context: Context { view: Some(&self.input.world.view), ..self.context },
-            verb: self.verb,
+            delivery: &self.delivery,
             storage: &self.input.storage,
             namespaces: &self.input.namespaces,
             old_namespaces: &self.input.old_namespaces,
@@ -214,6 +217,7 @@ impl Forecaster<'_> {
             notes: remedies
                 .into_iter()
                 .chain(refusal::remarks(&stored.verdict))
+                .chain(removals(&stored.removals))
                 .chain(simulated.notes)
                 .collect(),
             settings: simulated.settings,
@@ -246,6 +250,28 @@ impl Forecaster<'_> {
         };
         simulated.notes.extend(self.notes_around(&transition, simulated.rollout.as_ref()));
         simulated
+    }
+}
+
+/// Returns a note about fields that the manifest leaves out, if their removal isn't certain.
+fn removals(removals: &Removals) -> Option<String> {
+    match removals {
+        Removals::Known => None,
+        Removals::Inferred(writer) => Some(format!(
+            "fields that the manifest lacks are removed, as in {writer}, the last to write the template; \
+             --as selects another command"
+        )),
+        Removals::Unknown(specs) => {
+            let (mut differs, [kept, removed]) = (Vec::new(), &**specs);
+            differences(kept, removed, "spec", &mut differs);
+            let fields: Vec<_> = differs.iter().take(3).map(|it| it.path.as_str()).collect();
+            let more = if differs.len() > fields.len() { ", …" } else { "" };
+            Some(format!(
+                "it isn't known whether fields stay that the manifest lacks: {}{more}; the managed fields \
+                 say who set them (--live, or kubectl get --show-managed-fields)",
+                fields.join(", ")
+            ))
+        }
     }
 }
 
