@@ -18,7 +18,7 @@ use super::{
 use crate::{
     engine::Context,
     manifests::id::ObjectId,
-    object::{Object, Subject, Workload},
+    object::{Object, Subject, Workload, namespace_or_default},
     proposal::{
         Applied, Applier, Proposal, Stored,
         apply::{Delivery, Removals},
@@ -99,7 +99,11 @@ impl Forecaster<'_> {
             if self.input.lacks_previous && !self.input.previous.contains_key(&given.id) {
                 plan.unknown.push(format!("{}: it may be new or not", given.id));
             } else {
-                plan.forecasts.push(self.given(given));
+                let mut forecast = self.given(given);
+                if forecast.change == ChangeKind::Create {
+                    forecast.notes.extend(self.namesake(&given.id));
+                }
+                plan.forecasts.push(forecast);
             }
         }
         let is_given = |id: &ObjectId| self.input.given.iter().any(|given| given.id == *id);
@@ -116,6 +120,19 @@ impl Forecaster<'_> {
             }
         }
         plan
+    }
+
+    /// Returns a note if a new object has the name of a previous one, and perhaps belongs to its namespace.
+    fn namesake(&self, new: &ObjectId) -> Option<String> {
+        let is_namesake = |id: &&ObjectId| id.kind == new.kind && id.name == new.name;
+        let mut namesakes = self.input.previous.keys().filter(is_namesake);
+        let (Some(old), None) = (namesakes.next(), namesakes.next()) else { return None };
+        (new.namespace == namespace_or_default(None)).then(|| {
+            let namespace = &old.namespace;
+            format!(
+                "{namespace} has one with this name; -n {namespace} is the namespace of manifests that set none"
+            )
+        })
     }
 
     fn given(&self, given: &Given) -> Forecast {
@@ -277,8 +294,15 @@ fn removals(removals: &Removals) -> Option<String> {
 
 fn spec(object: &Object<'_>) -> Value {
     match &object.workload {
-        Workload::DaemonSet(spec) => serde_json::to_value(spec),
-        Workload::StatefulSet(spec) => serde_json::to_value(spec),
+        Workload::DaemonSet(spec) => serde_json::to_value(spec).unwrap_or_default(),
+        Workload::StatefulSet(spec) => {
+            let mut spec = serde_json::to_value(spec).unwrap_or_default();
+            // Releases with its gate store the default, others nothing.
+            let rolling = &mut spec["updateStrategy"]["rollingUpdate"];
+            if rolling.is_object() && rolling["maxUnavailable"].is_null() {
+                rolling["maxUnavailable"] = 1.into();
+            }
+            spec
+        }
     }
-    .unwrap_or_default()
 }

@@ -318,6 +318,12 @@ fn previous_manifests_without_a_namespace_belong_to_the_given_one() {
     let (ran, plan) = planned(&folder, "after.yaml --against before.yaml -n shop");
     assert_eq!((ran.code, changes(&plan)), (0, vec!["shop/db update".to_owned()]));
     assert!(plan["objects"][0]["notes"].to_string().contains("least"), "{plan}");
+    let before = before.replace("name: db}", "name: db, namespace: shop}");
+    let folder = Folder::new([("before.yaml", before.as_str()), ("after.yaml", after.as_str())]);
+    let (_, plan) = planned(&folder, "after.yaml --against before.yaml");
+    assert_eq!(changes(&plan), ["default/db create", "shop/db delete"]);
+    let note = "shop has one with this name; -n shop is the namespace of manifests that set none";
+    assert_eq!(plan["objects"][0]["notes"][0], note, "{plan}");
 }
 
 #[test]
