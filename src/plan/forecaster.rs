@@ -18,7 +18,7 @@ use super::{
 use crate::{
     engine::Context,
     manifests::id::ObjectId,
-    object::{Object, Subject, Workload, namespace_or_default},
+    object::{Object, Subject, Workload, deployer::Deployer, namespace_or_default},
     proposal::{
         Applied, Applier, Proposal, Stored,
         apply::{Delivery, Removals},
@@ -225,6 +225,11 @@ impl Forecaster<'_> {
             ChangeKind::Refused if remedies.is_empty() || !same_selector => Simulated::default(),
             _ => self.simulated(&given.id, &stored.subject, before.as_ref(), change),
         };
+        // A command that rolls the change back is printed.
+        let deployer = simulated.rollout.as_ref().filter(|it| {
+            it.course.stop.is_some() || (it.if_broken.is_some() && change == ChangeKind::Update)
+        });
+        let deployer = deployer.and_then(|_| Deployer::of(&object.metadata));
         Forecast {
             id: given.id.clone(),
             change,
@@ -236,6 +241,7 @@ impl Forecaster<'_> {
                 .chain(refusal::remarks(&stored.verdict))
                 .chain(removals(&stored.removals))
                 .chain(simulated.notes)
+                .chain(deployer.map(Deployer::advice))
                 .collect(),
             settings: simulated.settings,
             rollout: simulated.rollout,

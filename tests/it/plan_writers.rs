@@ -1,4 +1,5 @@
-//! Fields that a manifest lacks: the program that wrote the object in the cluster decides whether they stay.
+//! The programs that deploy objects: they decide whether fields stay that a manifest lacks, and deploy a change
+//! again that a command has rolled back.
 
 use serde_json::Value;
 
@@ -95,4 +96,39 @@ fn a_field_manager_is_for_server_side_apply() {
     let ran = folder.setguard(&["plan", "db.yaml", "--as", "replace", "--field-manager", "flux"]);
     assert_eq!(ran.code, 2, "{ran:?}");
     assert!(ran.stderr.contains("--field-manager is for --as server-side-apply"), "{ran:?}");
+}
+
+#[test]
+fn who_deploys_the_object_has_to_roll_back_too() {
+    let flux = |group: &str, name: &str| {
+        format!(
+            "labels: {{{group}.toolkit.fluxcd.io/namespace: flux-system, {group}.toolkit.fluxcd.io/name: {name}}}"
+        )
+    };
+    let helm =
+        "annotations: {meta.helm.sh/release-name: front, meta.helm.sh/release-namespace: web}";
+    for (metadata, advice) in [
+        (
+            flux("kustomize", "apps"),
+            "Flux deploys it (the Kustomization apps in flux-system): revert the change",
+        ),
+        (
+            flux("helm", "db") + ", " + helm,
+            "Flux deploys it (the HelmRelease db in flux-system): revert the change",
+        ),
+        (
+            "annotations: {argocd.argoproj.io/tracking-id: 'shop:apps/StatefulSet:shop/db'}"
+                .to_owned(),
+            "Argo CD deploys it (the application shop): revert the change in git too",
+        ),
+        (
+            helm.to_owned(),
+            "Helm deploys it: helm rollback front -n web rolls the whole release back",
+        ),
+    ] {
+        let (_, notes) = outcome(&plan(&metadata, "--as replace"));
+        assert!(!notes.contains("deploys it"), "replace removes what names the tool: {notes}");
+        let (_, notes) = outcome(&plan(&metadata, "--as apply"));
+        assert!(notes.contains(advice), "{metadata}: {notes}");
+    }
 }
