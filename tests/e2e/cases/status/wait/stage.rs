@@ -89,6 +89,9 @@ pub(super) fn break_things(cluster: &Cluster<'_>) {
     cluster.apply(&set("wide", "bad:2"));
     cluster.apply(&daemons("unpulled", "main", "bad:2"));
     break_more(cluster);
+    let mut flaps = stateful_set_of("flaps", "main", 1, "good:1");
+    flaps["spec"]["minReadySeconds"] = json!(3_600);
+    cluster.apply(&flaps);
     for (class, name) in [(None, "claim"), (Some("nope"), "classless")] {
         let mut it = set(name, "good:1");
         it["spec"]["volumeClaimTemplates"] = json!([{
@@ -127,6 +130,20 @@ pub(super) fn break_things(cluster: &Cluster<'_>) {
     let mut dead = daemons("dead", "main", "good:2");
     dead["spec"]["template"]["spec"]["nodeSelector"] = json!(null);
     cluster.apply(&dead);
+}
+
+/// A pod is ready in one turn and unready in the next.
+pub(super) fn flap(cluster: &Cluster<'_>, turn: u32) {
+    let args = ["get", "pod", "flaps-0", "-n", SHOP, "-o", "jsonpath={.status.startTime}"];
+    if cluster.kubectl(&args, "").stdout.is_empty() {
+        return;
+    }
+    let is_ready = turn.is_multiple_of(2);
+    let status = if is_ready { "True" } else { "False" };
+    let ready = json!({
+        "type": "Ready", "status": status, "lastTransitionTime": Timestamp::now().to_string(),
+    });
+    cluster.patch_status("pod/flaps-0", SHOP, &json!({ "conditions": [ready] }));
 }
 
 /// Containers that do not run, or are not ready.
