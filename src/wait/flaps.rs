@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 
 use super::{
     obstacle::{Hold, Obstacle, View},
@@ -15,6 +15,9 @@ use crate::{
 
 /// The fewest losses of readiness that count: the first may belong to the start.
 const FEWEST: u32 = 3;
+/// The longest time after the first loss in which the second may come, and the shortest after a later one.
+const LONGEST: SignedDuration = SignedDuration::from_mins(5);
+const SHORTEST: SignedDuration = SignedDuration::from_mins(1);
 
 /// The readiness of pods as it was seen so far.
 #[derive(Debug, Default)]
@@ -26,9 +29,30 @@ struct Seen {
     /// The time of creation and the restarts: with others, it counts as another pod.
     life: (i64, i32),
     ready: (bool, i64),
-    /// How often the pod has become unready without having been available, and when first.
+    /// How often the pod has become unready without having been available, and when first and last.
     losses: u32,
     first: Timestamp,
+    last: Timestamp,
+    /// The longest time between two losses.
+    gap: SignedDuration,
+}
+
+impl Seen {
+    /// Returns whether the pod has stayed ready or unready for so long that it is stable, or only slow.
+    fn is_quiet(&self, now: Timestamp) -> bool {
+        let most = if self.losses < 2 { LONGEST } else { SHORTEST.max(self.gap * 2) };
+        now.duration_since(self.last) > most
+    }
+
+    fn lose(&mut self, now: Timestamp) {
+        if self.losses == 0 {
+            self.first = now;
+        } else {
+            self.gap = self.gap.max(now.duration_since(self.last));
+        }
+        self.last = now;
+        self.losses = self.losses.saturating_add(1);
+    }
 }
 
 impl Flaps {
@@ -51,7 +75,9 @@ impl Flaps {
             return None;
         }
         let life = (pod.created, pod.restarts);
-        let new = Seen { life, ready: pod.ready, losses: 0, first: view.now };
+        let now = view.now;
+        let gap = SignedDuration::ZERO;
+        let new = Seen { life, ready: pod.ready, losses: 0, first: now, last: now, gap };
         let seen = self.0.entry((target.clone(), pod.name.clone())).or_insert(new);
         if seen.life != life || pod.is_available(least, view.now) {
             *seen = new;
@@ -63,8 +89,9 @@ impl Flaps {
             was_ready && !is_ready || was_ready == is_ready && seen.ready.1 != pod.ready.1;
         seen.ready = pod.ready;
         if is_lost {
-            seen.first = if seen.losses == 0 { view.now } else { seen.first };
-            seen.losses = seen.losses.saturating_add(1);
+            seen.lose(now);
+        } else if seen.is_quiet(now) {
+            *seen = new;
         }
         (seen.losses >= FEWEST).then(|| obstacle(view, set, pod, seen))
     }

@@ -45,13 +45,13 @@ impl<'a> StatusQuery<'a> {
             return None;
         }
         let Failures { first, last, count, .. } = self.failures(pod, started)?;
-        let goes_on = last + LONGEST_GAP >= audit.now.as_second();
-        let is_often = (last - first) / i64::from(count - 1) <= LONGEST_GAP;
+        let gap = (last - first) / i64::from(count - 1);
+        let goes_on = last + (3 * gap).clamp(SLACK, LONGEST_GAP) >= audit.now.as_second();
         let was_ready = match is_ready {
             false => since > started && first + probe.loss + SLACK < since,
             true => count <= COUNTED && i64::from(count) * 2 * probe.period < since - first,
         };
-        (goes_on && is_often && was_ready && audit.is_long_ago(first)).then_some(first)
+        (goes_on && gap <= LONGEST_GAP && was_ready && audit.is_long_ago(first)).then_some(first)
     }
 
     /// Returns whether a pod is not ready, or does not stay so.

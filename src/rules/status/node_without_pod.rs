@@ -132,7 +132,7 @@ const NO_WORD: &str = "there is no pod, and no event that says why";
 fn passed_over(pod: &Pod) -> String {
     let became = if pod.ready.0 { "ready" } else { "unready" };
     format!(
-        "{NO_WORD}; since when is not known, because {} became {became} a moment ago, which changed the \
+        "{NO_WORD}; since when is not known, because {} has become {became} since, which changed the \
          status",
         pod.name
     )

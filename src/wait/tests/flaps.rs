@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::build::{
-    World, at, daemon_set, given_up, node, of_daemon_set, of_stateful_set, pod, stateful_set,
+    LONG, World, at, daemon_set, given_up, node, of_daemon_set, of_stateful_set, pod, stateful_set,
 };
 
 /// The patience.
@@ -69,6 +69,19 @@ fn pods_that_only_take_long_to_stay_ready_are_not_given_up() {
         _ => since(pod("db-2", 2, None), false, 45),
     };
     assert!(given_up(|now| last(twice(now))).is_none());
+    // Unready four times, and then ready; but it must stay so for long.
+    let settled = |is_ready: bool| {
+        given_up(move |now| {
+            let mut world = last(match now {
+                0..80 => flapping(pod("db-2", 2, None), 10, now),
+                _ => since(pod("db-2", 2, None), is_ready, 80),
+            });
+            world[0].1["spec"]["minReadySeconds"] = json!(LONG);
+            world
+        })
+    };
+    assert!(settled(true).is_none());
+    assert!(settled(false).is_none());
     // Unready in between, but available before.
     assert!(given_up(|now| last(flapping(pod("db-2", 2, None), 60, now))).is_none());
     // The rollout replaces it.
