@@ -7,6 +7,12 @@ use crate::finding::shorten;
 /// The longest value that is shown, in bytes.
 const LONG: usize = 80;
 
+/// The number of bytes that are shown before and after the part of a long value that differs.
+const AROUND: usize = 20;
+
+/// The length of the mark for what is cut off: an ellipsis, and a blank.
+const MARK: usize = "… ".len();
+
 /// A field that changes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Difference {
@@ -35,7 +41,10 @@ pub(super) fn differences(old: &Value, new: &Value, path: &str, found: &mut Vec<
             }
         }
         _ if old == new || (is_empty(old) && is_empty(new)) => {}
-        _ => found.push(Difference { path: path.to_owned(), old: text(old), new: text(new) }),
+        _ => {
+            let (old, new) = texts(old, new);
+            found.push(Difference { path: path.to_owned(), old, new });
+        }
     }
 }
 
@@ -58,13 +67,35 @@ fn join(path: &str, key: &str) -> String {
     }
 }
 
+/// Returns two values as text. Of long ones, only the part that differs, and a little around it.
+fn texts(old: &Value, new: &Value) -> (Option<String>, Option<String>) {
+    let (mut old, mut new) = (text(old), text(new));
+    if let (Some(old), Some(new)) = (&mut old, &mut new)
+        && old.len().max(new.len()) > LONG
+    {
+        let start = old.bytes().zip(new.bytes()).take_while(|(a, b)| a == b).count();
+        let start = old.floor_char_boundary(start.saturating_sub(AROUND));
+        let (a, b) = (old.split_off(start), new.split_off(start));
+        let same = a.bytes().rev().zip(b.bytes().rev()).take_while(|(a, b)| a == b).count();
+        let end = same.saturating_sub(AROUND);
+        let cut = |text: &str| {
+            let kept = &text[..text.ceil_char_boundary(text.len() - end)];
+            let before = if start > 0 { "… " } else { "" };
+            let after = if kept.len() < text.len() { " …" } else { "" };
+            format!("{before}{}{after}", shorten(kept, LONG))
+        };
+        (*old, *new) = (cut(&a), cut(&b));
+    }
+    let line = |text: String| shorten(&text, LONG + 2 * MARK).replace('\n', " ");
+    (old.map(line), new.map(line))
+}
+
 fn text(value: &Value) -> Option<String> {
-    let text = match value {
-        Value::Null => return None,
-        Value::String(text) => text.clone(),
-        other => other.to_string(),
-    };
-    Some(shorten(&text, LONG).replace('\n', " "))
+    match value {
+        Value::Null => None,
+        Value::String(text) => Some(text.clone()),
+        other => Some(other.to_string()),
+    }
 }
 
 #[cfg(test)]
@@ -72,6 +103,23 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    /// From the history of Azure/AKS, where both texts were shortened to the same one.
+    #[test]
+    fn of_long_values_the_part_that_differs_is_shown() {
+        let script = |word: &str| json!(format!("{}{word}{}", "a ".repeat(60), " z".repeat(60)));
+        let mut found = Vec::new();
+        differences(&script("old"), &script("new one"), "spec", &mut found);
+        let [Difference { old: Some(old), new: Some(new), .. }] = &found[..] else {
+            panic!("{found:?}")
+        };
+        let (before, after) = ("… a a a a a a a a a a ", " z z z z z z z z z z …");
+        assert_eq!(*old, format!("{before}old{after}"));
+        assert_eq!(*new, format!("{before}new one{after}"));
+        let mut found = Vec::new();
+        differences(&json!("é".repeat(90)), &json!("è".repeat(90)), "spec", &mut found);
+        assert!(found[0].old.as_ref().unwrap().starts_with("éé"), "{found:?}");
+    }
 
     #[test]
     fn each_field_is_named_once() {

@@ -26,8 +26,13 @@ impl Forecaster<'_> {
         let settings = Settings::of(spec);
         let world = &self.input.world;
         let Some(nodes) = &world.nodes else {
+            let settings = describe(&settings, None);
+            // Nothing happens on any node if the pods stay as they are.
+            if transition.before.is_some() && !transition.template_changes {
+                return Simulated { settings, ..Simulated::default() };
+            }
             let note = "which nodes it runs on cannot be said without them: give --nodes";
-            return Simulated { settings: describe(&settings, None), ..Simulated::none(note) };
+            return Simulated { settings, ..Simulated::none(note) };
         };
         let all_new = self.never_ready.iter().any(|pod| pod == "new");
         let never_ready = NeverReady { all_new, ..NeverReady::default() };

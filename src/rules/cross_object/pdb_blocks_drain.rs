@@ -38,10 +38,16 @@ fn check(query: &Query<'_>, found: &mut InventoryFindings) {
             Kind::PodDisruptionBudget,
             &SPEC.child("replicas"),
             Reason::Invalid,
-            format!(
-                "its {item} has {wanted}, and there are {replicas} replicas: it allows no eviction, so \
-                 a drain of their nodes never ends"
-            ),
+            match replicas {
+                1 => format!(
+                    "its {item} has {wanted}, and there is 1 replica: it allows no eviction, so a \
+                     drain of its node never ends"
+                ),
+                _ => format!(
+                    "its {item} has {wanted}, and there are {replicas} replicas: it allows no \
+                     eviction, so a drain of their nodes never ends"
+                ),
+            },
             "let it spare a pod: lower minAvailable, or set maxUnavailable to at least 1",
         );
     }

@@ -26,8 +26,8 @@ are forbidden\". Nothing is wrong until then, and the way out is to delete the s
 Seen on a 1.34 control plane: an update that changes only the value of `helm.sh/chart` in a claim template is
 refused, and so is one that adds an annotation there.
 
-The rule knows `helm.sh/chart`, `app.kubernetes.io/version`, checksums, and `chart` and `version` if their
-value looks like a version. It reports new objects only, because it is too late for a stored one.
+The rule knows `helm.sh/chart`, `app.kubernetes.io/version` if its value has a digit (`master` stays the same),
+checksums, and `chart` and `version` if their value looks like a version. A set that has the version in its name is another set in the next release. It reports new objects only, because it is too late for a stored one.
 
 Kubernetes: `ValidateStatefulSetUpdate`, pkg/apis/apps/validation/validation.go.",
         bad: include_str!("examples/immutable-release-label.bad.yaml"),
@@ -49,6 +49,11 @@ fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
     }
     let labels = object.selector().and_then(|selector| selector.match_labels.as_ref());
     for (key, value) in labels.into_iter().flatten() {
+        // The set of the next release then has another name, and is created.
+        let name = object.name();
+        if name.contains(value) || name.contains(&value.replace('.', "-")) {
+            continue;
+        }
         report(&SELECTOR.child("matchLabels"), (key, value), "the selector", found);
     }
     let Some(spec) = object.stateful_set() else { return };
@@ -80,7 +85,8 @@ fn report(path: &Path<'_>, (key, value): (&str, &str), place: &str, found: &mut 
 
 fn changes_with_release(key: &str, value: &str) -> bool {
     match key {
-        "app.kubernetes.io/version" => !value.is_empty(),
+        // A name such as `master` or `stable` stays.
+        "app.kubernetes.io/version" => value.contains(|c: char| c.is_ascii_digit()),
         // Some charts leave out their version, so that it does not change.
         "helm.sh/chart" => value.split('-').any(begins_with_number),
         "chart" | "version" => is_version(value),
