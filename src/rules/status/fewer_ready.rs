@@ -29,9 +29,9 @@ written again. So if the count changes all the time, only events can show since 
 or rejects (OutOfcpu, OutOfpods) are replaced every few seconds, and each is too young to be reported.
 Nothing is reported if a pod of the set is on a node that is not ready: `node-down` reports the node.
 
-If the template is changed again and again, each rollout begins before the last one ends, and it isn't a pod that is
-at fault. That is reported here too: six new revisions in five minutes, or ten returns to an earlier revision
-while two clients have changed the set within five minutes.
+If the template is changed again and again, each rollout begins before the last one ends, and it isn't a pod
+that is at fault. That is reported here too: six new revisions in five minutes, or ten returns to an earlier
+revision while two clients have changed the set within five minutes.
 
 Kubernetes: `storeDaemonSetStatus`, pkg/controller/daemon/daemon_controller.go; `updateStatefulSetStatus`,
 pkg/controller/statefulset/stateful_set_control.go.",

@@ -34,12 +34,12 @@ Not reported are nodes and DaemonSets that are younger than five minutes, pods t
 five minutes ago, pods on nodes that are not ready (the fault is the node's), and pods that the API server
 refuses to create: those are `creation-refused`. A pod that holds up an update is `rollout-budget-eaten`.
 A container that ends again and again is ready in between, so its back-off counts too. A node without any pod
-counts from the time at which the status of the DaemonSet last changed. If it changed because another pod became
-ready or unready, and counted the pod of the node as missing then, the node is reported at once, and since when
-is not known: each time before it counts pods, the controller creates those that are missing.
+counts from the time at which the status of the DaemonSet last changed. If it changed because another pod
+became ready or unready, and counted the pod of the node as missing then, the node is reported at once, and
+since when is not known: each time before it counts pods, the controller creates those that are missing.
 
-With `minReadySeconds`, a pod that becomes ready and unready again is never available. The status of a pod only
-has the last change, so the failures of its readiness probe show that, in the events of the last hour.
+With `minReadySeconds`, a pod that becomes ready and unready again is never available. The status of a pod
+only has the last change, so the failures of its readiness probe show that, in the events of the last hour.
 
 Kubernetes: `podsShouldBeOnNode` and `NodeShouldRunDaemonPod`, pkg/controller/daemon/daemon_controller.go.",
         bad: include_str!("examples/node-without-pod.bad.yaml"),
