@@ -44,7 +44,7 @@ use crate::{
         stray::Broken,
     },
     policy::{Policy, args::PolicyArgs},
-    proposal::apply::Verb,
+    proposal::apply::{Delivery, Verb},
     report::{
         self,
         args::OutputArgs,
@@ -118,9 +118,13 @@ pub struct CheckArgs {
     #[arg(long, value_name = "PATH", group = "old")]
     against: Vec<PathBuf>,
     /// The command by which the manifests will reach the cluster. It decides what becomes of fields
-    /// that the previous object has and the manifest leaves out
-    #[arg(long = "as", value_enum, default_value_t, value_name = "VERB", requires = "old")]
-    verb: Verb,
+    /// that the previous object has and the manifest leaves out. By default it is what the managed fields of
+    /// that object say, such as an upgrade by Helm or server-side apply by Flux, and otherwise apply
+    #[arg(long = "as", value_enum, value_name = "VERB", requires = "old")]
+    verb: Option<Verb>,
+    /// The field manager of --as server-side-apply [default: kubectl]
+    #[arg(long, value_name = "NAME", requires = "old")]
+    field_manager: Option<String>,
     #[command(flatten)]
     known: KnownArgs,
     #[command(flatten)]
@@ -182,8 +186,7 @@ pub fn run(args: &CheckArgs) -> anyhow::Result<Exit> {
     let known = Known::open(&args.known)?;
     let mut ledger = Ledger::new(repository.clone(), reports, known);
     ledger.selection = args.selection.clone();
-    let mut context = InputContext::default();
-    let mut previous = Previous::default();
+    let (mut context, mut previous) = (InputContext::default(), Previous::default());
     let (against, paths) = (&args.against, (&*args.paths, &clusters));
     let old = old::read(against, commit, paths, &mut previous, &mut |it| ledger.failure(&it));
     old.iter().for_each(|source| context.old_namespaces.add(source.text()));
@@ -192,7 +195,8 @@ pub fn run(args: &CheckArgs) -> anyhow::Result<Exit> {
     if args.known.new_only {
         ledger.known.old = Some(findings(old, &policy, repository)?);
     }
-    let checker = Checker::new(&policy, &previous, args.verb, context, strictness);
+    let delivery = Delivery::new(args.verb, args.field_manager.clone())?;
+    let checker = Checker::new(&policy, &previous, delivery, context, strictness);
     let cluster = inventory::read(&args.inventory, &mut |it| ledger.failure(&it));
     check_all(sources, cluster, &checker, &mut ledger)?;
     if ledger.summary.is_empty() && !ledger.has_failed() && !args.allow_empty {
@@ -238,7 +242,8 @@ fn findings(
         context.add(source.text());
     }
     let previous = Previous::default();
-    let checker = Checker::new(policy, &previous, Verb::default(), context, Strictness::default());
+    let checker =
+        Checker::new(policy, &previous, Delivery::default(), context, Strictness::default());
     let mut ledger = Ledger::new(repository, Reports::none(), Known::to_collect());
     check_all(old.into_iter().map(Ok).collect(), Vec::new(), &checker, &mut ledger)?;
     Ok(ledger.known.collected.unwrap_or_default())

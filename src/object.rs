@@ -7,6 +7,7 @@
 
 mod decode;
 pub mod defaults;
+pub(crate) mod deployer;
 pub(crate) mod dropped;
 mod glance;
 mod kruise;

@@ -8,11 +8,13 @@ mod budget;
 mod claim;
 mod event;
 mod foreign_pod;
+mod managed;
 mod member;
 mod meta;
 mod node;
 mod pod;
 mod quota;
+mod readiness;
 mod revision;
 mod set;
 mod store;
@@ -36,7 +38,7 @@ pub use self::{
     webhook::{Call, Endpoints, Webhook},
 };
 pub(crate) use self::{
-    event::{ENDED, LONGEST_GAP, LONGEST_WAIT, SLACK},
+    event::{LONGEST_GAP, LONGEST_WAIT, SLACK, is_of_ended},
     set::{DaemonSet, Ready, State, StatefulSet},
     trouble::{INITIALIZING, NOT_READY},
 };

@@ -46,7 +46,7 @@ use crate::{
     manifests::source::Source,
     policy::{Policy, args::PolicyArgs},
     printable::Printable,
-    proposal::apply::Verb,
+    proposal::apply::{Delivery, Verb},
     report::{self, screen::Screen},
 };
 
@@ -103,9 +103,13 @@ pub struct PlanArgs {
     #[arg(long, value_name = "FILE")]
     nodes: Vec<PathBuf>,
     /// The command by which the manifests will reach the cluster. It decides what becomes of fields
-    /// that the previous object has and the manifest leaves out
-    #[arg(long = "as", value_enum, default_value_t, value_name = "VERB")]
-    verb: Verb,
+    /// that the previous object has and the manifest leaves out. By default it is what the managed fields of
+    /// that object say, such as an upgrade by Helm or server-side apply by Flux, and otherwise apply
+    #[arg(long = "as", value_enum, value_name = "VERB")]
+    verb: Option<Verb>,
+    /// The field manager of --as server-side-apply [default: kubectl]
+    #[arg(long, value_name = "NAME")]
+    field_manager: Option<String>,
     /// A pod that never becomes ready once it is created again, such as db-2; `new` means every pod
     /// with the new template. May be given more than once
     #[arg(long, value_name = "POD|new")]
@@ -171,7 +175,7 @@ pub fn run(args: &PlanArgs) -> anyhow::Result<Exit> {
     let forecaster = Forecaster {
         input: &input,
         context: Context::of_command(&policy, Origin::Manifest, now),
-        verb: args.verb,
+        delivery: Delivery::new(args.verb, args.field_manager.clone())?,
         never_ready: &args.never_ready,
         prune: args.prune,
     };
@@ -294,7 +298,7 @@ impl Texts<'_> {
         let forecaster = Forecaster {
             input: &input,
             context: Context::of_command(policy, Origin::Manifest, now),
-            verb: Verb::default(),
+            delivery: Delivery::default(),
             never_ready,
             prune: false,
         };

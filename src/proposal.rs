@@ -6,7 +6,7 @@
 
 pub mod apply;
 
-use self::apply::Verb;
+use self::apply::{Delivery, Outcomes, Removals};
 use crate::{
     engine::{self, Context, verdict::Verdict},
     inject::{self, Injection},
@@ -36,8 +36,8 @@ pub(crate) struct Proposal<'a, 'n> {
 pub(crate) struct Applier<'a> {
     /// The context of the verdicts.
     pub(crate) context: Context<'a>,
-    /// The command by which the manifests reach the cluster.
-    pub(crate) verb: Verb,
+    /// The command by which the manifests reach the cluster, as far as it was given.
+    pub(crate) delivery: &'a Delivery,
     /// The known claims and volumes.
     pub(crate) storage: &'a Storage,
     /// The namespaces that request the control-plane tolerations.
@@ -69,6 +69,8 @@ pub(crate) struct Stored<'a> {
     pub(crate) verdict: Verdict,
     /// The verdict on the injection.
     pub(crate) of_injection: Verdict,
+    /// The basis on which fields of the replaced object are removed or stay.
+    pub(crate) removals: Removals,
 }
 
 /// A write that the API server is asked for.
@@ -112,7 +114,8 @@ impl Applier<'_> {
         };
         let before = self.before(resource, given, namespace);
         let old = before.as_deref().unwrap_or(given);
-        let mut trees = apply::outcomes(self.verb, node, resource, given, old);
+        let Outcomes { objects: mut trees, removals } =
+            apply::outcomes(self.delivery, node, resource, given, old);
         let last = trees.pop();
         let refused = |tree: &Node<'_>| self.is_refused(tree, resource, old, namespace);
         let Some(tree) = trees.into_iter().find(refused).or(last) else {
@@ -123,7 +126,7 @@ impl Applier<'_> {
         match Object::parse(resource, &merged) {
             Ok(object) => {
                 let write = Write { json: &merged, old: Some(old), namespace };
-                self.store(object, &write, |it| then(&tree, it.into()))
+                self.store(object, &write, |it| then(&tree, Stored { removals, ..it }.into()))
             }
             Err(error @ DecodeError::TooLarge(_)) => then(&tree, error.into()),
             // A merged object that can't be read should not occur. The manifest is checked
@@ -177,7 +180,7 @@ impl Applier<'_> {
         }
         .with_storage(self.storage);
         let verdict = engine::evaluate(&subject, &self.context);
-        then(Stored { subject, old, verdict, of_injection })
+        then(Stored { subject, old, verdict, of_injection, removals: Removals::Known })
     }
 
     /// Returns the injection of the webhook into a template. The API server validates the result.

@@ -10,6 +10,7 @@ mod daemons;
 mod decision;
 mod diagnosis;
 mod event;
+mod flaps;
 mod manifests;
 mod obstacle;
 mod output;

@@ -21,7 +21,7 @@ use crate::{
     },
     object::{size::ObjectSize, storage::Storage},
     policy::Policy,
-    proposal::{Applied, Applier, Proposal, Stored, apply::Verb},
+    proposal::{Applied, Applier, Proposal, Stored, apply::Delivery},
     report::diagnostic::{Diagnostic, ObjectReport, Severity, Strictness},
     rules::{api_validation::meta::SCHEMA, rule::inventory::Coverage},
     yaml::{Document, Node, Problem},
@@ -71,7 +71,7 @@ pub(crate) struct Checker<'a> {
     context: InputContext,
     policy: &'a Policy,
     previous: &'a Previous,
-    verb: Verb,
+    delivery: Delivery,
     pub(super) strictness: Strictness,
     now: Timestamp,
 }
@@ -80,11 +80,11 @@ impl<'a> Checker<'a> {
     pub(crate) fn new(
         policy: &'a Policy,
         previous: &'a Previous,
-        verb: Verb,
+        delivery: Delivery,
         context: InputContext,
         strictness: Strictness,
     ) -> Self {
-        Checker { context, policy, previous, verb, strictness, now: Timestamp::now() }
+        Checker { context, policy, previous, delivery, strictness, now: Timestamp::now() }
     }
 
     /// Reads the comments of a document that exempt from warnings.
@@ -131,7 +131,7 @@ impl<'a> Checker<'a> {
     fn applier<'b>(&'b self, file: &'b str) -> Applier<'b> {
         Applier {
             context: Context { file: Some(file), ..self.context() },
-            verb: self.verb,
+            delivery: &self.delivery,
             storage: &self.context.storage,
             namespaces: &self.context.namespaces,
             old_namespaces: &self.context.old_namespaces,

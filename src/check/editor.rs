@@ -21,7 +21,7 @@ use crate::{
     finding::Mode,
     manifests::{clusters::Clusters, group::Group, source::Source},
     policy::Policy,
-    proposal::apply::Verb,
+    proposal::apply::Delivery,
     report::diagnostic::{Diagnostic, Strictness},
 };
 
@@ -164,8 +164,8 @@ impl EditorText<'_> {
         let mut context = InputContext::default();
         context.add(self.text);
         self.earlier.texts.iter().for_each(|text| context.old_namespaces.add(text));
-        let (verb, strictness) = (Verb::default(), Strictness::default());
-        use_it(&Checker::new(self.policy, &self.earlier.previous, verb, context, strictness))
+        let (delivery, strictness) = (Delivery::default(), Strictness::default());
+        use_it(&Checker::new(self.policy, &self.earlier.previous, delivery, context, strictness))
     }
 }
 

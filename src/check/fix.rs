@@ -39,7 +39,7 @@ use crate::{
     },
     policy::Policy,
     printable::Printable,
-    proposal::apply::Verb,
+    proposal::apply::Delivery,
     report::diagnostic::{Diagnostic, Strictness},
 };
 
@@ -92,7 +92,8 @@ impl Fixes<'_> {
         policy.assign_files(self.root, sources.iter().filter_map(Source::file));
         let previous = Previous::default();
         let context = input_context(&sources);
-        let checker = Checker::new(&policy, &previous, Verb::default(), context, self.strictness);
+        let checker =
+            Checker::new(&policy, &previous, Delivery::default(), context, self.strictness);
         let mut exit = Exit::Clean;
         let (mut replacements, mut fixed) = (Vec::<Replacement>::new(), Vec::new());
         for source in sources {

@@ -14,7 +14,7 @@ use super::{
 use crate::{
     manifests::{repository::Repository, source::Source},
     policy::Policy,
-    proposal::apply::Verb,
+    proposal::apply::Delivery,
     report::{
         diagnostic::{Diagnostic, Strictness},
         reports::Reports,
@@ -85,7 +85,7 @@ impl Texts<'_> {
         let mut context = InputContext::default();
         context.add(self.new.text());
         context.old_namespaces.add(self.old.text());
-        Checker::new(self.policy, previous, Verb::default(), context, Strictness::default())
+        Checker::new(self.policy, previous, Delivery::default(), context, Strictness::default())
     }
 }
 

@@ -14,8 +14,11 @@ use super::{
 
 /// The duration of a watch, in seconds. The API server ends it, so a dead connection is noticed.
 const WATCH: u32 = 30;
-/// The time after which a watch that was not ended is dead.
-const DEAD: Duration = Duration::from_secs(35);
+/// The time after which a watch that was not ended is dead. An overloaded machine ends it late.
+const DEAD: Duration = Duration::from_secs(45);
+/// The number of watches in a row that are dead before the API server counts as lost: the first may have been
+/// cut somewhere on the way.
+const STALLS: u32 = 2;
 /// The pauses between attempts.
 const SHORTEST_PAUSE: Duration = Duration::from_millis(500);
 const LONGEST_PAUSE: Duration = Duration::from_secs(5);
@@ -35,12 +38,52 @@ pub(crate) enum News<'a> {
         namespace: &'a str,
         name: &'a str,
     },
+    /// The watch has broken off. What was heard may be out of date until it is resumed, which is tried at once.
+    Broken,
     /// The API server cannot be followed, for this reason. Another attempt follows.
     Lost(String),
     /// The API server can be followed again.
     Back,
     /// The API server denies access, or does not have the collection.
     Forbidden(String),
+}
+
+/// How well the API server is heard.
+#[derive(Debug)]
+struct Contact {
+    state: State,
+    /// The number of dead watches in a row.
+    stalls: u32,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    Kept,
+    Broken,
+    Lost,
+}
+
+impl Contact {
+    fn regain(&mut self, tell: &mut impl FnMut(News<'_>)) {
+        if std::mem::replace(&mut self.state, State::Kept) != State::Kept {
+            tell(News::Back);
+        }
+    }
+
+    /// The first failure after a success only breaks the contact.
+    fn fail(&mut self, problem: &Problem, tell: &mut impl FnMut(News<'_>)) {
+        match self.state {
+            State::Kept if self.stalls < STALLS => {
+                self.state = State::Broken;
+                tell(News::Broken);
+            }
+            State::Kept | State::Broken => {
+                self.state = State::Lost;
+                tell(News::Lost(problem.to_string()));
+            }
+            State::Lost => {}
+        }
+    }
 }
 
 /// Follows a collection until this future is dropped.
@@ -51,7 +94,8 @@ pub(crate) async fn follow(
 ) -> Infallible {
     let mut backoff = Backoff::new(SHORTEST_PAUSE, LONGEST_PAUSE);
     let mut version = None;
-    let mut is_lost = false;
+    // Nothing has been heard yet, so the first failure is a loss.
+    let mut contact = Contact { state: State::Broken, stalls: 0 };
     loop {
         let begun = Instant::now();
         let outcome = match &mut version {
@@ -63,7 +107,7 @@ pub(crate) async fn follow(
                 }
                 Err(problem) => Err(problem),
             },
-            Some(from) => watch(reader, list, from, &mut is_lost, &mut tell).await,
+            Some(from) => watch(reader, list, from, &mut contact, &mut tell).await,
         };
         let has_lasted = begun.elapsed() > LONGEST_PAUSE;
         if has_lasted {
@@ -80,11 +124,7 @@ pub(crate) async fn follow(
                 sleep(FORBIDDEN).await;
                 continue;
             }
-            Err(problem) => {
-                if !std::mem::replace(&mut is_lost, true) {
-                    tell(News::Lost(problem.to_string()));
-                }
-            }
+            Err(problem) => contact.fail(&problem, &mut tell),
         }
         sleep(backoff.pause()).await;
     }
@@ -110,16 +150,26 @@ async fn watch(
     reader: &Reader,
     list: &List,
     version: &mut String,
-    is_lost: &mut bool,
+    contact: &mut Contact,
     tell: &mut impl FnMut(News<'_>),
 ) -> Result<(), Problem> {
     let end = Instant::now() + DEAD;
     let mut lines = pin!(reader.watch(list, version, WATCH).await?);
-    if std::mem::take(is_lost) {
-        tell(News::Back);
+    // An API server that begins watches and says nothing in them must say something.
+    if contact.stalls < STALLS {
+        contact.regain(tell);
     }
     loop {
-        let line = match timeout_at(end, lines.next()).await {
+        let next = timeout_at(end, lines.next()).await;
+        match &next {
+            Ok(Some(Err(_))) => {}
+            Ok(_) => {
+                contact.stalls = 0;
+                contact.regain(tell);
+            }
+            Err(_) => contact.stalls = contact.stalls.saturating_add(1),
+        }
+        let line = match next {
             Ok(Some(Ok(line))) => line,
             Ok(Some(Err(error))) => return Err(Problem::failed(error)),
             Ok(None) => return Ok(()),
@@ -143,5 +193,111 @@ async fn watch(
         if !newest.is_empty() {
             *version = newest.into_owned();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{
+        cell::RefCell,
+        convert::Infallible,
+        sync::{
+            Arc,
+            atomic::{AtomicUsize, Ordering::SeqCst},
+        },
+        time::Duration,
+    };
+
+    use futures::{StreamExt as _, stream};
+    use http_body_util::{BodyExt as _, Empty, Full, StreamBody, combinators::UnsyncBoxBody};
+    use hyper::{
+        Request, Response, StatusCode,
+        body::{Bytes, Frame},
+    };
+    use kube::{Client, client::Body};
+    use tokio::time::timeout;
+
+    use super::*;
+
+    /// An answer to a request.
+    #[derive(Clone, Copy)]
+    enum Answer {
+        /// An empty list.
+        Empty,
+        /// A watch that says this, and then nothing more and has no end.
+        Stall(&'static str),
+        /// A watch that says nothing and is ended by the API server.
+        End,
+        /// An error of the API server.
+        Failure,
+    }
+
+    fn answer(answer: Answer) -> Response<UnsyncBoxBody<Bytes, Infallible>> {
+        const LIST: &str = r#"{"metadata": {"resourceVersion": "7"}, "items": []}"#;
+        let body = match answer {
+            Answer::Empty => Full::from(LIST).boxed_unsync(),
+            Answer::Stall(text) => {
+                let first = (!text.is_empty()).then(|| Ok(Frame::data(Bytes::from(text))));
+                StreamBody::new(stream::iter(first).chain(stream::pending())).boxed_unsync()
+            }
+            Answer::End | Answer::Failure => Empty::new().boxed_unsync(),
+        };
+        let failed = matches!(answer, Answer::Failure);
+        let code = if failed { StatusCode::INTERNAL_SERVER_ERROR } else { StatusCode::OK };
+        Response::builder().status(code).body(body).unwrap()
+    }
+
+    /// Returns what is heard within this time of an API server that gives these answers, the last of them again
+    /// and again.
+    async fn heard(answers: &'static [Answer], within: Duration) -> Vec<String> {
+        let count = Arc::new(AtomicUsize::new(0));
+        let service = tower::service_fn(move |_: Request<Body>| {
+            let index = count.fetch_add(1, SeqCst).min(answers.len() - 1);
+            async move { Ok::<_, Infallible>(answer(answers[index])) }
+        });
+        let reader = Reader::of(Client::new(service, "default"));
+        let said = RefCell::new(Vec::new());
+        let list = List { path: "/api/v1/nodes".to_owned(), ..List::default() };
+        let follow = follow(&reader, &list, |news| said.borrow_mut().push(format!("{news:?}")));
+        let ended = timeout(within, follow).await;
+        assert!(ended.is_err(), "following never ends");
+        said.into_inner()
+    }
+
+    const ADDED: &str = concat!(
+        r#"{"type": "ADDED", "object": {"metadata": {"name": "a", "resourceVersion": "8"}}}"#,
+        "\n"
+    );
+
+    #[tokio::test(start_paused = true)]
+    async fn a_watch_that_stalls_once_is_resumed_and_nothing_is_lost() {
+        let answers = &[Answer::Empty, Answer::Stall(""), Answer::Stall(ADDED), Answer::End];
+        let said = heard(answers, Duration::from_secs(600)).await;
+        let [all, back, broken, resumed, added, ..] = &*said else { panic!("{said:#?}") };
+        assert_eq!([all, back, broken, resumed], ["All([])", "Back", "Broken", "Back"]);
+        assert!(added.starts_with("Applied"), "{added}");
+        assert!(!said.iter().any(|it| it.starts_with("Lost")), "{said:#?}");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_server_that_stalls_again_and_again_is_lost_until_it_says_something() {
+        let stall = Answer::Stall("");
+        let answers = &[Answer::Empty, Answer::Stall("")];
+        let said = heard(answers, Duration::from_secs(3_600)).await;
+        let lost = "Lost(\"the connection is dead\")";
+        assert_eq!(said, ["All([])", "Back", "Broken", "Back", lost]);
+        let answers = Box::leak(Box::new([Answer::Empty, stall, stall, stall, Answer::End]));
+        let said = heard(answers, Duration::from_secs(3_600)).await;
+        assert_eq!(said, ["All([])", "Back", "Broken", "Back", lost, "Back"]);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_server_that_fails_for_long_is_lost_and_comes_back() {
+        const FAIL: Answer = Answer::Failure;
+        let answers = &[Answer::Empty, FAIL, FAIL, FAIL, FAIL, FAIL, FAIL, FAIL, Answer::End];
+        let said = heard(answers, Duration::from_secs(600)).await;
+        let [all, lost, back] = &*said else { panic!("{said:#?}") };
+        assert_eq!([all, back], ["All([])", "Back"]);
+        assert!(lost.starts_with("Lost"), "{lost}");
     }
 }

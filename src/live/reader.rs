@@ -108,15 +108,22 @@ impl Reader {
         // By default the client would repeat a request fifteen times.
         config.default_retry = false;
         config.connect_timeout = Some(CONNECT);
-        Ok(Reader {
-            url: config.cluster_url.to_string().trim_end_matches('/').to_owned(),
+        let url = config.cluster_url.to_string().trim_end_matches('/').to_owned();
+        let reader = Reader::of(Client::try_from(config)?);
+        Ok(Reader { url, on_busy: Cell::new(Some(Box::new(on_busy))), ..reader })
+    }
+
+    /// Reads by this client.
+    pub(super) fn of(client: Client) -> Self {
+        Reader {
+            client,
+            url: String::new(),
             lost: RefCell::new(None),
             is_patient: Cell::new(false),
-            client: Client::try_from(config)?,
             turns: Semaphore::new(AT_ONCE),
             not_before: Cell::new(None),
-            on_busy: Cell::new(Some(Box::new(on_busy))),
-        })
+            on_busy: Cell::new(None),
+        }
     }
 
     /// Keeps sending requests to an API server that does not answer.

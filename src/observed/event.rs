@@ -8,7 +8,7 @@ use serde::Deserialize;
 use super::meta::{Metadata, Unread};
 use crate::{finding::shorten, kubernetes::kind::Kind};
 
-/// The reasons that rules look for, in addition to [`ENDED`].
+/// The reasons that rules look for, in addition to those of [`is_of_ended`].
 const REASONS: [&str; 20] = [
     "BackOff",
     "Failed",
@@ -31,22 +31,34 @@ const REASONS: [&str; 20] = [
     "RecreatingFailedPod",
     "Unhealthy",
 ];
-/// The reasons of pods that a node has evicted or rejected.
-pub(crate) const ENDED: [&str; 13] = [
+/// The reasons of pods that a node has evicted or rejected, in addition to those that begin with `OutOf`.
+///
+/// Kubernetes: pkg/kubelet/lifecycle/predicate.go.
+const ENDED: [&str; 17] = [
+    "AppArmor",
     "DeadlineExceeded",
     "Evicted",
+    "InvalidNodeInfo",
     "NodeAffinity",
+    "NodeName",
     "NodePorts",
     "NodeShutdown",
-    "OutOfcpu",
-    "OutOfephemeral-storage",
-    "OutOfmemory",
-    "OutOfpods",
+    "PodLevelResourcesNotSupported",
     "PodOSNotSupported",
+    "PodOSSelectorNodeLabelDoesNotMatch",
+    "SupplementalGroupsPolicyNotSupported",
     "SysctlForbidden",
+    "TaintToleration",
     "TopologyAffinityError",
     "UnexpectedAdmissionError",
+    "VolumeAttachmentLimitExceeded",
 ];
+
+/// Returns whether this is the reason of a pod that a node has evicted or rejected.
+pub(crate) fn is_of_ended(reason: &str) -> bool {
+    reason.starts_with("OutOf") || ENDED.contains(&reason)
+}
+
 /// The longest time that a controller waits before it tries again what was refused, in seconds, and
 /// the tolerated delay.
 ///
@@ -73,6 +85,8 @@ pub struct Event {
     pub first: i64,
     /// The time of the last occurrence, in seconds since 1970.
     pub last: i64,
+    /// The number of occurrences, as far as they were counted.
+    pub count: i32,
 }
 
 /// The object that an event is about: its namespace, kind and name.
@@ -93,6 +107,7 @@ struct Raw<'a> {
     last_timestamp: Option<Time>,
     event_time: Option<MicroTime>,
     series: Option<Series>,
+    count: Option<i32>,
 }
 
 #[derive(Deserialize)]
@@ -108,6 +123,7 @@ struct Involved<'a> {
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Series {
+    count: Option<i32>,
     last_observed_time: Option<MicroTime>,
 }
 
@@ -115,7 +131,7 @@ impl Event {
     /// Reads an event and the object that it is about; `None` if no rule looks for it.
     pub(super) fn read(json: &str) -> serde_json::Result<Option<(About, Self)>> {
         let raw: Raw<'_> = serde_json::from_str(json)?;
-        let is_needed = |it: &&str| REASONS.contains(it) || ENDED.contains(it);
+        let is_needed = |it: &&str| REASONS.contains(it) || is_of_ended(it);
         let Some(reason) = raw.reason.as_deref().filter(is_needed) else {
             return Ok(None);
         };
@@ -123,6 +139,7 @@ impl Event {
         let Some(kind) = Kind::named(&kind) else { return Ok(None) };
         let created = raw.metadata.created();
         let at = raw.event_time.as_ref().map_or(created, |it| it.0.as_second());
+        let count = raw.series.as_ref().and_then(|it| it.count).or(raw.count).unwrap_or(1);
         let series = raw.series.and_then(|it| it.last_observed_time).map(|it| it.0.as_second());
         let last = raw.last_timestamp.as_ref().map(|it| it.0.as_second());
         let message = raw.message.as_deref().unwrap_or_default();
@@ -133,6 +150,7 @@ impl Event {
             message: shorten(message.trim(), LONGEST).into_owned().into(),
             first: raw.first_timestamp.map_or(at, |it| it.0.as_second()),
             last: series.or(last).unwrap_or(at),
+            count,
         };
         Ok(Some(((namespace.as_ref().into(), kind, name.as_ref().into()), event)))
     }
@@ -149,5 +167,6 @@ impl Event {
     pub(super) fn absorb(&mut self, other: &Event) {
         self.first = self.first.min(other.first);
         self.last = self.last.max(other.last);
+        self.count = self.count.saturating_add(other.count);
     }
 }

@@ -18,6 +18,8 @@ pub struct Node {
     pub place: NodeInfo,
     /// The time of creation, in seconds since 1970.
     pub created: i64,
+    /// The time since which the node has been ready, if it is, and says so.
+    pub ready_since: Option<i64>,
     /// The time since which the node has not been ready, if it is not.
     pub not_ready: Option<i64>,
     /// The message of the `Ready` condition then. May be empty.
@@ -57,15 +59,18 @@ impl Node {
         let Raw { mut metadata, spec, status } = serde_json::from_str(json)?;
         let created = metadata.created();
         let mut conditions = status.conditions.iter().flatten();
-        let ready = conditions.find(|it| it.type_ == "Ready").filter(|it| it.status != "True");
+        let ready = conditions.find(|it| it.type_ == "Ready");
+        let since = ready.and_then(|it| it.last_transition_time.as_ref());
+        let since = since.map(|time| time.0.as_second());
+        let is_ready = ready.is_some_and(|it| it.status == "True");
+        let ready = ready.filter(|_| !is_ready);
         let said = ready.and_then(|it| it.message.as_deref()).unwrap_or_default();
         Ok(Node {
             created,
             why_not_ready: shorten(said.trim(), LONGEST).into_owned().into(),
             uid: metadata.uid().into(),
-            not_ready: ready.map(|it| {
-                it.last_transition_time.as_ref().map_or(created, |time| time.0.as_second())
-            }),
+            ready_since: since.filter(|_| is_ready),
+            not_ready: ready.map(|_| since.unwrap_or(created)),
             is_cordoned: spec.unschedulable == Some(true),
             place: NodeInfo {
                 name: metadata.name().to_owned(),

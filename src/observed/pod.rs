@@ -32,6 +32,11 @@ pub struct Pod {
     pub is_pending: bool,
     /// Whether the pod is ready, and the time since which it has been ready or not.
     pub ready: (bool, i64),
+    /// The time since which all of its containers have run, if they all run.
+    pub started: Option<i64>,
+    /// The time between the assignment to the node and the start of the pod, in seconds. If other times of the pod
+    /// are in the future, the clock of the node is ahead by so much.
+    pub(crate) ahead: i64,
     /// The number of restarts of the container that was restarted most often.
     pub restarts: i32,
     /// The reason why the pod is not ready, if its status gives one.
@@ -72,8 +77,13 @@ impl Pod {
             has_ended,
             is_pending: status.phase.as_deref() == Some("Pending"),
             ready: (ready && !has_ended, since.map_or(created, |it| it.0.as_second())),
+            started: status.started(),
+            ahead: status.ahead(),
             restarts: status.restarts(),
-            trouble: if ready && !has_ended { None } else { status.trouble(placed).map(Box::new) },
+            trouble: match ready && !has_ended {
+                true => None,
+                false => status.trouble(placed).map(|it| Box::new(it.with_claims(&spec.claims()))),
+            },
             revision: label(labels.and_then(|it| it.revision.as_ref())),
             generation: label(labels.and_then(|it| it.generation.as_ref())),
         }
@@ -158,6 +168,15 @@ pub(super) struct Spec<'a, V> {
     scheduler_name: Option<Cow<'a, str>>,
     #[serde(borrow)]
     affinity: Option<Affinity<'a>>,
+    #[serde(borrow)]
+    resource_claims: Option<Vec<ResourceClaim<'a>>>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct ResourceClaim<'a> {
+    #[serde(borrow)]
+    resource_claim_name: Option<Cow<'a, str>>,
 }
 
 #[derive(Default, Deserialize)]
@@ -200,11 +219,24 @@ struct Requirement<'a> {
 
 impl<V> Default for Spec<'_, V> {
     fn default() -> Self {
-        Spec { volumes: None, node_name: None, scheduler_name: None, affinity: None }
+        Spec {
+            volumes: None,
+            node_name: None,
+            scheduler_name: None,
+            affinity: None,
+            resource_claims: None,
+        }
     }
 }
 
 impl<V> Spec<'_, V> {
+    /// Returns the resource claims that the pod shares with others, separated by commas.
+    fn claims(&self) -> String {
+        let claims = self.resource_claims.iter().flatten();
+        let names: Vec<_> = claims.filter_map(|it| it.resource_claim_name.as_deref()).collect();
+        names.join(", ")
+    }
+
     /// Returns the node that the affinity of a daemon pod names. Kubernetes: `GetTargetNodeName`,
     /// pkg/controller/daemon/util/daemonset_util.go.
     fn node(&self) -> Option<&str> {

@@ -11,6 +11,10 @@ use k8s_openapi::{
 };
 use serde::{Deserialize, de::DeserializeOwned};
 
+use super::{
+    managed::{Managed, Writes},
+    readiness::Readiness,
+};
 use crate::{
     kubernetes::{
         cluster::Version,
@@ -70,8 +74,12 @@ pub struct Set {
     pub(crate) status_written: Option<i64>,
     /// The time at which something other than the status was last written, if it is known.
     pub(crate) spec_written: Option<i64>,
+    /// The time at which another client has last done so.
+    pub(crate) spec_written_by_other: Option<i64>,
     /// Whether the Pod Security level `baseline` refuses the pods.
     needs_privileged: bool,
+    /// The readiness probes of the template. They are known only for a set that is not healthy.
+    pub(crate) readiness: Readiness,
     pub(crate) state: State,
 }
 
@@ -147,14 +155,6 @@ struct Metadata {
     managed_fields: Vec<Managed>,
 }
 
-/// The manager that last wrote a part of an object.
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct Managed {
-    subresource: Box<str>,
-    time: Option<Time>,
-}
-
 impl Set {
     pub(super) fn daemon_set(json: &str) -> serde_json::Result<Self> {
         let Raw { mut metadata, mut spec, status } = serde_json::from_str(json)?;
@@ -171,17 +171,20 @@ impl Set {
     }
 
     fn of(mut metadata: Metadata, state: State, json: &str) -> serde_json::Result<Self> {
+        let writes = Writes::of(&metadata.managed_fields);
         let mut set = Set {
             ignore: metadata.annotations.remove(IGNORE_ANNOTATION),
             created: metadata.creation_timestamp.map_or(0, |it| it.0.as_second()),
             deletion: None,
-            status_written: written(&metadata.managed_fields, true),
-            spec_written: written(&metadata.managed_fields, false),
+            status_written: writes.status,
+            spec_written: writes.spec,
+            spec_written_by_other: writes.by_other,
             namespace: metadata.namespace,
             name: metadata.name,
             uid: metadata.uid,
             generation: metadata.generation,
             needs_privileged: false,
+            readiness: Readiness::default(),
             state,
         };
         if let Some(deleted) = metadata.deletion_timestamp {
@@ -197,6 +200,7 @@ impl Set {
             let whole: Whole = serde_json::from_str(json)?;
             let baseline = Standard::of(Some("baseline"), None, Version::NEWEST.minor());
             let template = &whole.spec.template;
+            set.readiness = Readiness::of(template);
             set.needs_privileged =
                 baseline.is_some_and(|standard| !FailedCheck::by(standard, template).is_empty());
         }
@@ -355,12 +359,6 @@ impl Set {
             State::StatefulSet(it) => is_healthy_stateful_set(&it.spec, &it.status),
         }
     }
-}
-
-/// Returns the time at which the status, or the rest of an object, was last written.
-fn written(managed: &[Managed], status: bool) -> Option<i64> {
-    let written = managed.iter().filter(|it| (&*it.subresource == "status") == status);
-    written.filter_map(|it| Some(it.time.as_ref()?.0.as_second())).max()
 }
 
 fn is_healthy_daemon_set(status: &DaemonSetStatus) -> bool {

@@ -10,7 +10,7 @@ use super::meta::Condition;
 use crate::finding::shorten;
 
 /// The states of containers that do not start without intervention.
-const BROKEN: [&str; 10] = [
+const BROKEN: [&str; 13] = [
     "CrashLoopBackOff",
     "ImagePullBackOff",
     "ErrImagePull",
@@ -18,6 +18,9 @@ const BROKEN: [&str; 10] = [
     "InvalidImageName",
     "CreateContainerConfigError",
     "CreateContainerError",
+    "ImageInspectError",
+    "RegistryUnavailable",
+    "SignatureValidationFailed",
     "PostStartHookError",
     "PreStartHookError",
     "RunContainerError",
@@ -45,6 +48,22 @@ pub struct Trouble {
     pub ended: Option<Ended>,
     /// The shortest time for which a container has ended again and again, in seconds, as its back-off shows.
     pub(crate) looped: i64,
+}
+
+impl Trouble {
+    /// Adds the resource claims that a pod names, if no scheduler has processed it yet: none does before they exist.
+    ///
+    /// Kubernetes: `PreEnqueue`, pkg/scheduler/framework/plugins/dynamicresources/dynamicresources.go.
+    pub(super) fn with_claims(mut self, claims: &str) -> Self {
+        if self.kind == TroubleKind::Waiting && &*self.reason == "Pending" && !claims.is_empty() {
+            let said = &self.message;
+            let text = format!(
+                "{said}; it names {claims}: no pod is scheduled before its resource claims exist"
+            );
+            self.message = shorten(&text, LONGEST).into_owned().into();
+        }
+        self
+    }
 }
 
 /// A container with a log.
@@ -85,6 +104,7 @@ pub(super) enum Placed<'a> {
 pub(super) struct Status<'a> {
     #[serde(borrow)]
     pub(super) phase: Option<Cow<'a, str>>,
+    start_time: Option<Time>,
     #[serde(borrow)]
     reason: Option<Cow<'a, str>>,
     #[serde(borrow)]
@@ -178,10 +198,31 @@ impl Status<'_> {
         self.conditions.iter().flatten().find(|condition| condition.type_ == name)
     }
 
+    /// Returns the time between the assignment to a node, by the clock of the scheduler, and the start, by the
+    /// clock of the node, in seconds.
+    pub(super) fn ahead(&self) -> i64 {
+        let scheduled = self.condition("PodScheduled").filter(|it| it.status == "True");
+        let scheduled = scheduled.and_then(|it| it.last_transition_time.as_ref());
+        let times = self.start_time.as_ref().zip(scheduled);
+        times.map_or(0, |(start, then)| start.0.as_second() - then.0.as_second()).max(0)
+    }
+
     pub(super) fn restarts(&self) -> i32 {
         let init = self.init_container_statuses.iter().flatten();
         let all = self.container_statuses.iter().flatten().chain(init);
         all.map(|it| it.restart_count).max().unwrap_or_default()
+    }
+
+    /// Returns the time since which all containers and sidecars have run, if all containers do.
+    pub(super) fn started(&self) -> Option<i64> {
+        let start = |it: &Container<'_>| {
+            let running = it.state.as_ref()?.running.as_ref()?;
+            running.started_at.as_ref().map(|time| time.0.as_second())
+        };
+        let all = self.container_statuses.iter().flatten().map(start);
+        let last = all.collect::<Option<Vec<_>>>()?.into_iter().max()?;
+        let sidecars = self.init_container_statuses.iter().flatten().filter_map(start);
+        Some(sidecars.fold(last, i64::max))
     }
 
     pub(super) fn trouble(&self, placed: Placed<'_>) -> Option<Trouble> {
@@ -219,11 +260,10 @@ impl Status<'_> {
         // Between two back-offs the container has ended, or runs again for a moment.
         let unready = containers.filter(|it| !it.ready);
         let mut ends = unready.filter_map(|it| it.end().map(|(end, ended)| (it, end, ended)));
-        let is_why =
-            |(container, end, ended): &(&Container<'_>, &Why<'_>, Ended)| match ended.is_previous {
-                true => self.has_restarted(container),
-                false => end.exit_code.unwrap_or_default() != 0,
-            };
+        // An init container that has ended with 0 is ready. Any other that has ended is started again.
+        let is_why = |(container, _, ended): &(&Container<'_>, &Why<'_>, Ended)| {
+            !ended.is_previous || self.has_restarted(container)
+        };
         if let Some((container, end, ended)) = ends.find(is_why) {
             let kind = match container.restart_count {
                 RESTARTS.. => TroubleKind::Broken,

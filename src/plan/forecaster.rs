@@ -18,8 +18,11 @@ use super::{
 use crate::{
     engine::Context,
     manifests::id::ObjectId,
-    object::{Object, Subject, Workload},
-    proposal::{Applied, Applier, Proposal, Stored, apply::Verb},
+    object::{Object, Subject, Workload, deployer::Deployer, namespace_or_default},
+    proposal::{
+        Applied, Applier, Proposal, Stored,
+        apply::{Delivery, Removals},
+    },
     rules::api_validation::meta::SCHEMA,
     yaml,
 };
@@ -28,7 +31,7 @@ use crate::{
 pub(super) struct Forecaster<'a> {
     pub(super) input: &'a Input,
     pub(super) context: Context<'a>,
-    pub(super) verb: Verb,
+    pub(super) delivery: Delivery,
     /// The pods that never become ready, as in `--never-ready`.
     pub(super) never_ready: &'a [String],
     /// Whether objects of a cluster that the manifests lack are deleted.
@@ -96,7 +99,11 @@ impl Forecaster<'_> {
             if self.input.lacks_previous && !self.input.previous.contains_key(&given.id) {
                 plan.unknown.push(format!("{}: it may be new or not", given.id));
             } else {
-                plan.forecasts.push(self.given(given));
+                let mut forecast = self.given(given);
+                if forecast.change == ChangeKind::Create {
+                    forecast.notes.extend(self.namesake(&given.id));
+                }
+                plan.forecasts.push(forecast);
             }
         }
         let is_given = |id: &ObjectId| self.input.given.iter().any(|given| given.id == *id);
@@ -114,6 +121,19 @@ impl Forecaster<'_> {
             }
         }
         plan
+    }
+
+    /// Returns a note if a new object has the name of a previous one, and perhaps belongs to its namespace.
+    fn namesake(&self, new: &ObjectId) -> Option<String> {
+        let is_namesake = |id: &&ObjectId| id.kind == new.kind && id.name == new.name;
+        let mut namesakes = self.input.previous.keys().filter(is_namesake);
+        let (Some(old), None) = (namesakes.next(), namesakes.next()) else { return None };
+        (new.namespace == namespace_or_default(None)).then(|| {
+            let namespace = &old.namespace;
+            format!(
+                "{namespace} has one with this name; -n {namespace} is the namespace of manifests that set none"
+            )
+        })
     }
 
     fn given(&self, given: &Given) -> Forecast {
@@ -174,7 +194,7 @@ impl Forecaster<'_> {
     fn applier(&self) -> Applier<'_> {
         Applier {
             context: Context { view: Some(&self.input.world.view), ..self.context },
-            verb: self.verb,
+            delivery: &self.delivery,
             storage: &self.input.storage,
             namespaces: &self.input.namespaces,
             old_namespaces: &self.input.old_namespaces,
@@ -207,6 +227,11 @@ impl Forecaster<'_> {
             ChangeKind::Refused if remedies.is_empty() || !same_selector => Simulated::default(),
             _ => self.simulated(&given.id, &stored.subject, before.as_ref(), change),
         };
+        // A command that rolls the change back is printed.
+        let deployer = simulated.rollout.as_ref().filter(|it| {
+            it.course.stop.is_some() || (it.if_broken.is_some() && change == ChangeKind::Update)
+        });
+        let deployer = deployer.and_then(|_| Deployer::of(&object.metadata));
         Forecast {
             id: given.id.clone(),
             change,
@@ -216,7 +241,9 @@ impl Forecaster<'_> {
             notes: remedies
                 .into_iter()
                 .chain(refusal::remarks(&stored.verdict))
+                .chain(removals(&stored.removals))
                 .chain(simulated.notes)
+                .chain(deployer.map(Deployer::advice))
                 .collect(),
             settings: simulated.settings,
             rollout: simulated.rollout,
@@ -251,10 +278,39 @@ impl Forecaster<'_> {
     }
 }
 
+/// Returns a note about fields that the manifest leaves out, if their removal isn't certain.
+fn removals(removals: &Removals) -> Option<String> {
+    match removals {
+        Removals::Known => None,
+        Removals::Inferred(writer) => Some(format!(
+            "fields that the manifest lacks are removed, as in {writer}, the last to write the template; \
+             --as selects another command"
+        )),
+        Removals::Unknown(specs) => {
+            let (mut differs, [kept, removed]) = (Vec::new(), &**specs);
+            differences(kept, removed, "spec", &mut differs);
+            let fields: Vec<_> = differs.iter().take(3).map(|it| it.path.as_str()).collect();
+            let more = if differs.len() > fields.len() { ", …" } else { "" };
+            Some(format!(
+                "it isn't known whether fields stay that the manifest lacks: {}{more}; the managed fields \
+                 say who set them (--live, or kubectl get --show-managed-fields)",
+                fields.join(", ")
+            ))
+        }
+    }
+}
+
 fn spec(object: &Object<'_>) -> Value {
     match &object.workload {
-        Workload::DaemonSet(spec) => serde_json::to_value(spec),
-        Workload::StatefulSet(spec) => serde_json::to_value(spec),
+        Workload::DaemonSet(spec) => serde_json::to_value(spec).unwrap_or_default(),
+        Workload::StatefulSet(spec) => {
+            let mut spec = serde_json::to_value(spec).unwrap_or_default();
+            // Releases with its gate store the default, others nothing.
+            let rolling = &mut spec["updateStrategy"]["rollingUpdate"];
+            if rolling.is_object() && rolling["maxUnavailable"].is_null() {
+                rolling["maxUnavailable"] = 1.into();
+            }
+            spec
+        }
     }
-    .unwrap_or_default()
 }

@@ -66,7 +66,7 @@ pub(super) struct Input {
 pub(super) struct Paths<'a> {
     /// The new manifests.
     pub(super) new: &'a [PathBuf],
-    /// The namespace of new manifests that set none.
+    /// The namespace of manifests that set none, new and previous.
     pub(super) namespace: Option<&'a str>,
     /// The previous objects.
     pub(super) old: &'a [PathBuf],
@@ -102,8 +102,10 @@ impl Input {
         }
         match paths.old_commit {
             // A change that fixes such a file must not fail because of it.
-            Some(_) => input.read_previous(old, &mut |message| unreadable.push(message)),
-            None => input.read_previous(old, &mut complain_of_old),
+            Some(_) => {
+                input.read_previous(old, paths.namespace, &mut |message| unreadable.push(message));
+            }
+            None => input.read_previous(old, paths.namespace, &mut complain_of_old),
         }
         input.lacks_previous = lacks || !unreadable.is_empty();
         unreadable.iter().for_each(|message| report::note(message));
@@ -137,7 +139,7 @@ impl Input {
             _ => vec![source],
         };
         let mut lacks = false;
-        input.read_previous(given(old), &mut |message| {
+        input.read_previous(given(old), None, &mut |message| {
             lacks = true;
             complain(message);
         });
@@ -158,20 +160,27 @@ impl Input {
         complain: &mut dyn FnMut(String),
     ) {
         for source in sources {
-            each(&source, release, &mut Others::All(&mut self.world), complain, &mut |_, _| {});
+            let mut others = Others::All(&mut self.world, None);
+            each(&source, release, &mut others, complain, &mut |_, _| {});
         }
     }
 
-    fn read_previous(&mut self, sources: Vec<Source>, complain: &mut dyn FnMut(String)) {
+    fn read_previous(
+        &mut self,
+        sources: Vec<Source>,
+        namespace: Option<&str>,
+        complain: &mut dyn FnMut(String),
+    ) {
         for source in sources {
             each(
                 &source,
                 Version::NEWEST,
-                &mut Others::Previous(&mut self.world, source.is_named()),
+                &mut Others::Previous(&mut self.world, namespace, source.is_named()),
                 complain,
                 &mut |manifest, Decoded { resource, json, .. }| {
+                    let (id, json) = placed(&manifest.node, json, namespace);
                     let order = self.previous.len();
-                    let old = self.previous.entry(ObjectId::of(&manifest.node));
+                    let old = self.previous.entry(id);
                     let old = old.or_insert_with(|| (order, resource, Alternatives::default()));
                     old.1 = resource;
                     old.2.add(source.name(), source.is_named(), json);
@@ -196,13 +205,8 @@ impl Input {
                 release,
                 &mut Others::Budgets(&mut self.world, namespace),
                 complain,
-                &mut |manifest, Decoded { resource, mut json, problems }| {
-                    let mut id = ObjectId::of(&manifest.node);
-                    if let Some(namespace) = namespace
-                        && let Some(placed) = in_namespace(&json, namespace)
-                    {
-                        (id.namespace, json) = (namespace.to_owned(), placed);
-                    }
+                &mut |manifest, Decoded { resource, json, problems }| {
+                    let (id, json) = placed(&manifest.node, json, namespace);
                     let problems = manifest.problems.into_iter().chain(problems).collect();
                     let file = source.name().to_owned();
                     self.given.push(Given { id, resource, file, json, problems });
@@ -212,15 +216,26 @@ impl Input {
     }
 }
 
-/// Returns an object with this namespace; `None` if the object sets another namespace, or has no
-/// metadata.
-fn in_namespace(json: &str, namespace: &str) -> Option<String> {
-    let mut object: serde_json::Value = serde_json::from_str(json).ok()?;
-    let metadata = object.get_mut("metadata")?.as_object_mut()?;
-    let own = metadata.get("namespace").and_then(serde_json::Value::as_str).unwrap_or_default();
+/// Returns the identity and the JSON of an object, in this namespace if the object sets none.
+fn placed(node: &Node<'_>, json: String, namespace: Option<&str>) -> (ObjectId, String) {
+    let mut id = ObjectId::of(node);
+    let Some((namespace, json_in_namespace)) =
+        namespace.and_then(|namespace| Some((namespace, in_namespace(node, &json, namespace)?)))
+    else {
+        return (id, json);
+    };
+    namespace.clone_into(&mut id.namespace);
+    (id, json_in_namespace)
+}
+
+/// Returns an object with this namespace; `None` if the object sets one itself, or has no metadata.
+fn in_namespace(node: &Node<'_>, json: &str, namespace: &str) -> Option<String> {
+    let own = node.get("metadata")?.get("namespace").and_then(Node::as_str).unwrap_or_default();
     if !own.is_empty() {
         return None;
     }
+    let mut object: serde_json::Value = serde_json::from_str(json).ok()?;
+    let metadata = object.get_mut("metadata")?.as_object_mut()?;
     metadata.insert("namespace".to_owned(), namespace.into());
     Some(object.to_string())
 }
@@ -256,31 +271,32 @@ fn texts(paths: &[PathBuf], complain: &mut dyn FnMut(String)) -> Vec<Source> {
 /// A function that [`each`] calls with a DaemonSet or StatefulSet.
 type See<'a> = dyn FnMut(Manifest<'_>, Decoded) + 'a;
 
-/// The objects other than sets that are added to the world.
+/// The objects other than sets that are added to the world. Those that set no namespace belong to this
+/// one; objects without namespaces, such as nodes, are known by their names alone.
 enum Others<'a> {
-    All(&'a mut World),
+    All(&'a mut World, Option<&'a str>),
     /// The previous ones, and whether their file was named. A folder can have a Pod for a test and
     /// a claim to copy; what a cluster has created has a `uid`.
-    Previous(&'a mut World, bool),
-    /// Only PodDisruptionBudgets; those that set no namespace belong to this one.
+    Previous(&'a mut World, Option<&'a str>, bool),
+    /// Only PodDisruptionBudgets.
     Budgets(&'a mut World, Option<&'a str>),
 }
 
 impl Others<'_> {
     fn add(&mut self, object: &ManifestObject<'_>) -> Result<(), serde_json::Error> {
         let (api_version, kind) = (object.api_version(), object.kind());
-        match self {
-            Others::Previous(_, false) if is_of_cluster(kind) && !is_stored(&object.node) => Ok(()),
-            Others::All(world) | Others::Previous(world, _) => {
-                world.add(api_version, kind, &object.node.to_json())
+        let (world, namespace) = match self {
+            Others::Budgets(..) if kind != "PodDisruptionBudget" => return Ok(()),
+            Others::Previous(.., false) if is_of_cluster(kind) && !is_stored(&object.node) => {
+                return Ok(());
             }
-            Others::Budgets(world, namespace) if kind == "PodDisruptionBudget" => {
-                let json = object.node.to_json();
-                let placed = namespace.and_then(|namespace| in_namespace(&json, namespace));
-                world.add(api_version, kind, &placed.unwrap_or(json))
-            }
-            Others::Budgets(..) => Ok(()),
-        }
+            Others::All(world, namespace)
+            | Others::Previous(world, namespace, _)
+            | Others::Budgets(world, namespace) => (world, *namespace),
+        };
+        let json = object.node.to_json();
+        let placed = namespace.and_then(|it| in_namespace(&object.node, &json, it));
+        world.add(api_version, kind, &placed.unwrap_or(json))
     }
 }
 

@@ -12,8 +12,13 @@ mod verb;
 
 use serde_json::Value;
 
-pub use self::verb::Verb;
-use self::{fields::Owned, lists::Lists, merge::Merger};
+pub use self::verb::{Delivery, Verb};
+use self::{
+    fields::Owned,
+    lists::Lists,
+    merge::Merger,
+    verb::{LAST_APPLIED, Writer},
+};
 use crate::{
     kubernetes::resource::Resource,
     object::{Object, Workload},
@@ -31,12 +36,79 @@ use crate::{
 /// Values of the old object get the position of the nearest mapping in the manifest. If the old
 /// object cannot be read, the result is the manifest.
 pub fn outcomes<'a>(
-    verb: Verb,
+    delivery: &Delivery,
     manifest: &Node<'a>,
     resource: &'static Resource,
     given: &str,
     stored: &str,
+) -> Outcomes<'a> {
+    let unmerged = || Outcomes { objects: vec![manifest.clone()], removals: Removals::Known };
+    let (Ok(given), Some(stored)) = (serde_json::from_str(given), with_defaults(resource, stored))
+    else {
+        return unmerged();
+    };
+    let merged = |writer| merged(writer, manifest, resource, (&given, &stored));
+    let writer = delivery.writer(&given);
+    let objects = merged(&writer);
+    let spec = |objects: &[Node<'_>]| {
+        let object = with_defaults(resource, &objects.last()?.to_json());
+        object.map(|mut object| object["spec"].take())
+    };
+    let removals = match writer.verb {
+        Verb::Apply | Verb::ServerSideApply if is_of_unknown_origin(&given) => {
+            let writer = Writer { takes_all: true, ..writer };
+            match (spec(&objects), spec(&merged(&writer))) {
+                (Some(kept), Some(removed)) if kept != removed => {
+                    Removals::Unknown(Box::new([kept, removed]))
+                }
+                _ => Removals::Known,
+            }
+        }
+        _ if writer.is_inferred && spec(&objects) != spec(&merged(&Writer::default())) => {
+            Removals::Inferred(writer.name())
+        }
+        _ => Removals::Known,
+    };
+    Outcomes { objects, removals }
+}
+
+/// Returns whether an object of a cluster says nothing about who set its fields.
+fn is_of_unknown_origin(object: &Value) -> bool {
+    let metadata = &object["metadata"];
+    metadata["uid"].is_string()
+        && !metadata["annotations"][LAST_APPLIED].is_string()
+        && !metadata["managedFields"].is_array()
+}
+
+/// The objects that result from a manifest.
+#[derive(Debug)]
+pub struct Outcomes<'a> {
+    /// The objects, one after the other.
+    pub objects: Vec<Node<'a>>,
+    /// The removal of fields that the manifest leaves out.
+    pub removals: Removals,
+}
+
+/// The basis on which fields that a manifest leaves out are removed or stay.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub enum Removals {
+    /// The command was given, or makes no difference.
+    #[default]
+    Known,
+    /// The command was not given, and with `kubectl apply` fields would stay that are removed. It follows from
+    /// the managed fields of the old object.
+    Inferred(String),
+    /// The old object says nothing about who set its fields: its spec if fields stay, and if they are removed.
+    Unknown(Box<[Value; 2]>),
+}
+
+fn merged<'a>(
+    writer: &Writer<'_>,
+    manifest: &Node<'a>,
+    resource: &'static Resource,
+    (given, stored): (&Value, &Value),
 ) -> Vec<Node<'a>> {
+    let verb = writer.verb;
     let lists = match verb {
         Verb::Replace => return vec![manifest.clone()],
         // Lists of custom resources are replaced as a whole.
@@ -44,13 +116,9 @@ pub fn outcomes<'a>(
         Verb::Apply => Lists::ClientSide,
         Verb::ServerSideApply => Lists::ServerSide,
     };
-    let (Ok(given), Some(stored)) = (serde_json::from_str(given), with_defaults(resource, stored))
-    else {
-        return vec![manifest.clone()];
-    };
     let merger = Merger { lists, null_removes: verb == Verb::Apply };
-    let steps = Owned::before(verb, &given, lists).into_iter();
-    steps.map(|owned| merger.object(manifest, &stored, &owned)).collect()
+    let steps = Owned::before(writer, given, lists).into_iter();
+    steps.map(|owned| merger.object(manifest, stored, &owned)).collect()
 }
 
 /// Returns an object as the API server stores it, without its managed fields.
@@ -85,7 +153,8 @@ mod tests {
         let (new, old) = (object(new), object(old));
         let manifest = crate::yaml::parse(&new).remove(0).unwrap().root;
         let resource = Resource::of("apps/v1", "DaemonSet").unwrap();
-        let outcome = outcomes(verb, &manifest, resource, &old, &old).remove(0);
+        let delivery = Delivery::new(Some(verb), None).unwrap();
+        let outcome = outcomes(&delivery, &manifest, resource, &old, &old).objects.remove(0);
         let outcome: Value = serde_json::from_str(&outcome.to_json()).unwrap();
         outcome["spec"]["template"]["spec"]["containers"][0]["ports"].clone()
     }

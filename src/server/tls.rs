@@ -333,6 +333,7 @@ mod tests {
                 .unwrap()
                 .to_string()
                 .replace(dir.path().to_str().unwrap(), "D")
+                .replace(std::path::MAIN_SEPARATOR, "/")
         };
         let half = &one.cert[..one.cert.len() / 2];
         assert!(

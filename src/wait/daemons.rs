@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{
     kubernetes::kind::Kind,
-    observed::{DaemonSet, Pod, Set},
+    observed::{DaemonSet, Observed, Pod, Set},
     rollout::{
         daemon_set::Settings,
         node::{Placement, WhyNot, placements},
@@ -23,12 +23,6 @@ pub(crate) fn obstacles(view: &View<'_>, set: &Set, daemons: &DaemonSet) -> Vec<
     let observed = view.observed;
     let strategy = daemons.spec.update_strategy.as_ref().and_then(|it| it.type_.as_deref());
     let is_on_delete = strategy == Some("OnDelete");
-    let newest = observed.revisions(set).filter(|it| it.number.is_some());
-    let newest = newest.max_by_key(|it| it.number).map(|it| it.on_pods());
-    let is_updated = |pod: &Pod| {
-        newest.is_some_and(|hash| pod.is_of(hash))
-            || daemons.generation.as_deref().is_some_and(|it| pod.is_of_generation(it))
-    };
     let wanted = observed.knows(Kind::Node, "").then(|| wanted(view, daemons));
     let is_wanted = |node: &str| wanted.as_ref().is_none_or(|it| it.contains(&node));
     let (mut obstacles, mut down) = (Vec::new(), Vec::new());
@@ -36,7 +30,8 @@ pub(crate) fn obstacles(view: &View<'_>, set: &Set, daemons: &DaemonSet) -> Vec<
         let node = pod.node.as_deref().unwrap_or_default();
         let is_down = observed.node(node).is_some_and(|it| it.not_ready.is_some());
         // An old pod that is not ready is the first to be replaced.
-        let is_in_the_way = is_updated(pod) || is_on_delete || pod.deleted.is_some() || is_down;
+        let is_updated = is_updated(observed, set, daemons, pod);
+        let is_in_the_way = is_updated || is_on_delete || pod.deleted.is_some() || is_down;
         if is_wanted(node) && is_in_the_way {
             obstacles.push(pods::obstacle(view, set, pod));
         } else if is_down {
@@ -47,6 +42,14 @@ pub(crate) fn obstacles(view: &View<'_>, set: &Set, daemons: &DaemonSet) -> Vec<
         obstacles.append(&mut down);
     }
     obstacles
+}
+
+/// Returns whether a pod has the current template.
+pub(crate) fn is_updated(observed: &Observed, set: &Set, daemons: &DaemonSet, pod: &Pod) -> bool {
+    let newest = observed.revisions(set).filter(|it| it.number.is_some());
+    let newest = newest.max_by_key(|it| it.number).map(|it| it.on_pods());
+    newest.is_some_and(|hash| pod.is_of(hash))
+        || daemons.generation.as_deref().is_some_and(|it| pod.is_of_generation(it))
 }
 
 /// Returns whether pods on nodes that are down, and that should have none, use up the pods that may

@@ -7,6 +7,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::{
     claims, creation, daemons,
+    flaps::Flaps,
     obstacle::{Hold, Obstacle, View},
     pods, replicas,
     standing::{Phase, Standing},
@@ -14,7 +15,7 @@ use super::{
 };
 use crate::{
     kubernetes::kind::Kind,
-    observed::{Set, State},
+    observed::{Pod, Set, State},
 };
 
 /// The longest interruption of an obstacle. If an obstacle is not seen for longer, it counts as a
@@ -33,6 +34,7 @@ pub(crate) struct Memory {
     seen: BTreeMap<(Target, String), Seen>,
     /// The time of the first refusal that was seen, in seconds since 1970.
     refusals: BTreeMap<Target, Option<i64>>,
+    flaps: Flaps,
 }
 
 /// The times at which an obstacle was first and last seen.
@@ -64,6 +66,7 @@ impl Memory {
     /// Forgets the times at which obstacles were first seen, because nothing was seen for a while.
     pub(crate) fn begin_again(&mut self) {
         self.seen.clear();
+        self.flaps.clear();
     }
 
     /// Records an obstacle, and returns the time at which it was first seen.
@@ -90,7 +93,12 @@ pub(crate) fn decide(
     let mut obstacles = match (set, &standing) {
         (Some(set), Some(standing)) => {
             let refusal = memory.refusals.entry(target.clone()).or_default();
-            obstacles(view, set, standing, refusal)
+            let mut obstacles = obstacles(view, set, standing, refusal);
+            if standing.phase == Phase::Going {
+                let pods = view.observed.pods(set).iter().filter(|pod| stays(view, set, pod));
+                obstacles.extend(pods.filter_map(|pod| memory.flaps.note(view, target, set, pod)));
+            }
+            obstacles
         }
         _ => vec![Obstacle::new("gone", Hold::Fact, "it does not exist any more")],
     };
@@ -105,6 +113,22 @@ pub(crate) fn decide(
         !obstacle.key.starts_with(IDLE) || view.now.duration_since(first) >= view.limits.fact
     });
     Decision { standing, obstacles, stuck }
+}
+
+/// Returns whether a pod is in the way as long as it is not available: the rollout does not replace it, or waits
+/// for it before it does.
+fn stays(view: &View<'_>, set: &Set, pod: &Pod) -> bool {
+    match &set.state {
+        State::DaemonSet(it) => {
+            set.is_on_delete() || daemons::is_updated(view.observed, set, it, pod)
+        }
+        State::StatefulSet(it) => {
+            let is_parallel = it.spec.pod_management_policy.as_deref() == Some("Parallel");
+            !is_parallel
+                || set.is_on_delete()
+                || it.status.update_revision.as_deref().is_some_and(|it| pod.is_of(it))
+        }
+    }
 }
 
 /// Returns all obstacles that keep a set from its end.
@@ -145,7 +169,7 @@ fn obstacles(
 /// Returns the obstacle of a set that nothing known keeps from its end although nothing goes on.
 fn idle(view: &View<'_>, set: &Set, standing: &Standing) -> Option<Obstacle> {
     let pods = view.observed.pods(set);
-    let moves = |pod: &crate::observed::Pod| !pod.ready.0 || pod.deleted.is_some();
+    let moves = |pod: &Pod| !pod.ready.0 || pod.deleted.is_some();
     // Ready pods wait for minReadySeconds.
     if pods.iter().any(moves) || standing.available < standing.ready {
         return None;

@@ -17,8 +17,9 @@ const NO_IMAGE: [&str; 6] = [
     "no match for platform",
     "no matching manifest",
 ];
-/// The words of registries and kubelets for a program that does not exist.
-const NO_PROGRAM: [&str; 2] = ["executable file not found", "no such file or directory"];
+/// The words of registries and kubelets for a program that does not exist, or not for this processor.
+const NO_PROGRAM: [&str; 3] =
+    ["executable file not found", "no such file or directory", "exec format error"];
 /// The words of registries and kubelets for a volume that cannot be made from the existing objects.
 const NO_SOURCE: [&str; 2] = ["not found", "non-existent"];
 /// The words of a kubelet on whose node the driver of a volume has not registered yet.
@@ -104,12 +105,16 @@ fn of_status<'a>(view: &View<'a>, set: &Set, pod: &Pod) -> Told<'a> {
         }
         TroubleKind::Unschedulable => ("place", Hold::Transient),
         TroubleKind::Broken => match &*trouble.reason {
-            "InvalidImageName" | "ErrImageNeverPull" => ("image", Hold::Fact),
+            "InvalidImageName" | "ErrImageNeverPull" | "SignatureValidationFailed" => {
+                ("image", Hold::Fact)
+            }
             "ErrImagePull" | "ImagePullBackOff" if says(&NO_IMAGE) => {
                 let lacks_secret = recent(view, set, pod).any(|it| &*it.reason == NO_PULL_SECRET);
                 ("image", if lacks_secret { Hold::Likely } else { Hold::Fact })
             }
-            "ErrImagePull" | "ImagePullBackOff" => ("image", Hold::Transient),
+            "ErrImagePull" | "ImagePullBackOff" | "ImageInspectError" | "RegistryUnavailable" => {
+                ("image", Hold::Transient)
+            }
             "CreateContainerConfigError" | "CreateContainerError" => ("config", Hold::Likely),
             _ if pod.restarts >= view.limits.restarts => (CRASH, Hold::Fact),
             _ if says(&NO_PROGRAM) => (CRASH, Hold::Likely),

@@ -33,6 +33,8 @@ pub(crate) struct Source {
     state: State,
     /// The reason why the API server cannot be followed at present.
     lost: Option<String>,
+    /// Whether a watch has broken off and is about to be resumed.
+    is_broken: bool,
 }
 
 #[derive(Debug)]
@@ -128,24 +130,29 @@ impl World {
                 let key = (namespace.to_owned(), name.to_owned());
                 source.objects.remove(&key).is_some()
             }
+            News::Broken => {
+                source.is_broken = true;
+                false
+            }
             News::Lost(why) => {
                 source.lost = Some(why);
                 true
             }
             News::Back => {
-                source.lost = None;
+                (source.lost, source.is_broken) = (None, false);
                 true
             }
             News::Forbidden(why) => {
+                (source.lost, source.is_broken) = (None, false);
                 source.state = State::Forbidden(why);
                 true
             }
         };
     }
 
-    /// Returns whether all collections that may be read have been read.
+    /// Returns whether all collections that may be read have been read, and are followed.
     pub(crate) fn is_complete(&self) -> bool {
-        !self.sources.iter().any(|it| matches!(it.state, State::Unread))
+        !self.sources.iter().any(|it| it.is_broken || matches!(it.state, State::Unread))
     }
 
     /// Returns the reason why the API server cannot be followed at present.
@@ -203,7 +210,14 @@ impl World {
 
 impl Source {
     fn of(collection: &'static Collection, namespace: Option<String>) -> Self {
-        Source { collection, namespace, objects: BTreeMap::new(), state: State::Unread, lost: None }
+        Source {
+            collection,
+            namespace,
+            objects: BTreeMap::new(),
+            state: State::Unread,
+            lost: None,
+            is_broken: false,
+        }
     }
 
     /// Keeps an object if it matters. Returns whether that changes anything.

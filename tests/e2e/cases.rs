@@ -20,6 +20,7 @@ mod rollouts;
 mod status;
 mod view;
 mod warnings;
+mod writers;
 
 use crate::namespace::Namespace;
 
@@ -68,6 +69,7 @@ pub(crate) fn all() -> Vec<Case> {
         rollouts::CASES,
         status::CASES,
         warnings::CASES,
+        writers::CASES,
     ]
     .concat()
 }

@@ -15,7 +15,7 @@ use setguard::{
     kubernetes::{cluster::Cluster, resource::Resource, semantic},
     object::{Object, Subject, Workload, schema},
     policy::Policy,
-    proposal::apply::{self, Verb},
+    proposal::apply::{self, Delivery, Verb},
     rules::api_validation::{self, meta::API_VALIDATION},
     yaml,
 };
@@ -204,7 +204,8 @@ impl Applied {
         };
         let (new, old) = (self.new.to_string(), old.to_string());
         let manifest = yaml::parse(&new).remove(0).unwrap().root;
-        let outcomes = apply::outcomes(verb, &manifest, resource, &old, &old);
+        let delivery = Delivery::new(Some(verb), None).unwrap();
+        let outcomes = apply::outcomes(&delivery, &manifest, resource, &old, &old).objects;
         let objects: Vec<_> = outcomes
             .iter()
             .map(|outcome| schema::normalize(&outcome.to_json(), resource).unwrap())

@@ -88,6 +88,9 @@ mod plan_known;
 #[cfg(all(feature = "server", unix))]
 mod plan_live;
 mod plan_middle;
+#[cfg(all(feature = "server", unix))]
+mod plan_recipes;
+mod plan_writers;
 mod platforms;
 mod pod_security;
 #[cfg(unix)]

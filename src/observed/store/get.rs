@@ -124,6 +124,24 @@ impl Observed {
         self.events.get(&about).map(Vec::as_slice).unwrap_or_default()
     }
 
+    /// Returns the latest warning about a claim of a generic ephemeral volume of a pod, with the name of the claim,
+    /// which is those of the pod and of the volume.
+    ///
+    /// Kubernetes: `VolumeClaimName`, component-helpers storage/ephemeral/ephemeral.go.
+    pub(crate) fn event_of_ephemeral_claim(
+        &self,
+        namespace: &str,
+        pod: &str,
+    ) -> Option<(&str, &Event)> {
+        let prefix = format!("{pod}-");
+        let from: About = (namespace.into(), Kind::PersistentVolumeClaim, prefix.as_str().into());
+        let (about, events) = self.events.range(from..).next()?;
+        let is_own = *about.0 == *namespace
+            && about.1 == Kind::PersistentVolumeClaim
+            && about.2.starts_with(&prefix);
+        Some((&*about.2, events.first().filter(|_| is_own)?))
+    }
+
     /// Returns the latest warnings about pods with such names as a DaemonSet gives, also about pods that
     /// no longer exist; none for a StatefulSet.
     pub(crate) fn events_of_daemons(&self, set: &Set) -> impl Iterator<Item = &Event> {

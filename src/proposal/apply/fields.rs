@@ -6,12 +6,10 @@
 
 use serde_json::{Map, Value};
 
-use super::{lists::Lists, verb::Verb};
-
-const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
-
-/// The field manager of `kubectl apply --server-side`.
-const MANAGER: &str = "kubectl";
+use super::{
+    lists::Lists,
+    verb::{LAST_APPLIED, Verb, Writer},
+};
 
 /// The fields that were applied before.
 #[derive(Clone, Debug, Default)]
@@ -27,14 +25,15 @@ impl Owned {
     /// Returns the fields that were applied before the manifest, according to the old object; and,
     /// if kubectl then takes over the fields that were applied client-side, the fields that it owns
     /// after that.
-    pub(super) fn before(verb: Verb, old: &Value, lists: Lists) -> Vec<Self> {
+    pub(super) fn before(writer: &Writer<'_>, old: &Value, lists: Lists) -> Vec<Self> {
         let metadata = &old["metadata"];
-        if verb == Verb::ServerSideApply
+        if writer.verb == Verb::ServerSideApply
             && let Some(managers) = metadata["managedFields"].as_array()
         {
-            let own = Self::managed(managers, |_| false);
+            let own = Self::managed(managers, |it| writer.owns(it));
             if managers.iter().any(is_client_side) {
-                return vec![own, Self::managed(managers, is_client_side)];
+                let both = |it: &Value| writer.owns(it) || is_client_side(it);
+                return vec![own, Self::managed(managers, both)];
             }
             return vec![own];
         }
@@ -42,20 +41,17 @@ impl Owned {
         let mine = match applied.map(serde_json::from_str) {
             Some(Ok(applied)) => of(lists, "", &applied),
             // An object that was created by other means has no applied fields.
-            _ if metadata["uid"].is_string() => Value::Null,
+            _ if metadata["uid"].is_string() && !writer.takes_all => Value::Null,
             _ => of(lists, "", old),
         };
         vec![Owned { mine, others: Value::Null }]
     }
 
-    /// Returns the owned fields. `also_mine` selects the managers that kubectl takes over from.
-    fn managed(managers: &[Value], also_mine: fn(&Value) -> bool) -> Self {
+    /// Returns the owned fields. `is_mine` selects the fields of the writer, and of those it takes over from.
+    fn managed(managers: &[Value], is_mine: impl Fn(&Value) -> bool) -> Self {
         let mut owned = Owned::default();
         for entry in managers {
-            let is_mine = entry["manager"] == MANAGER
-                && entry["operation"] == "Apply"
-                && entry["subresource"].as_str().unwrap_or_default().is_empty();
-            let set = if is_mine || also_mine(entry) { &mut owned.mine } else { &mut owned.others };
+            let set = if is_mine(entry) { &mut owned.mine } else { &mut owned.others };
             unite(set, &entry["fieldsV1"]);
         }
         owned

@@ -47,7 +47,7 @@ pub(super) fn stuck_surge<'a>(query: &StatusQuery<'a>, daemons: &Daemons<'a>) ->
         let mut there = pods.iter().copied().filter(|pod| pod.deleted.is_none());
         let is_new = |pod: &&Pod| daemons.is_updated(pod);
         let new = there.clone().find(is_new)?;
-        let is_late = !new.ready.0 && query.audit.is_long_ago(query.unready_since(new));
+        let is_late = query.is_unready(new) && query.audit.is_long_ago(query.unready_since(new));
         (is_late && there.any(|pod| !is_new(&pod) && pod.ready.0)).then_some(new)
     });
     let broken: Vec<_> = broken.collect();
@@ -86,7 +86,7 @@ pub(super) fn eats_budget<'a>(query: &StatusQuery<'a>, daemons: &Daemons<'a>) ->
             match node.not_ready {
                 Some(since) if query.audit.is_long_ago(since) => dead.push((*node, counted)),
                 None if counted.deleted.is_none()
-                    && !counted.ready.0
+                    && query.is_unready(counted)
                     && query.audit.is_long_ago(query.unready_since(counted)) =>
                 {
                     broken.push(counted);

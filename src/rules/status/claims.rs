@@ -2,7 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use super::read::{names, one_line};
+use super::{
+    read::{names, one_line},
+    scheduler,
+};
 use crate::{
     kubernetes::kind::Kind,
     observed::{Observed, PersistentVolumeClaim, Pod, State, TroubleKind},
@@ -164,7 +167,10 @@ fn why<'a>(
         let is_about_volumes = trouble.message.contains("volume");
         return is_about_volumes.then(|| match reason {
             Some(reason) => WhyUnbound::NoVolume(reason),
-            None => WhyUnbound::Said(one_line(&trouble.message)),
+            None => {
+                let said = one_line(&trouble.message);
+                WhyUnbound::Said(scheduler::apart(&said, None).unwrap_or(said))
+            }
         });
     }
     Some(WhyUnbound::Unknown(claim.class.as_deref()))

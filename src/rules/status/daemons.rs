@@ -95,7 +95,8 @@ impl<'a> Daemons<'a> {
         // A pod that is being deleted makes room for the next, and one on a node that is not ready
         // shares the fate of all pods there.
         let mut pods = pods.iter().filter(|pod| pod.deleted.is_none());
-        let pod = pods.next().filter(|pod| !pod.ready.0 && pods.all(|it| !it.ready.0))?;
+        let is_unready = |pod: &Pod| query.is_unready(pod);
+        let pod = pods.next().filter(|pod| is_unready(pod) && pods.all(|it| is_unready(it)))?;
         if node.not_ready.is_some() || !query.audit.is_long_ago(query.unready_since(pod)) {
             return None;
         }

@@ -2,12 +2,13 @@
 
 use super::{
     read::{at, one_line, since},
+    restless,
     webhooks::down_for,
 };
 use crate::{
     finding::{Facts, Help, Meta, Mode, paths::STATUS},
     kubernetes::kind::Kind,
-    observed::{Call, ENDED, Ready},
+    observed::{Call, LONGEST_GAP, Ready, is_of_ended},
     rules::rule::{
         Rule, Scope, StatusCheck,
         status::{Report, StatusFindings, StatusQuery},
@@ -28,6 +29,10 @@ written again. So if the count changes all the time, only events can show since 
 or rejects (OutOfcpu, OutOfpods) are replaced every few seconds, and each is too young to be reported.
 Nothing is reported if a pod of the set is on a node that is not ready: `node-down` reports the node.
 
+If the template is changed again and again, each rollout begins before the last one ends, and it isn't a pod
+that is at fault. That is reported here too: six new revisions in five minutes, or ten returns to an earlier
+revision while two clients have changed the set within five minutes.
+
 Kubernetes: `storeDaemonSetStatus`, pkg/controller/daemon/daemon_controller.go; `updateStatefulSetStatus`,
 pkg/controller/statefulset/stateful_set_control.go.",
         bad: include_str!("examples/fewer-ready-than-wanted.bad.yaml"),
@@ -39,6 +44,10 @@ pkg/controller/statefulset/stateful_set_control.go.",
 };
 
 fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
+    if let Some(report) = restless::report(query) {
+        found.add(report);
+        return;
+    }
     let Ready { ready, wanted } = query.set.ready();
     if ready >= wanted || is_on_a_node_that_is_down(query) || waits_for_availability(query) {
         return;
@@ -76,7 +85,7 @@ fn replaced(query: &StatusQuery<'_>) -> Option<(i64, String)> {
         of_set.filter(|it| ["FailedDaemonPod", "RecreatingFailedPod"].contains(&&*it.reason));
     let of_pods = observed.pods(set).iter().flat_map(|pod| {
         let events = observed.events(set.namespace(), Kind::Pod, &pod.name).iter();
-        events.filter(|it| ENDED.contains(&&*it.reason))
+        events.filter(|it| is_of_ended(&it.reason))
     });
     let events: Vec<_> = of_set.chain(of_pods).collect();
     let first = events.iter().map(|it| it.first).min().filter(|it| query.audit.is_long_ago(*it))?;
@@ -86,7 +95,9 @@ fn replaced(query: &StatusQuery<'_>) -> Option<(i64, String)> {
         Some(pod) => query.why(pod),
         None => format!("{}: {}", latest.reason, one_line(&latest.message)),
     };
-    (!query.audit.is_long_ago(latest.last)).then_some((first, why))
+    // Of many events about an object, only some are recorded.
+    let goes_on = query.audit.now.as_second() - latest.last;
+    (goes_on < query.audit.patience.as_secs().max(LONGEST_GAP)).then_some((first, why))
 }
 
 /// Returns the text about a pod whose deletion may take longer, if there is one.

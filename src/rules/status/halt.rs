@@ -25,7 +25,7 @@ impl<'a> Halt<'a> {
                 || !claims::unbound(query, &replicas.settings, *ordinal, Some(pod)).is_empty();
             !is_explained && query.audit.is_long_ago(query.unready_since(pod))
         };
-        let is_fine = |(_, pod): &(i64, &Pod)| pod.ready.0 && pod.deleted.is_none();
+        let is_fine = |(_, pod): &(i64, &Pod)| !query.is_unready(pod) && pod.deleted.is_none();
         let Range { start, end } = replicas.settings.ordinals;
         let mut pods = replicas.pods.range(start..end).map(|(ordinal, pod)| (*ordinal, *pod));
         let halt = if replicas.settings.is_ordered {

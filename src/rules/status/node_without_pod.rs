@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use super::{
     budget_eaten::eats_budget,
     daemons::{Daemons, Lack},
+    lacking::Lacking,
     read::{count, names, since},
     refusal::FailedCreate,
     webhooks::down_for,
@@ -33,7 +34,12 @@ Not reported are nodes and DaemonSets that are younger than five minutes, pods t
 five minutes ago, pods on nodes that are not ready (the fault is the node's), and pods that the API server
 refuses to create: those are `creation-refused`. A pod that holds up an update is `rollout-budget-eaten`.
 A container that ends again and again is ready in between, so its back-off counts too. A node without any pod
-counts from the time at which the status of the DaemonSet last changed.
+counts from the time at which the status of the DaemonSet last changed. If it changed because another pod
+became ready or unready, and counted the pod of the node as missing then, the node is reported at once, and
+since when is not known: each time before it counts pods, the controller creates those that are missing.
+
+With `minReadySeconds`, a pod that becomes ready and unready again is never available. The status of a pod
+only has the last change, so the failures of its readiness probe show that, in the events of the last hour.
 
 Kubernetes: `podsShouldBeOnNode` and `NodeShouldRunDaemonPod`, pkg/controller/daemon/daemon_controller.go.",
         bad: include_str!("examples/node-without-pod.bad.yaml"),
@@ -50,6 +56,7 @@ struct Group<'a> {
     nodes: Vec<&'a str>,
     pod: Option<&'a Pod>,
     since: i64,
+    lacking: Option<Lacking<'a>>,
 }
 
 fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
@@ -59,15 +66,16 @@ fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
     let Some(daemons) = Daemons::of(query) else { return };
     let is_refused = FailedCreate::of(query).is_some();
     let eaten = eats_budget(query, &daemons).is_some();
+    let lacking = daemons.lacking(query);
     let mut groups: BTreeMap<(Lack, &str), Group<'_>> = BTreeMap::new();
     for (node, pods) in daemons.wanted(query) {
         let Some((lack, pod)) = daemons.lack(query, node, pods) else { continue };
+        let lacking = match pod {
+            None => lacking.and_then(|it| it.on(query, node)),
+            Some(_) => None,
+        };
         let is_reported_elsewhere = match pod {
-            // The status was written when the last pod came or went.
-            None => {
-                is_refused
-                    || query.set.status_written.is_some_and(|it| !query.audit.is_long_ago(it))
-            }
+            None => is_refused || lacking.is_none(),
             Some(pod) => eaten && daemons.is_updated(pod),
         };
         if is_reported_elsewhere {
@@ -77,6 +85,7 @@ fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
         let group = groups.entry((lack, reason)).or_default();
         group.nodes.push(&node.place.name);
         group.pod = group.pod.or(pod);
+        group.lacking = lacking;
         group.since = group.pod.map_or(0, |pod| query.unready_since(pod));
     }
     for ((lack, _), group) in groups {
@@ -89,24 +98,44 @@ fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
         let (message, facts, help) = match group.pod {
             Some(pod) => {
                 let (why, when) = (query.why(pod), since(group.since));
-                let is = if lack == Lack::Unschedulable { "is Pending" } else { "is not ready" };
+                let is = if lack == Lack::Unschedulable { "is Pending" } else { query.is_how(pod) };
                 let message = format!("{nodes}; {} {is} {when}: {why}", pod.name);
                 let facts = facts.cause(format!("{} {is}: {why}", pod.name)).since(group.since);
                 (message, facts.pods([&*pod.name]), advice(query, &daemons, pod))
             }
             None => {
-                let since = query.set.status_written.unwrap_or_default();
-                let (why, help) = match down_for(query, Call::NewPod) {
-                    Some(why) => (why, Help::say("the set needs no change")),
-                    None => {
-                        ("there is no pod, and no event that says why".to_owned(), no_pod(query))
-                    }
-                };
+                let (why, since, help) = of_no_pod(query, group.lacking);
                 (format!("{nodes}; {why}"), facts.cause(why).since(since), help)
             }
         };
         found.add(Report::new(&STATUS.child("numberAvailable"), message, help).facts(facts));
     }
+}
+
+/// Returns why a node has no pod, since when, and the advice.
+fn of_no_pod(query: &StatusQuery<'_>, lacking: Option<Lacking<'_>>) -> (String, i64, Help) {
+    let since = match lacking {
+        Some(Lacking::Since(since)) => since,
+        _ => 0,
+    };
+    let (why, help) = match (down_for(query, Call::NewPod), lacking) {
+        (Some(why), _) => (why, Help::say("the set needs no change")),
+        (None, Some(Lacking::Unknown(pod))) => (passed_over(pod), see_log(query)),
+        (None, _) => (NO_WORD.to_owned(), no_pod(query)),
+    };
+    (why, since, help)
+}
+
+const NO_WORD: &str = "there is no pod, and no event that says why";
+
+/// The text about a node of which the status counted the pod as missing when this other pod changed it.
+fn passed_over(pod: &Pod) -> String {
+    let became = if pod.ready.0 { "ready" } else { "unready" };
+    format!(
+        "{NO_WORD}; since when is not known, because {} has become {became} since, which changed the \
+         status",
+        pod.name
+    )
 }
 
 /// Whether a pod would have no place even if the scheduler evicted all others: it says so of every
@@ -125,6 +154,17 @@ fn no_pod(query: &StatusQuery<'_>) -> Help {
     )
     .run(describe)
     .and(" shows what it did last")
+}
+
+/// Advises on a node that the controller has counted without creating a pod.
+fn see_log(query: &StatusQuery<'_>) -> Help {
+    let describe = query.kubectl().looks("describe", &[&query.target()]);
+    Help::say(
+        "the controller of DaemonSets has counted the pod as missing and created none: look in the log of \
+         kube-controller-manager; ",
+    )
+    .run(describe)
+    .and(" shows the events that are left")
 }
 
 fn advice(query: &StatusQuery<'_>, daemons: &Daemons<'_>, pod: &Pod) -> Help {

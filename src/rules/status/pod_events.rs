@@ -50,9 +50,12 @@ impl StatusQuery<'_> {
     /// Returns the time since which a pod has not been ready, in seconds since 1970. The time before its creation
     /// counts too if warnings about earlier pods follow each other without a long gap: about pods of its name, or
     /// for a DaemonSet about all of its pods. A pod whose container ends again and again is ready in between, so
-    /// the time counts for which that must have gone on.
+    /// the time counts for which that must have gone on; and so is one that only flaps.
     pub(super) fn unready_since(&self, pod: &Pod) -> i64 {
-        let since = pod.ready.1;
+        if let Some(since) = self.flaps_since(pod) {
+            return since;
+        }
+        let since = self.changed(pod);
         // A pod that only starts may be the fix.
         let is_stuck = pod
             .trouble
@@ -76,6 +79,18 @@ impl StatusQuery<'_> {
             end if end >= since => since.min(event.first),
             _ => since,
         })
+    }
+}
+
+impl StatusQuery<'_> {
+    /// Returns the time at which a pod became ready or unready. If that is in the future, the clock of its node is
+    /// ahead, by about as much as the start of the pod seems to be later than its assignment to the node.
+    fn changed(&self, pod: &Pod) -> i64 {
+        let (since, now) = (pod.ready.1, self.audit.now.as_second());
+        if since <= now + SOON || pod.created > now {
+            return since;
+        }
+        (since - pod.ahead).clamp(pod.created, now)
     }
 }
 

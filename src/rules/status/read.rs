@@ -14,6 +14,9 @@ use crate::{
     },
 };
 
+/// The words of the scheduler about claims that need no pod to be bound.
+const UNBOUND: &str = "unbound immediate PersistentVolumeClaims";
+
 /// The most objects that a command names.
 const MOST_WORDS: usize = 20;
 
@@ -144,12 +147,21 @@ impl<'a> StatusQuery<'a> {
                 _ => {}
             }
         }
+        if let Some(why) = self.why_it_flaps(pod) {
+            return why;
+        }
         let Some(trouble) = pod.trouble.as_deref() else {
             return "its status does not say why".to_owned();
         };
         if trouble.kind == TroubleKind::Unschedulable {
             let is_daemon = self.set.kind() == WorkloadKind::DaemonSet;
             let pinned = pod.node.as_deref().filter(|_| is_daemon);
+            if trouble.message.contains(UNBOUND)
+                && let Some((claim, event)) =
+                    observed.event_of_ephemeral_claim(self.set.namespace(), &pod.name)
+            {
+                return format!("its claim {claim} is not bound: {}", one_line(&event.message));
+            }
             if let Some(claim) = scheduler::missing_claim(&trouble.message) {
                 return format!("its claim {claim} does not exist");
             }

@@ -113,7 +113,7 @@ fn of_broken(query: &StatusQuery<'_>, pod: &Pod, all: usize) -> String {
     };
     let (why, when) = (query.why(pod), since(query.unready_since(pod)));
     let node = pod.node.as_deref().unwrap_or_default();
-    format!("{}{others} on node {node} is not ready {when}: {why}", pod.name)
+    format!("{}{others} on node {node} {} {when}: {why}", pod.name, query.is_how(pod))
 }
 
 /// The advice if only nodes that are down hold up the update.

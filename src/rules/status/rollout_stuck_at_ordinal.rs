@@ -55,7 +55,8 @@ fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
     let Some(halt) = Halt::of(query, &replicas) else { return };
     let pod = halt.pod;
     let (begun, why) = (query.unready_since(pod), query.why(pod));
-    let who = format!("{} is not ready {}: {why}", pod.name, since(begun));
+    let title = format!("{} {}", pod.name, query.is_how(pod));
+    let who = format!("{title} {}: {why}", since(begun));
     let is_ordered = replicas.settings.is_ordered;
     let is_old = !pod.is_of(replicas.update_revision());
     let effect = match (is_ordered, is_old) {
@@ -69,7 +70,7 @@ fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
         Some(effect) => format!("{who}; {effect}"),
         None => who,
     };
-    let facts = Facts::title(format!("{} is not ready", pod.name)).cause(why).effect(effect);
+    let facts = Facts::title(title).cause(why).effect(effect);
     let facts = facts.since(begun).pods([&*pod.name]).nodes(pod.node.as_deref());
     let help =
         if is_old { release(query, &replicas, &halt) } else { repair(query, &replicas, pod) };

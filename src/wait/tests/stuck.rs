@@ -46,6 +46,9 @@ fn images_that_do_not_exist_are_facts() {
     gives_up(&world("InvalidImageName", "couldn't parse"), FACT, "InvalidImageName");
     gives_up(&world("ErrImageNeverPull", "not present"), FACT, "ErrImageNeverPull");
     gives_up(&world("ErrImagePull", "manifest unknown"), FACT, "manifest unknown");
+    gives_up(&world("SignatureValidationFailed", "of image x"), FACT, "of image x");
+    gives_up(&world("RegistryUnavailable", "of image x"), TRANSIENT, "of image x");
+    gives_up(&world("ImageInspectError", "of image x"), TRANSIENT, "of image x");
     let passing = "Back-off pulling image \"x\": 503 Service Unavailable";
     gives_up(&world("ImagePullBackOff", passing), TRANSIENT, "503");
     let nodes = [node("n0", None), node("n1", None)];

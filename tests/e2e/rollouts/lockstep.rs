@@ -74,6 +74,9 @@ pub(crate) struct Lockstep<'a> {
     pub(super) is_last: bool,
     /// Claims by uid, with their names.
     pub(super) known_claims: BTreeMap<String, String>,
+    /// The names of claims that were created before their pods: the controller creates the claims of a pod
+    /// even while another pod with its name is terminating.
+    early_claims: BTreeSet<String>,
 }
 
 /// A pod as it was seen.
@@ -99,6 +102,7 @@ impl<'a> Lockstep<'a> {
             known: BTreeMap::new(),
             is_last: false,
             known_claims: BTreeMap::new(),
+            early_claims: BTreeSet::new(),
         }
     }
 
@@ -271,7 +275,8 @@ impl<'a> Lockstep<'a> {
     async fn events(&mut self) -> BTreeSet<Event> {
         let claims = self.list_claims().await;
         let new = claims.iter().filter(|(uid, _)| !self.known_claims.contains_key(*uid));
-        let new_claims: BTreeSet<_> = new.map(|(_, name)| name.clone()).collect();
+        let mut new_claims: BTreeSet<_> = new.map(|(_, name)| name.clone()).collect();
+        new_claims.append(&mut self.early_claims);
         self.known_claims.extend(claims);
         let mut events = BTreeSet::new();
         let mut now = BTreeMap::new();
@@ -307,6 +312,8 @@ impl<'a> Lockstep<'a> {
             }
         }
         self.known = now;
+        new_claims.retain(|name| events.iter().all(|it: &Event| !it.claims.contains(name)));
+        self.early_claims = new_claims;
         events
     }
 

@@ -11,7 +11,7 @@ use crate::{
     },
     rollout::{
         Health, NeverReady, Revision,
-        daemon_set::NodePods,
+        daemon_set::{NodePods, surges},
         node::{NodeInfo, Placement, Placing, WhyNot, placements},
     },
 };
@@ -74,7 +74,7 @@ impl Forecaster<'_> {
         let set = transition.set();
         let ending = self.input.world.ending_daemons(&set);
         let on = |name: &str| {
-            let pods = live.get(name).map(|daemons| node_pods(daemons)).unwrap_or_default();
+            let pods = live.get(name).map(|it| node_pods(it, surges(spec))).unwrap_or_default();
             NodePods { is_ending: ending.contains(name), ..pods }
         };
         let known: HashSet<_> = names.clone().collect();
@@ -147,19 +147,26 @@ fn pods_before(nodes: &[NodeInfo], transition: &Transition<'_>) -> Vec<NodePods>
 }
 
 /// Returns the oldest pod with an old template, and the oldest one with the new template. The
-/// others are deleted, and so are pods that have terminated for good.
+/// others are deleted, and so are pods that have terminated for good. Where surging allows two pods,
+/// the hash alone tells which one is new.
 ///
 /// Kubernetes: `podsShouldBeOnNode`, pkg/controller/daemon/daemon_controller.go.
-fn node_pods(daemons: &[Daemon<'_>]) -> NodePods {
+fn node_pods(daemons: &[Daemon<'_>], surges: bool) -> NodePods {
+    let is_new = |it: &Daemon<'_>| it.revision == Revision::New && !it.is_stale;
+    let by_hash = surges && daemons.iter().any(|it| is_new(it) && it.health != Health::Ended);
+    let counts_as = |it: &Daemon<'_>| match by_hash && it.is_stale {
+        true => Revision::Old,
+        false => it.revision,
+    };
     let of = |revision| {
-        let pods = daemons.iter().filter(move |daemon| daemon.revision == revision);
+        let pods = daemons.iter().filter(move |daemon| counts_as(daemon) == revision);
         let running = pods.clone().filter(|daemon| daemon.health != Health::Ended);
         let oldest = running.min_by_key(|daemon| age(daemon.pod));
         let excess = pods.count() - usize::from(oldest.is_some());
         (oldest, excess)
     };
     let ((old, excess), (new, excess_new)) = (of(Revision::Old), of(Revision::New));
-    let stale = daemons.iter().filter(|daemon| daemon.is_stale).count();
+    let stale = daemons.iter().filter(|daemon| daemon.is_stale && !by_hash).count();
     let new_is_stale = new.is_some_and(|it| it.is_stale);
     let excess_stale = stale - usize::from(new_is_stale);
     NodePods {

@@ -11,7 +11,9 @@ use std::{
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 
-use self::stage::{DOWN, HELD, LIMITED, PODS, POOR, SECURE, break_things, roll, set_the_stage};
+use self::stage::{
+    DOWN, HELD, LIMITED, PODS, POOR, SECURE, break_things, flap, roll, set_the_stage,
+};
 use super::{
     CONTROLLERS,
     cluster::{Cluster, SHOP, stateful_set_of},
@@ -26,7 +28,7 @@ use crate::{
 
 /// Rollouts that cannot succeed: the set, its namespace, its patience, and the words about it. The first
 /// ones are facts, for which the usual patience does.
-const STUCK: [(&str, &str, &str, &str); 21] = [
+const STUCK: [(&str, &str, &str, &str); 22] = [
     ("statefulset/image", SHOP, "5m", "image-1 is not ready: ImagePullBackOff"),
     ("statefulset/mended", SHOP, "5m", "mended-1 is not ready: ImagePullBackOff"),
     ("statefulset/claim", SHOP, "5m", "no class is the default"),
@@ -52,6 +54,7 @@ const STUCK: [(&str, &str, &str, &str); 21] = [
     ("statefulset/taken", SHOP, "2s", "taken-1 cannot be created: another pod has this name"),
     ("statefulset/config", SHOP, "2s", "CreateContainerConfigError"),
     ("statefulset/place", SHOP, "2s", "0/4 nodes are available"),
+    ("statefulset/flaps", SHOP, "2s", "flaps-0 has become unready "),
     ("statefulset/held", SHOP, "2s", "held-0 is being deleted (finalizers: example.com/hold)"),
 ];
 
@@ -143,8 +146,11 @@ pub(super) fn told_and_passed(shared: &Namespace<'_>) {
     roll(&cluster);
     let mut healthy =
         HEALTHY.map(|(what, _)| Wait::begin(kubeconfig, what, SHOP, &["--patience", "30s"]));
+    let mut turn = 0;
     eventually("all waits to end", || {
         let _ = cluster.run_pods(cluster.down, 0);
+        turn += 1;
+        flap(&cluster, turn);
         let all = stuck.iter_mut().chain(&mut healthy).chain([&mut slow]);
         let open: Vec<_> = all
             .filter_map(|it| (!it.has_ended()).then(|| format!("{}\n{}", it.what, it.said())))

@@ -14,9 +14,9 @@ pub(super) const SECURE: &str = "secure";
 pub(super) const POOR: &str = "poor";
 pub(super) const LIMITED: &str = "limited";
 
-/// The number of pods that run at first: of eleven StatefulSets, of the held one and of the one with a volume, of
-/// three DaemonSets on two nodes, and of one on all four.
-pub(super) const PODS: usize = 22 + 1 + 1 + 6 + 4;
+/// The number of pods that run at first: of eleven StatefulSets, of the held one, of the one with a volume, of the one
+/// that flaps, of three DaemonSets on two nodes, and of one on all four.
+pub(super) const PODS: usize = 22 + 1 + 1 + 1 + 6 + 4;
 
 pub(super) fn set_the_stage(cluster: &Cluster<'_>) {
     for (name, pool) in [("n0", "main"), ("n1", "main"), (DOWN, "edge"), (HELD, HELD)] {
@@ -41,6 +41,9 @@ pub(super) fn set_the_stage(cluster: &Cluster<'_>) {
     let mut held = stateful_set_of("held", HELD, 1, "good:1");
     held["spec"]["template"]["metadata"]["finalizers"] = json!(["example.com/hold"]);
     cluster.apply(&held);
+    let mut flaps = stateful_set_of("flaps", "main", 1, "good:1");
+    flaps["spec"]["minReadySeconds"] = json!(3_600);
+    cluster.apply(&flaps);
     for name in ["rolls", "by-hand", "unpulled"] {
         cluster.apply(&daemons(name, "main", "good:1"));
     }
@@ -127,6 +130,20 @@ pub(super) fn break_things(cluster: &Cluster<'_>) {
     let mut dead = daemons("dead", "main", "good:2");
     dead["spec"]["template"]["spec"]["nodeSelector"] = json!(null);
     cluster.apply(&dead);
+}
+
+/// A pod is ready in one turn and unready in the next.
+pub(super) fn flap(cluster: &Cluster<'_>, turn: u32) {
+    let args = ["get", "pod", "flaps-0", "-n", SHOP, "-o", "jsonpath={.status.startTime}"];
+    if cluster.kubectl(&args, "").stdout.is_empty() {
+        return;
+    }
+    let is_ready = turn.is_multiple_of(2);
+    let status = if is_ready { "True" } else { "False" };
+    let ready = json!({
+        "type": "Ready", "status": status, "lastTransitionTime": Timestamp::now().to_string(),
+    });
+    cluster.patch_status("pod/flaps-0", SHOP, &json!({ "conditions": [ready] }));
 }
 
 /// Containers that do not run, or are not ready.

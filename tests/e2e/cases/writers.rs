@@ -1,0 +1,248 @@
+//! Objects that Helm, or a tool with server-side apply, changes: fields that the new manifest lacks are
+//! removed or stay as setguard expects without being told which program it is.
+
+use std::{collections::BTreeMap, fs, path::Path, process::Command};
+
+use serde_json::{Value, json};
+use setguard::{
+    kubernetes::resource::Resource,
+    object::{Object, Workload, schema},
+    proposal::apply::{self, Delivery},
+    yaml,
+};
+
+use super::Case;
+use crate::{dice::Dice, helm, namespace::Namespace};
+
+pub(super) const CASES: &[Case] = &[
+    Case::new("fields-go-as-with-server-side-apply", |namespace| {
+        let manager = "--field-manager=kustomize-controller";
+        let flags = ["apply", "--server-side", "--force-conflicts", manager, "-f", "-"];
+        changes(namespace, &|object| {
+            namespace.kubectl(&flags, &object.to_string()).accepted();
+        });
+    }),
+    Case::new("fields-go-as-with-helm", |namespace| {
+        let Some(helm) = helm::find() else { return };
+        let folder = tempfile::tempdir().expect("a folder");
+        let chart = folder.path().join("chart");
+        fs::create_dir_all(chart.join("templates")).expect("a folder");
+        let about = "apiVersion: v2\nname: writers\nversion: 0.1.0\n";
+        fs::write(chart.join("Chart.yaml"), about).expect("a file");
+        changes(namespace, &|object| upgrade(namespace, &helm, &chart, object));
+    }),
+];
+
+fn upgrade(namespace: &Namespace<'_>, helm: &Path, chart: &Path, object: &Value) {
+    fs::write(chart.join("templates/set.yaml"), object.to_string()).expect("a file");
+    // A release for each object.
+    let release = object["metadata"]["name"].as_str().expect("a name");
+    let version = Command::new(helm).args(["version", "--short"]).output().expect("helm");
+    // Helm 4 would refuse to take fields over from kubectl.
+    let force = version.stdout.starts_with(b"v4").then_some("--force-conflicts");
+    let output = Command::new(helm)
+        .args(["upgrade", "--install", release, "--namespace", namespace.name])
+        .args(force)
+        .arg(chart)
+        .env("KUBECONFIG", &namespace.control_plane.kubectl.kubeconfig)
+        .output()
+        .expect("helm");
+    assert!(output.status.success(), "{output:?}");
+}
+
+/// The number of sets, each of which is created and changed three times.
+const SETS: usize = 25;
+
+fn changes(namespace: &Namespace<'_>, write: &dyn Fn(&Value)) {
+    let mut dice = Dice(20_261_125);
+    let mut wrong = BTreeMap::new();
+    for number in 0..SETS {
+        let name = format!("set-{number}");
+        let reference = format!("statefulset/{name}");
+        write(&object(&mut dice, &name));
+        for change in 0..3 {
+            meddle(namespace, &mut dice, &reference);
+            let get = ["get", &reference, "-o", "json", "--show-managed-fields"];
+            let before = namespace.kubectl(&get, "").accepted().stdout;
+            let new = object(&mut dice, &name);
+            write(&new);
+            let (expected, stored) = (expected(&new, &before), namespace.read(&reference));
+            let mut differ = Vec::new();
+            differences("", &expected, &fields(&stored.to_string()), &mut differ);
+            if !differ.is_empty() {
+                wrong.insert(format!("{name} {change}"), differ);
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{} changes are wrong: {wrong:#?}", wrong.len());
+}
+
+/// Adds a line for each field that differs.
+fn differences(path: &str, expected: &Value, stored: &Value, lines: &mut Vec<String>) {
+    match (expected, stored) {
+        (Value::Object(one), Value::Object(other)) => {
+            for name in one.keys().chain(other.keys().filter(|it| !one.contains_key(*it))) {
+                let of = |map: &serde_json::Map<String, Value>| map.get(name).cloned();
+                let (one, other) = (of(one).unwrap_or_default(), of(other).unwrap_or_default());
+                differences(&format!("{path}.{name}"), &one, &other, lines);
+            }
+        }
+        (Value::Array(one), Value::Array(other)) if one.len() == other.len() => {
+            for (index, (one, other)) in one.iter().zip(other).enumerate() {
+                differences(&format!("{path}[{index}]"), one, other, lines);
+            }
+        }
+        _ if expected == stored || [expected, stored].into_iter().all(is_nothing) => {}
+        _ => lines.push(format!("{path}: expected {expected}, stored {stored}")),
+    }
+}
+
+/// Whether a value means the same as an absent field.
+fn is_nothing(value: &Value) -> bool {
+    [Value::Null, json!({}), json!(0)].contains(value)
+}
+
+/// Changes that somebody else makes to the stored object.
+fn meddle(namespace: &Namespace<'_>, dice: &mut Dice, reference: &str) {
+    match dice.below(4) {
+        0 => {
+            let replicas = format!("--replicas={}", dice.below(4));
+            namespace.kubectl(&["scale", reference, &replicas], "").accepted();
+        }
+        1 => {
+            let set = ["set", "env", reference, "--containers=main", "MEDDLED=yes"];
+            namespace.kubectl(&set, "").accepted();
+        }
+        _ => {}
+    }
+}
+
+/// The spec and the labels that setguard expects.
+fn expected(new: &Value, before: &str) -> Value {
+    let new = new.to_string();
+    let manifest = yaml::parse(&new).remove(0).expect("YAML").root;
+    let outcomes = apply::outcomes(&Delivery::default(), &manifest, resource(), before, before);
+    let last = outcomes.objects.last().expect("an object").to_json();
+    fields(&schema::normalize(&last, resource()).expect("an object"))
+}
+
+fn fields(json: &str) -> Value {
+    let object = Object::parse(resource(), json).expect("an object");
+    let Workload::StatefulSet(spec) = &object.workload else { panic!("a StatefulSet") };
+    let mut spec = serde_json::to_value(spec).expect("JSON");
+    // Releases with its gate store the default.
+    let rolling = &mut spec["updateStrategy"]["rollingUpdate"];
+    if rolling["maxUnavailable"] == 1 {
+        rolling["maxUnavailable"] = Value::Null;
+    }
+    let metadata: Value = serde_json::from_str(json).expect("JSON");
+    // The managed-by label is Helm's.
+    json!([spec, metadata["metadata"]["labels"]["tier"]])
+}
+
+fn resource() -> &'static Resource {
+    Resource::of("apps/v1", "StatefulSet").expect("a resource")
+}
+
+/// A StatefulSet with some of many optional fields.
+fn object(dice: &mut Dice, name: &str) -> Value {
+    let labels = json!({ "app": name });
+    let mut set = json!({
+        "apiVersion": "apps/v1",
+        "kind": "StatefulSet",
+        "metadata": { "name": name },
+        "spec": {
+            "serviceName": name,
+            "selector": { "matchLabels": labels },
+            "template": {
+                "metadata": { "labels": labels },
+                "spec": { "containers": [{ "name": "main", "image": dice.pick(&["a:1", "a:2"]) }] },
+            },
+        },
+    });
+    let fields: &[(&str, &[Value])] = &[
+        ("/metadata/labels/tier", &[json!("front"), json!("back")]),
+        ("/spec/replicas", &[json!(1), json!(2)]),
+        ("/spec/minReadySeconds", &[json!(0), json!(5)]),
+        ("/spec/revisionHistoryLimit", &[json!(3), json!(10)]),
+        ("/spec/updateStrategy/type", &[json!("RollingUpdate")]),
+        ("/spec/updateStrategy/rollingUpdate/partition", &[json!(0), json!(2)]),
+        ("/spec/template/metadata/annotations/note", &[json!("a"), json!("b")]),
+        ("/spec/template/spec/nodeSelector/disk", &[json!("ssd")]),
+        ("/spec/template/spec/nodeSelector/zone", &[json!("a"), json!("b")]),
+        ("/spec/template/spec/terminationGracePeriodSeconds", &[json!(10), json!(30)]),
+        (
+            "/spec/template/spec/hostAliases",
+            &[
+                json!([{ "ip": "10.0.0.1", "hostnames": ["a"] }]),
+                json!([{ "ip": "10.0.0.2", "hostnames": ["b", "c"] }]),
+            ],
+        ),
+        (
+            "/spec/template/spec/tolerations",
+            &[json!([{ "key": "a", "operator": "Exists" }]), json!([{ "operator": "Exists" }])],
+        ),
+        (
+            "/spec/template/spec/containers/0/env",
+            &[
+                json!([{ "name": "A", "value": "1" }]),
+                json!([{ "name": "A", "value": "2" }, { "name": "B", "value": "1" }]),
+                json!([{ "name": "B", "value": "2" }]),
+            ],
+        ),
+        (
+            "/spec/template/spec/containers/0/ports",
+            &[
+                json!([{ "name": "web", "containerPort": 80 }]),
+                json!([{ "name": "dns", "containerPort": 53, "protocol": "UDP" }, { "containerPort": 80 }]),
+            ],
+        ),
+        (
+            "/spec/template/spec/containers/0/resources/limits/memory",
+            &[json!("64Mi"), json!("1Gi")],
+        ),
+        ("/spec/template/spec/containers/0/resources/requests/cpu", &[json!("1"), json!("100m")]),
+        (
+            "/spec/template/spec/containers/0/readinessProbe",
+            &[
+                json!({ "tcpSocket": { "port": 80 }, "periodSeconds": 5 }),
+                json!({ "httpGet": { "path": "/", "port": 80 } }),
+            ],
+        ),
+        ("/spec/template/spec/containers/1", &[json!({ "name": "sidecar", "image": "b:1" })]),
+        (
+            "/spec/template/spec/volumes",
+            &[
+                json!([{ "name": "tmp", "emptyDir": {} }]),
+                json!([{ "name": "tmp", "emptyDir": { "medium": "Memory" } }, { "name": "x", "emptyDir": {} }]),
+            ],
+        ),
+        ("/spec/persistentVolumeClaimRetentionPolicy/whenScaled", &[json!("Delete")]),
+    ];
+    for (path, values) in fields {
+        if dice.percent(50) {
+            put(&mut set, path, dice.pick(values));
+        }
+    }
+    if set["spec"]["updateStrategy"]["rollingUpdate"].is_object() {
+        set["spec"]["updateStrategy"]["type"] = json!("RollingUpdate");
+    }
+    set
+}
+
+fn put(object: &mut Value, path: &str, value: Value) {
+    let mut at = object;
+    for name in path.split('/').skip(1) {
+        at = match name.parse::<usize>() {
+            Ok(index) => {
+                let items = at.as_array_mut().expect("a list");
+                if index == items.len() {
+                    items.push(Value::Null);
+                }
+                &mut items[index]
+            }
+            Err(_) => &mut at[name],
+        };
+    }
+    *at = value;
+}

@@ -1,0 +1,116 @@
+//! The recipes of docs/plan.md for charts and kustomizations, run in a repository.
+
+use std::{env, fs, path::Path, process::Command};
+
+use crate::{
+    folder::{Folder, Ran},
+    helm,
+};
+
+const PAGE: &str = include_str!("../../docs/plan.md");
+
+const CHART: &str = "apiVersion: v2\nname: shop\nversion: 0.1.0\n";
+
+const KUSTOMIZATION: &str = "\
+namespace: shop
+resources: [../../base]
+images: [{name: db, newTag: \"1.4\"}]
+";
+
+/// A set without a namespace, and a budget that its rollout exceeds.
+fn objects(image: &str) -> String {
+    format!(
+        "\
+apiVersion: policy/v1
+kind: PodDisruptionBudget
+metadata: {{name: least}}
+spec: {{minAvailable: 3, selector: {{matchLabels: {{app: db}}}}}}
+---
+apiVersion: apps/v1
+kind: StatefulSet
+metadata: {{name: db}}
+spec:
+  serviceName: db
+  replicas: 3
+  selector: {{matchLabels: {{app: db}}}}
+  template:
+    metadata: {{labels: {{app: db}}}}
+    spec: {{containers: [{{name: db, image: \"{image}\"}}]}}
+"
+    )
+}
+
+/// A clone in which `origin/main` has one image and the work tree a newer one.
+fn repository() -> Folder {
+    let chart = objects("db:{{ .Values.tag }}");
+    let folder = Folder::new([
+        ("repository/chart/Chart.yaml", CHART),
+        ("repository/chart/values.yaml", "tag: \"1.4\"\n"),
+        ("repository/chart/templates/db.yaml", chart.as_str()),
+        ("repository/base/db.yaml", objects("db").as_str()),
+        ("repository/base/kustomization.yaml", "resources: [db.yaml]\n"),
+        ("repository/overlays/prod/kustomization.yaml", KUSTOMIZATION),
+    ]);
+    let root = folder.path("repository");
+    let git = |args: &[&str]| {
+        let mut command = Command::new("git");
+        command.args(["-c", "user.name=a", "-c", "user.email=a@example.com"]).args(args);
+        let output = command.current_dir(&root).output().expect("git");
+        assert!(output.status.success(), "{output:?}");
+    };
+    git(&["init", "-q"]);
+    git(&["add", "."]);
+    git(&["commit", "-q", "-m", "before"]);
+    git(&["update-ref", "refs/remotes/origin/main", "HEAD"]);
+    for file in ["chart/values.yaml", "overlays/prod/kustomization.yaml"] {
+        let text = fs::read_to_string(root.join(file)).expect("a file");
+        fs::write(root.join(file), text.replace("1.4", "1.5")).expect("a file");
+    }
+    folder
+}
+
+/// The commands of the first block after a text of the page.
+fn commands(beginning: &str) -> &'static str {
+    let (_, rest) = PAGE.split_once(beginning).expect("a recipe");
+    let (_, rest) = rest.split_once("```sh\n").expect("its commands");
+    rest.split_once("```").expect("their end").0
+}
+
+/// Runs the commands that a recipe begins with, and its own.
+fn follow(recipe: &str) -> Ran {
+    let folder = repository();
+    let script = commands("## Charts and kustomizations").to_owned() + commands(recipe);
+    let mut path = vec![Path::new(env!("CARGO_BIN_EXE_setguard")).parent().unwrap().to_owned()];
+    path.extend(helm::find().and_then(|helm| helm.parent().map(Path::to_owned)));
+    path.extend(env::split_paths(&env::var_os("PATH").unwrap_or_default()));
+    let mut bash = Command::new("bash");
+    bash.args(["-euo", "pipefail", "-c", &script]).current_dir(folder.path("repository"));
+    Ran::from(bash.env("PATH", env::join_paths(path).unwrap()).output().expect("bash"))
+}
+
+fn compares(recipe: &str) {
+    let ran = follow(recipe);
+    let plan = [
+        "StatefulSet shop/db   RollingUpdate, OrderedReady, 3 replicas\n",
+        "  changes  spec.template.spec.containers[0].image: db:1.4 -> db:1.5\n",
+        "  * 1. db-2 replaced\n",
+        "PodDisruptionBudget least",
+    ];
+    assert!(ran.code == 0 && plan.iter().all(|text| ran.stdout.contains(text)), "{ran:?}");
+    assert!(!ran.stdout.contains("is new") && !ran.stdout.contains("is deleted"), "{ran:?}");
+}
+
+#[test]
+fn charts_are_compared_as_they_are_rendered() {
+    if helm::find().is_some() {
+        compares("**Helm.**");
+    }
+}
+
+#[test]
+fn kustomizations_are_compared_as_they_are_built() {
+    match Command::new("kubectl").args(["kustomize", "--help"]).output() {
+        Ok(output) if output.status.success() => compares("**Kustomize.**"),
+        _ => eprintln!("skipped: kubectl not found"),
+    }
+}
