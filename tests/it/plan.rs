@@ -258,10 +258,8 @@ fn changes(plan: &Value) -> Vec<String> {
 #[test]
 fn an_object_that_could_not_be_read_is_not_deleted() {
     let set = stateful_set("db", 3, "db:1", "");
-    let folder = Folder::new([
-        ("before/db.yaml", set.as_str()),
-        ("after/a.yaml", "apiVersion: v1\nkind: [\n"),
-    ]);
+    let broken = "apiVersion: v1\nkind: [\n";
+    let folder = Folder::new([("before/db.yaml", set.as_str()), ("after/a.yaml", broken)]);
     folder.write("after/other.yaml", stateful_set("other", 1, "x:1", ""));
     let (markdown, plan) = planned(&folder, "after --against before");
     assert_eq!(markdown.code, 2);
