@@ -144,6 +144,64 @@ fn resource() -> &'static Resource {
     Resource::of("apps/v1", "StatefulSet").expect("a resource")
 }
 
+/// The optional fields, each with values as JSON.
+const FIELDS: &[(&str, &[&str])] = &[
+    ("/metadata/labels/tier", &[r#""front""#, r#""back""#]),
+    ("/spec/replicas", &[r#"1"#, r#"2"#]),
+    ("/spec/minReadySeconds", &[r#"0"#, r#"5"#]),
+    ("/spec/revisionHistoryLimit", &[r#"3"#, r#"10"#]),
+    ("/spec/updateStrategy/type", &[r#""RollingUpdate""#]),
+    ("/spec/updateStrategy/rollingUpdate/partition", &[r#"0"#, r#"2"#]),
+    ("/spec/template/metadata/annotations/note", &[r#""a""#, r#""b""#]),
+    ("/spec/template/spec/nodeSelector/disk", &[r#""ssd""#]),
+    ("/spec/template/spec/nodeSelector/zone", &[r#""a""#, r#""b""#]),
+    ("/spec/template/spec/terminationGracePeriodSeconds", &[r#"10"#, r#"30"#]),
+    (
+        "/spec/template/spec/hostAliases",
+        &[
+            r#"[{ "ip": "10.0.0.1", "hostnames": ["a"] }]"#,
+            r#"[{ "ip": "10.0.0.2", "hostnames": ["b", "c"] }]"#,
+        ],
+    ),
+    (
+        "/spec/template/spec/tolerations",
+        &[r#"[{ "key": "a", "operator": "Exists" }]"#, r#"[{ "operator": "Exists" }]"#],
+    ),
+    (
+        "/spec/template/spec/containers/0/env",
+        &[
+            r#"[{ "name": "A", "value": "1" }]"#,
+            r#"[{ "name": "A", "value": "2" }, { "name": "B", "value": "1" }]"#,
+            r#"[{ "name": "B", "value": "2" }]"#,
+        ],
+    ),
+    (
+        "/spec/template/spec/containers/0/ports",
+        &[
+            r#"[{ "name": "web", "containerPort": 80 }]"#,
+            r#"[{ "name": "dns", "containerPort": 53, "protocol": "UDP" }, { "containerPort": 80 }]"#,
+        ],
+    ),
+    ("/spec/template/spec/containers/0/resources/limits/memory", &[r#""64Mi""#, r#""1Gi""#]),
+    ("/spec/template/spec/containers/0/resources/requests/cpu", &[r#""1""#, r#""100m""#]),
+    (
+        "/spec/template/spec/containers/0/readinessProbe",
+        &[
+            r#"{ "tcpSocket": { "port": 80 }, "periodSeconds": 5 }"#,
+            r#"{ "httpGet": { "path": "/", "port": 80 } }"#,
+        ],
+    ),
+    ("/spec/template/spec/containers/1", &[r#"{ "name": "sidecar", "image": "b:1" }"#]),
+    (
+        "/spec/template/spec/volumes",
+        &[
+            r#"[{ "name": "tmp", "emptyDir": {} }]"#,
+            r#"[{ "name": "tmp", "emptyDir": { "medium": "Memory" } }, { "name": "x", "emptyDir": {} }]"#,
+        ],
+    ),
+    ("/spec/persistentVolumeClaimRetentionPolicy/whenScaled", &[r#""Delete""#]),
+];
+
 /// A StatefulSet with some of many optional fields.
 fn object(dice: &mut Dice, name: &str) -> Value {
     let labels = json!({ "app": name });
@@ -160,68 +218,10 @@ fn object(dice: &mut Dice, name: &str) -> Value {
             },
         },
     });
-    let fields: &[(&str, &[Value])] = &[
-        ("/metadata/labels/tier", &[json!("front"), json!("back")]),
-        ("/spec/replicas", &[json!(1), json!(2)]),
-        ("/spec/minReadySeconds", &[json!(0), json!(5)]),
-        ("/spec/revisionHistoryLimit", &[json!(3), json!(10)]),
-        ("/spec/updateStrategy/type", &[json!("RollingUpdate")]),
-        ("/spec/updateStrategy/rollingUpdate/partition", &[json!(0), json!(2)]),
-        ("/spec/template/metadata/annotations/note", &[json!("a"), json!("b")]),
-        ("/spec/template/spec/nodeSelector/disk", &[json!("ssd")]),
-        ("/spec/template/spec/nodeSelector/zone", &[json!("a"), json!("b")]),
-        ("/spec/template/spec/terminationGracePeriodSeconds", &[json!(10), json!(30)]),
-        (
-            "/spec/template/spec/hostAliases",
-            &[
-                json!([{ "ip": "10.0.0.1", "hostnames": ["a"] }]),
-                json!([{ "ip": "10.0.0.2", "hostnames": ["b", "c"] }]),
-            ],
-        ),
-        (
-            "/spec/template/spec/tolerations",
-            &[json!([{ "key": "a", "operator": "Exists" }]), json!([{ "operator": "Exists" }])],
-        ),
-        (
-            "/spec/template/spec/containers/0/env",
-            &[
-                json!([{ "name": "A", "value": "1" }]),
-                json!([{ "name": "A", "value": "2" }, { "name": "B", "value": "1" }]),
-                json!([{ "name": "B", "value": "2" }]),
-            ],
-        ),
-        (
-            "/spec/template/spec/containers/0/ports",
-            &[
-                json!([{ "name": "web", "containerPort": 80 }]),
-                json!([{ "name": "dns", "containerPort": 53, "protocol": "UDP" }, { "containerPort": 80 }]),
-            ],
-        ),
-        (
-            "/spec/template/spec/containers/0/resources/limits/memory",
-            &[json!("64Mi"), json!("1Gi")],
-        ),
-        ("/spec/template/spec/containers/0/resources/requests/cpu", &[json!("1"), json!("100m")]),
-        (
-            "/spec/template/spec/containers/0/readinessProbe",
-            &[
-                json!({ "tcpSocket": { "port": 80 }, "periodSeconds": 5 }),
-                json!({ "httpGet": { "path": "/", "port": 80 } }),
-            ],
-        ),
-        ("/spec/template/spec/containers/1", &[json!({ "name": "sidecar", "image": "b:1" })]),
-        (
-            "/spec/template/spec/volumes",
-            &[
-                json!([{ "name": "tmp", "emptyDir": {} }]),
-                json!([{ "name": "tmp", "emptyDir": { "medium": "Memory" } }, { "name": "x", "emptyDir": {} }]),
-            ],
-        ),
-        ("/spec/persistentVolumeClaimRetentionPolicy/whenScaled", &[json!("Delete")]),
-    ];
-    for (path, values) in fields {
+    for (path, values) in FIELDS {
         if dice.percent(50) {
-            put(&mut set, path, dice.pick(values));
+            let value = serde_json::from_str(dice.pick(values)).expect("JSON");
+            put(&mut set, path, value);
         }
     }
     if set["spec"]["updateStrategy"]["rollingUpdate"].is_object() {
