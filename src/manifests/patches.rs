@@ -59,7 +59,7 @@ impl Patch {
         if selectors || root.get("commonLabels").is_some() {
             let fields = ["spec.selector", "spec.template.metadata.labels"];
             let fields = fields.map(|field| names(field.split('.'))).to_vec();
-            all.push(Patch { fields: Some(fields), ..any.clone() });
+            all.push(Patch { fields: Some(fields), ..any });
         }
         all
     }
