@@ -26,8 +26,10 @@ are forbidden\". Nothing is wrong until then, and the way out is to delete the s
 Seen on a 1.34 control plane: an update that changes only the value of `helm.sh/chart` in a claim template is
 refused, and so is one that adds an annotation there.
 
-The rule knows `helm.sh/chart`, `app.kubernetes.io/version` if its value has a digit (`master` stays the same),
-checksums, and `chart` and `version` if their value looks like a version. A set that has the version in its name is another set in the next release. It reports new objects only, because it is too late for a stored one.
+The rule knows `helm.sh/chart`, `app.kubernetes.io/version` if its value has a digit (`master` stays the
+same), checksums, and `chart` and `version` if their value looks like a version. A set that has the
+version in its name is another set in the next release. The rule reports new objects only, because it is
+too late for a stored one.
 
 Kubernetes: `ValidateStatefulSetUpdate`, pkg/apis/apps/validation/validation.go.",
         bad: include_str!("examples/immutable-release-label.bad.yaml"),
