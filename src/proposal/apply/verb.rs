@@ -31,7 +31,10 @@ pub struct Delivery {
 }
 
 impl Delivery {
-    /// Returns the command of `--as` and `--field-manager`, or an error if they contradict each other.
+    /// Returns the command of `--as` and `--field-manager`.
+    ///
+    /// # Errors
+    /// Returns an error if they contradict each other.
     pub fn new(verb: Option<Verb>, field_manager: Option<String>) -> anyhow::Result<Self> {
         match verb {
             Some(Verb::Apply | Verb::Replace) if field_manager.is_some() => {
