@@ -6,7 +6,7 @@
 
 pub mod apply;
 
-use self::apply::{Delivery, Outcomes, Removals};
+use self::apply::{Delivery, Removals};
 use crate::{
     engine::{self, Context, verdict::Verdict},
     inject::{self, Injection},
@@ -69,8 +69,6 @@ pub(crate) struct Stored<'a> {
     pub(crate) verdict: Verdict,
     /// The verdict on the injection.
     pub(crate) of_injection: Verdict,
-    /// The basis on which fields of the replaced object are removed or stay.
-    pub(crate) removals: Removals,
 }
 
 /// A write that the API server is asked for.
@@ -114,8 +112,7 @@ impl Applier<'_> {
         };
         let before = self.before(resource, given, namespace);
         let old = before.as_deref().unwrap_or(given);
-        let Outcomes { objects: mut trees, removals } =
-            apply::outcomes(self.delivery, node, resource, given, old);
+        let mut trees = apply::outcomes(self.delivery, node, resource, given, old);
         let last = trees.pop();
         let refused = |tree: &Node<'_>| self.is_refused(tree, resource, old, namespace);
         let Some(tree) = trees.into_iter().find(refused).or(last) else {
@@ -126,7 +123,7 @@ impl Applier<'_> {
         match Object::parse(resource, &merged) {
             Ok(object) => {
                 let write = Write { json: &merged, old: Some(old), namespace };
-                self.store(object, &write, |it| then(&tree, Stored { removals, ..it }.into()))
+                self.store(object, &write, |it| then(&tree, it.into()))
             }
             Err(error @ DecodeError::TooLarge(_)) => then(&tree, error.into()),
             // A merged object that can't be read should not occur. The manifest is checked
@@ -136,6 +133,14 @@ impl Applier<'_> {
                 self.store(object, &write, |it| then(node, it.into()))
             }
         }
+    }
+
+    /// Returns the basis on which fields that a manifest leaves out are removed or stay. It takes two more merges.
+    pub(crate) fn removals(&self, proposal: &Proposal<'_, '_>) -> Removals {
+        let Proposal { resource, node, .. } = *proposal;
+        let Some(given) = proposal.old else { return Removals::Known };
+        let before = self.before(resource, given, &proposal.id.namespace);
+        apply::removals(self.delivery, node, resource, given, before.as_deref().unwrap_or(given))
     }
 
     /// Returns the old object after the webhook's injection, if the injection changed it.
@@ -180,7 +185,7 @@ impl Applier<'_> {
         }
         .with_storage(self.storage);
         let verdict = engine::evaluate(&subject, &self.context);
-        then(Stored { subject, old, verdict, of_injection, removals: Removals::Known })
+        then(Stored { subject, old, verdict, of_injection })
     }
 
     /// Returns the injection of the webhook into a template. The API server validates the result.

@@ -1,6 +1,6 @@
 //! The previous manifests (`--against`).
 
-use std::collections::HashMap;
+use std::{cell::LazyCell, collections::HashMap};
 
 use crate::{
     inventory::{Inventory, item::Item},
@@ -28,6 +28,7 @@ impl Previous {
     /// Adds the objects of a source. Returns a message for each document that cannot be read.
     pub(crate) fn add(&mut self, source: &Source) -> Vec<String> {
         let mut complaints = Vec::new();
+        let importance = LazyCell::new(|| Broken::of(source.text(), source.group()));
         for objects in documents(source.text(), source.is_named()) {
             match objects {
                 Ok(objects) => {
@@ -39,7 +40,7 @@ impl Previous {
                     }
                 }
                 // A text that a folder leaves out today was no manifest then either.
-                Err(_) if Broken::of(source.text(), source.group()) != Broken::Error => {}
+                Err(_) if *importance != Broken::Error => {}
                 Err(problem) => {
                     let (name, line) = (source.name(), problem.mark.line);
                     complaints.push(format!("{name}:{line}: {}", problem.message));

@@ -14,6 +14,7 @@ use super::{
     forecast::{ChangeKind, Forecast, Rollout},
     input::{Given, Input},
     refusal::{self, PlanFinding},
+    remedy,
 };
 use crate::{
     engine::Context,
@@ -99,15 +100,11 @@ impl Forecaster<'_> {
             if self.input.lacks_previous && !self.input.previous.contains_key(&given.id) {
                 plan.unknown.push(format!("{}: it may be new or not", given.id));
             } else {
-                let mut forecast = self.given(given);
-                if forecast.change == ChangeKind::Create {
-                    forecast.notes.extend(self.namesake(&given.id));
-                }
-                plan.forecasts.push(forecast);
+                plan.forecasts.push(self.given(given));
             }
         }
-        let is_given = |id: &ObjectId| self.input.given.iter().any(|given| given.id == *id);
-        let mut gone: Vec<_> = self.input.previous.iter().filter(|(id, _)| !is_given(id)).collect();
+        let previous = self.input.previous.iter();
+        let mut gone: Vec<_> = previous.filter(|(id, _)| !self.is_given(id)).collect();
         gone.sort_by_key(|(_, (order, ..))| *order);
         for (id, (_, resource, json)) in gone {
             let old = json.last().and_then(|json| Object::parse(resource, json).ok());
@@ -123,17 +120,26 @@ impl Forecaster<'_> {
         plan
     }
 
-    /// Returns a note if a new object has the name of a previous one, and perhaps belongs to its namespace.
+    fn is_given(&self, id: &ObjectId) -> bool {
+        self.input.given.iter().any(|given| given.id == *id)
+    }
+
+    /// Returns a note if a new object has the name of one that the manifests lack, and perhaps belongs to its
+    /// namespace.
     fn namesake(&self, new: &ObjectId) -> Option<String> {
-        let is_namesake = |id: &&ObjectId| id.kind == new.kind && id.name == new.name;
+        if new.namespace != namespace_or_default(None) {
+            return None;
+        }
+        let is_namesake = |id: &&ObjectId| {
+            id.kind == new.kind && id.name == new.name && id != &new && !self.is_given(id)
+        };
         let mut namesakes = self.input.previous.keys().filter(is_namesake);
-        let (Some(old), None) = (namesakes.next(), namesakes.next()) else { return None };
-        (new.namespace == namespace_or_default(None)).then(|| {
-            let namespace = &old.namespace;
-            format!(
-                "{namespace} has one with this name; -n {namespace} is the namespace of manifests that set none"
-            )
-        })
+        let (Some(ObjectId { namespace, .. }), None) = (namesakes.next(), namesakes.next()) else {
+            return None;
+        };
+        Some(format!(
+            "{namespace} has one with this name; -n {namespace} is the namespace of manifests that set none"
+        ))
     }
 
     fn given(&self, given: &Given) -> Forecast {
@@ -167,7 +173,7 @@ impl Forecaster<'_> {
             old: old.map(String::as_str),
         };
         self.applier().apply(&proposal, |_, applied| match applied {
-            Applied::Stored(stored) => self.stored(given, &stored, problems),
+            Applied::Stored(stored) => self.stored(&proposal, &stored, problems),
             Applied::TooLarge(_) => {
                 let change = match proposal.old {
                     Some(_) => ChangeKind::Update,
@@ -202,9 +208,15 @@ impl Forecaster<'_> {
     }
 
     /// Returns the forecast for an object that the API server is asked to store.
-    fn stored(&self, given: &Given, stored: &Stored<'_>, problems: Vec<PlanFinding>) -> Forecast {
+    fn stored(
+        &self,
+        proposal: &Proposal<'_, '_>,
+        stored: &Stored<'_>,
+        problems: Vec<PlanFinding>,
+    ) -> Forecast {
+        let Proposal { id, resource, .. } = *proposal;
         let object = &stored.subject.object;
-        let before = stored.old.and_then(|json| Object::parse(given.resource, json).ok());
+        let before = stored.old.and_then(|json| Object::parse(resource, json).ok());
         let mut differs = Vec::new();
         if let Some(before) = &before {
             differences(&spec(before), &spec(object), "spec", &mut differs);
@@ -225,15 +237,10 @@ impl Forecaster<'_> {
         let same_selector = before.as_ref().map(Object::selector) == Some(object.selector());
         let simulated = match change {
             ChangeKind::Refused if remedies.is_empty() || !same_selector => Simulated::default(),
-            _ => self.simulated(&given.id, &stored.subject, before.as_ref(), change),
+            _ => self.simulated(id, &stored.subject, before.as_ref(), change),
         };
-        // A command that rolls the change back is printed.
-        let deployer = simulated.rollout.as_ref().filter(|it| {
-            it.course.stop.is_some() || (it.if_broken.is_some() && change == ChangeKind::Update)
-        });
-        let deployer = deployer.and_then(|_| Deployer::of(&object.metadata));
-        Forecast {
-            id: given.id.clone(),
+        let mut forecast = Forecast {
+            id: id.clone(),
             change,
             differences: differs,
             refusals,
@@ -241,13 +248,19 @@ impl Forecaster<'_> {
             notes: remedies
                 .into_iter()
                 .chain(refusal::remarks(&stored.verdict))
-                .chain(removals(&stored.removals))
+                .chain(removals(&self.applier().removals(proposal)))
                 .chain(simulated.notes)
-                .chain(deployer.map(Deployer::advice))
                 .collect(),
             settings: simulated.settings,
             rollout: simulated.rollout,
+        };
+        if remedy::line(&forecast).is_some() {
+            forecast.notes.extend(Deployer::of(&object.metadata).map(Deployer::advice));
         }
+        if change == ChangeKind::Create {
+            forecast.notes.extend(self.namesake(id));
+        }
+        forecast
     }
 
     fn simulated(

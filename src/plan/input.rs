@@ -1,6 +1,6 @@
 //! The objects before and after, and the nodes.
 
-use std::{collections::HashMap, path::PathBuf};
+use std::{cell::LazyCell, collections::HashMap, path::PathBuf};
 
 use jiff::Timestamp;
 
@@ -160,7 +160,8 @@ impl Input {
         complain: &mut dyn FnMut(String),
     ) {
         for source in sources {
-            let mut others = Others::All(&mut self.world, None);
+            let world = &mut self.world;
+            let mut others = Others { world, namespace: None, which: Which::All };
             each(&source, release, &mut others, complain, &mut |_, _| {});
         }
     }
@@ -172,10 +173,11 @@ impl Input {
         complain: &mut dyn FnMut(String),
     ) {
         for source in sources {
+            let which = if source.is_named() { Which::All } else { Which::Stored };
             each(
                 &source,
                 Version::NEWEST,
-                &mut Others::Previous(&mut self.world, namespace, source.is_named()),
+                &mut Others { world: &mut self.world, namespace, which },
                 complain,
                 &mut |manifest, Decoded { resource, json, .. }| {
                     let (id, json) = placed(&manifest.node, json, namespace);
@@ -203,7 +205,7 @@ impl Input {
             each(
                 &source,
                 release,
-                &mut Others::Budgets(&mut self.world, namespace),
+                &mut Others { world: &mut self.world, namespace, which: Which::Budgets },
                 complain,
                 &mut |manifest, Decoded { resource, json, problems }| {
                     let (id, json) = placed(&manifest.node, json, namespace);
@@ -273,30 +275,37 @@ type See<'a> = dyn FnMut(Manifest<'_>, Decoded) + 'a;
 
 /// The objects other than sets that are added to the world. Those that set no namespace belong to this
 /// one; objects without namespaces, such as nodes, are known by their names alone.
-enum Others<'a> {
-    All(&'a mut World, Option<&'a str>),
-    /// The previous ones, and whether their file was named. A folder can have a Pod for a test and
-    /// a claim to copy; what a cluster has created has a `uid`.
-    Previous(&'a mut World, Option<&'a str>, bool),
+struct Others<'a> {
+    world: &'a mut World,
+    namespace: Option<&'a str>,
+    which: Which,
+}
+
+/// The objects of a source that count.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Which {
+    All,
+    /// Of the kinds that a cluster creates, only those with a `uid`: a folder can have a Pod for a test and a
+    /// claim to copy.
+    Stored,
     /// Only PodDisruptionBudgets.
-    Budgets(&'a mut World, Option<&'a str>),
+    Budgets,
 }
 
 impl Others<'_> {
     fn add(&mut self, object: &ManifestObject<'_>) -> Result<(), serde_json::Error> {
         let (api_version, kind) = (object.api_version(), object.kind());
-        let (world, namespace) = match self {
-            Others::Budgets(..) if kind != "PodDisruptionBudget" => return Ok(()),
-            Others::Previous(.., false) if is_of_cluster(kind) && !is_stored(&object.node) => {
-                return Ok(());
-            }
-            Others::All(world, namespace)
-            | Others::Previous(world, namespace, _)
-            | Others::Budgets(world, namespace) => (world, *namespace),
+        let counts = match self.which {
+            Which::All => true,
+            Which::Stored => !is_of_cluster(kind) || has_uid(&object.node),
+            Which::Budgets => kind == "PodDisruptionBudget",
         };
+        if !counts {
+            return Ok(());
+        }
         let json = object.node.to_json();
-        let placed = namespace.and_then(|it| in_namespace(&object.node, &json, it));
-        world.add(api_version, kind, &placed.unwrap_or(json))
+        let placed = self.namespace.and_then(|it| in_namespace(&object.node, &json, it));
+        self.world.add(api_version, kind, &placed.unwrap_or(json))
     }
 }
 
@@ -305,7 +314,7 @@ fn is_of_cluster(kind: &str) -> bool {
     matches!(kind, "ControllerRevision" | "Node" | "PersistentVolumeClaim" | "Pod")
 }
 
-fn is_stored(node: &Node<'_>) -> bool {
+fn has_uid(node: &Node<'_>) -> bool {
     node.get("metadata").and_then(|metadata| metadata.get("uid")).is_some()
 }
 
@@ -317,6 +326,7 @@ fn each(
     complain: &mut dyn FnMut(String),
     see: &mut See<'_>,
 ) {
+    let importance = LazyCell::new(|| Broken::of(source.text(), source.group()));
     for (part, document) in dump::parts(source.text()) {
         let place = |problem: &Problem| {
             let line = part.line(problem.mark.line);
@@ -325,7 +335,7 @@ fn each(
         let document = match document {
             Ok(document) => document,
             Err(problem) => {
-                match Broken::of(source.text(), source.group()) {
+                match *importance {
                     Broken::Error => complain(place(&problem)),
                     // A repository has much that isn't a manifest.
                     Broken::Stranger => {}

@@ -41,35 +41,46 @@ pub fn outcomes<'a>(
     resource: &'static Resource,
     given: &str,
     stored: &str,
-) -> Outcomes<'a> {
-    let unmerged = || Outcomes { objects: vec![manifest.clone()], removals: Removals::Known };
+) -> Vec<Node<'a>> {
     let (Ok(given), Some(stored)) = (serde_json::from_str(given), with_defaults(resource, stored))
     else {
-        return unmerged();
+        return vec![manifest.clone()];
     };
-    let merged = |writer| merged(writer, manifest, resource, (&given, &stored));
-    let writer = delivery.writer(&given);
-    let objects = merged(&writer);
-    let spec = |objects: &[Node<'_>]| {
+    merged(&delivery.writer(&given), manifest, resource, (&given, &stored))
+}
+
+/// Returns the basis on which fields of the old object that `manifest` leaves out are removed or stay.
+pub(super) fn removals(
+    delivery: &Delivery,
+    manifest: &Node<'_>,
+    resource: &'static Resource,
+    given: &str,
+    stored: &str,
+) -> Removals {
+    let (Ok(given), Some(stored)) =
+        (serde_json::from_str::<Value>(given), with_defaults(resource, stored))
+    else {
+        return Removals::Known;
+    };
+    let spec = |writer: &Writer<'_>| {
+        let objects = merged(writer, manifest, resource, (&given, &stored));
         let object = with_defaults(resource, &objects.last()?.to_json());
         object.map(|mut object| object["spec"].take())
     };
-    let removals = match writer.verb {
-        Verb::Apply | Verb::ServerSideApply if is_of_unknown_origin(&given) => {
-            let writer = Writer { takes_all: true, ..writer };
-            match (spec(&objects), spec(&merged(&writer))) {
-                (Some(kept), Some(removed)) if kept != removed => {
-                    Removals::Unknown(Box::new([kept, removed]))
-                }
-                _ => Removals::Known,
+    let writer = delivery.writer(&given);
+    if writer.verb != Verb::Replace && is_of_unknown_origin(&given) {
+        let all = Writer { takes_all: true, ..writer };
+        return match (spec(&writer), spec(&all)) {
+            (Some(kept), Some(removed)) if kept != removed => {
+                Removals::Unknown(Box::new([kept, removed]))
             }
-        }
-        _ if writer.is_inferred && spec(&objects) != spec(&merged(&Writer::default())) => {
-            Removals::Inferred(writer.name())
-        }
-        _ => Removals::Known,
-    };
-    Outcomes { objects, removals }
+            _ => Removals::Known,
+        };
+    }
+    match writer.is_inferred && spec(&writer) != spec(&Writer::default()) {
+        true => Removals::Inferred(writer.name()),
+        false => Removals::Known,
+    }
 }
 
 /// Returns whether an object of a cluster says nothing about who set its fields.
@@ -80,20 +91,10 @@ fn is_of_unknown_origin(object: &Value) -> bool {
         && !metadata["managedFields"].is_array()
 }
 
-/// The objects that result from a manifest.
+/// The basis on which fields of an old object are removed or stay.
 #[derive(Debug)]
-pub struct Outcomes<'a> {
-    /// The objects, one after the other.
-    pub objects: Vec<Node<'a>>,
-    /// The removal of fields that the manifest leaves out.
-    pub removals: Removals,
-}
-
-/// The basis on which fields that a manifest leaves out are removed or stay.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub enum Removals {
+pub(crate) enum Removals {
     /// The command was given, or makes no difference.
-    #[default]
     Known,
     /// The command was not given, and with `kubectl apply` fields would stay that are removed. It follows from
     /// the managed fields of the old object.
@@ -154,7 +155,7 @@ mod tests {
         let manifest = crate::yaml::parse(&new).remove(0).unwrap().root;
         let resource = Resource::of("apps/v1", "DaemonSet").unwrap();
         let delivery = Delivery::new(Some(verb), None).unwrap();
-        let outcome = outcomes(&delivery, &manifest, resource, &old, &old).objects.remove(0);
+        let outcome = outcomes(&delivery, &manifest, resource, &old, &old).remove(0);
         let outcome: Value = serde_json::from_str(&outcome.to_json()).unwrap();
         outcome["spec"]["template"]["spec"]["containers"][0]["ports"].clone()
     }

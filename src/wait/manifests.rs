@@ -1,6 +1,6 @@
 //! The sets of manifests.
 
-use std::path::PathBuf;
+use std::{cell::LazyCell, path::PathBuf};
 
 use crate::{
     kubernetes::resource::RESOURCES,
@@ -27,14 +27,14 @@ pub(crate) fn sets(paths: &[PathBuf]) -> anyhow::Result<Vec<Given>> {
     let mut sets = Vec::new();
     for source in listing.sources {
         let source = source.and_then(Source::read).map_err(anyhow::Error::msg)?;
-        let importance = || Broken::of(source.text(), source.group());
+        let importance = LazyCell::new(|| Broken::of(source.text(), source.group()));
         for objects in documents(source.text(), source.is_named()) {
             let place = |problem: &crate::yaml::Problem| {
                 anyhow::anyhow!("{}:{}: {}", source.name(), problem.mark.line, problem.message)
             };
             let objects = match objects {
                 Ok(objects) => objects,
-                Err(problem) if importance() == Broken::Error => return Err(place(&problem)),
+                Err(problem) if *importance == Broken::Error => return Err(place(&problem)),
                 Err(_) => continue,
             };
             if let Some(stray) = objects.strays.first() {

@@ -205,7 +205,7 @@ impl Applied {
         let (new, old) = (self.new.to_string(), old.to_string());
         let manifest = yaml::parse(&new).remove(0).unwrap().root;
         let delivery = Delivery::new(Some(verb), None).unwrap();
-        let outcomes = apply::outcomes(&delivery, &manifest, resource, &old, &old).objects;
+        let outcomes = apply::outcomes(&delivery, &manifest, resource, &old, &old);
         let objects: Vec<_> = outcomes
             .iter()
             .map(|outcome| schema::normalize(&outcome.to_json(), resource).unwrap())

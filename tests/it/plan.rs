@@ -243,7 +243,7 @@ pub(crate) fn planned(folder: &Folder, args: &str) -> (Ran, Value) {
     (run("--format markdown"), serde_json::from_str(&json.stdout).expect("JSON"))
 }
 
-fn changes(plan: &Value) -> Vec<String> {
+pub(crate) fn changes(plan: &Value) -> Vec<String> {
     let objects = plan["objects"].as_array().unwrap().iter();
     let text = |value: &Value| value.as_str().unwrap().to_owned();
     objects
@@ -305,26 +305,6 @@ fn an_object_of_a_cluster_is_deleted_only_if_asked_for() {
     // A manifest that sets a namespace stays there.
     let (_, plan) = planned(&folder, "before.yaml -n elsewhere");
     assert_eq!(changes(&plan), ["shop/db create", "shop/other create"]);
-}
-
-#[test]
-fn previous_manifests_without_a_namespace_belong_to_the_given_one() {
-    let rendered = |image| {
-        let budget = "apiVersion: policy/v1\nkind: PodDisruptionBudget\nmetadata: {name: least}\n\
-            spec: {minAvailable: 3, selector: {matchLabels: {app: db}}}\n---\n";
-        budget.to_owned() + &stateful_set("db", 3, image, "").replace(", namespace: shop", "")
-    };
-    let (before, after) = (rendered("db:1"), rendered("db:2"));
-    let folder = Folder::new([("before.yaml", before.as_str()), ("after.yaml", after.as_str())]);
-    let (ran, plan) = planned(&folder, "after.yaml --against before.yaml -n shop");
-    assert_eq!((ran.code, changes(&plan)), (0, vec!["shop/db update".to_owned()]));
-    assert!(plan["objects"][0]["notes"].to_string().contains("least"), "{plan}");
-    let before = before.replace("name: db}", "name: db, namespace: shop}");
-    let folder = Folder::new([("before.yaml", before.as_str()), ("after.yaml", after.as_str())]);
-    let (_, plan) = planned(&folder, "after.yaml --against before.yaml");
-    assert_eq!(changes(&plan), ["default/db create", "shop/db delete"]);
-    let note = "shop has one with this name; -n shop is the namespace of manifests that set none";
-    assert_eq!(plan["objects"][0]["notes"][0], note, "{plan}");
 }
 
 #[test]

@@ -122,7 +122,7 @@ fn expected(new: &Value, before: &str) -> Value {
     let new = new.to_string();
     let manifest = yaml::parse(&new).remove(0).expect("YAML").root;
     let outcomes = apply::outcomes(&Delivery::default(), &manifest, resource(), before, before);
-    let last = outcomes.objects.last().expect("an object").to_json();
+    let last = outcomes.last().expect("an object").to_json();
     fields(&schema::normalize(&last, resource()).expect("an object"))
 }
 
