@@ -318,10 +318,15 @@ fn spec(object: &Object<'_>) -> Value {
         Workload::DaemonSet(spec) => serde_json::to_value(spec).unwrap_or_default(),
         Workload::StatefulSet(spec) => {
             let mut spec = serde_json::to_value(spec).unwrap_or_default();
-            // Releases with its gate store the default, others nothing.
-            let rolling = &mut spec["updateStrategy"]["rollingUpdate"];
-            if rolling.is_object() && rolling["maxUnavailable"].is_null() {
-                rolling["maxUnavailable"] = 1.into();
+            let strategy = &mut spec["updateStrategy"];
+            // The API server stores these defaults or not, by the release and by how the object was written.
+            if strategy["type"] == "RollingUpdate" {
+                for (field, default) in [("partition", 0), ("maxUnavailable", 1)] {
+                    let value = &mut strategy["rollingUpdate"][field];
+                    if value.is_null() {
+                        *value = default.into();
+                    }
+                }
             }
             spec
         }

@@ -178,4 +178,42 @@ mod tests {
         assert_eq!(applied(Verb::Apply, &new, &old), new);
         assert_eq!(applied(Verb::ServerSideApply, &new, &old), new);
     }
+
+    /// Helm 3 merges like client-side apply: a list that the chart no longer has goes with items that others have
+    /// added, and so does a key of a mapping that belongs to one manager as a whole.
+    #[test]
+    fn helm_3_removes_what_a_chart_no_longer_has() {
+        let object = |metadata: Value, spec: Value| {
+            json!({"apiVersion": "apps/v1", "kind": "DaemonSet", "metadata": metadata,
+                "spec": {"template": {"spec": spec}}})
+            .to_string()
+        };
+        let fields = json!({
+            "f:metadata": {"f:annotations": {"f:meta.helm.sh/release-name": {}}},
+            "f:spec": {"f:template": {"f:spec": {"f:nodeSelector": {}, "f:containers": {
+                "k:{\"name\":\"a\"}": {".": {}, "f:name": {}, "f:env":
+                    {".": {}, "k:{\"name\":\"OWN\"}": {".": {}, "f:name": {}, "f:value": {}}}}}}}},
+        });
+        let helm = json!({"manager": "helm", "operation": "Update", "fieldsV1": fields});
+        let old = object(
+            json!({"uid": "u", "managedFields": [helm]}),
+            json!({"nodeSelector": {"disk": "ssd", "zone": "a"}, "containers": [{"name": "a",
+                "env": [{"name": "OWN", "value": "1"}, {"name": "MEDDLED", "value": "1"}]}]}),
+        );
+        let new = object(
+            json!({}),
+            json!({"nodeSelector": {"zone": "a"}, "containers": [{"name": "a"}]}),
+        );
+        let manifest = crate::yaml::parse(&new).remove(0).unwrap().root;
+        let resource = Resource::of("apps/v1", "DaemonSet").unwrap();
+        let pod = |delivery: &Delivery| {
+            let outcome = outcomes(delivery, &manifest, resource, &old, &old).remove(0);
+            let outcome: Value = serde_json::from_str(&outcome.to_json()).unwrap();
+            let spec = &outcome["spec"]["template"]["spec"];
+            (spec["nodeSelector"].clone(), spec["containers"][0]["env"].clone())
+        };
+        assert_eq!(pod(&Delivery::default()), (json!({"zone": "a"}), Value::Null));
+        let apply = Delivery::new(Some(Verb::Apply), None).unwrap();
+        assert_eq!(pod(&apply).0, json!({"zone": "a", "disk": "ssd"}));
+    }
 }

@@ -27,6 +27,13 @@ impl Owned {
     /// after that.
     pub(super) fn before(writer: &Writer<'_>, old: &Value, lists: Lists) -> Vec<Self> {
         let metadata = &old["metadata"];
+        if writer.is_helm_3()
+            && let Some(managers) = metadata["managedFields"].as_array()
+        {
+            let own = Self::managed(managers, |it| writer.owns(it));
+            let mine = client_side(lists, "", &own.mine, old);
+            return vec![Owned { mine, others: Value::Null }];
+        }
         if writer.verb == Verb::ServerSideApply
             && let Some(managers) = metadata["managedFields"].as_array()
         {
@@ -93,6 +100,39 @@ fn of(lists: Lists, name: &str, value: &Value) -> Value {
                 if let Some(key) = lists.list(name).key(item) {
                     let mut inner = of(lists, "", item);
                     inner[ITSELF] = Value::Object(Map::new());
+                    fields.insert(key, inner);
+                }
+            }
+        }
+        _ => {}
+    }
+    Value::Object(fields)
+}
+
+/// Returns the fields of a value that a set of managed fields contains, with the keys of lists that client-side
+/// apply uses. Server-side apply knows more lists and mappings that belong to one manager as a whole.
+fn client_side(lists: Lists, name: &str, set: &Value, value: &Value) -> Value {
+    if set.as_object().is_none_or(Map::is_empty) {
+        return of(lists, name, value);
+    }
+    let mut fields = Map::new();
+    match value {
+        Value::Object(map) => {
+            for (name, value) in map {
+                let element = format!("f:{name}");
+                if let Some(set) = set.get(&element) {
+                    fields.insert(element, client_side(lists, name, set, value));
+                }
+            }
+        }
+        Value::Array(items) => {
+            for item in items {
+                let set = Lists::ServerSide.list(name).key(item).and_then(|key| set.get(&key));
+                if let (Some(set), Some(key)) = (set, lists.list(name).key(item)) {
+                    let mut inner = client_side(lists, "", set, item);
+                    if contains_itself(set) {
+                        inner[ITSELF] = Value::Object(Map::new());
+                    }
                     fields.insert(key, inner);
                 }
             }

@@ -87,11 +87,16 @@ impl<'a> Writer<'a> {
         }
     }
 
+    /// Returns whether it merges like client-side apply, and leaves no annotation.
+    pub(super) fn is_helm_3(&self) -> bool {
+        self.operation == UPDATE
+    }
+
     /// Returns the command for people.
     pub(super) fn name(&self) -> String {
-        match self.operation {
-            UPDATE => format!("an upgrade by {}", self.manager),
-            _ => format!("server-side apply by {}", self.manager),
+        match self.is_helm_3() {
+            true => format!("an upgrade by {}", self.manager),
+            false => format!("server-side apply by {}", self.manager),
         }
     }
 
@@ -132,10 +137,11 @@ fn inferred(old: &Value) -> Option<Writer<'_>> {
         entry["fieldsV1"]["f:spec"]["f:template"].is_object() && !is_of_subresource(entry)
     });
     let writers = writes.filter_map(|entry| {
+        let operation = operation(entry)?;
         let writer = Writer {
-            verb: Verb::ServerSideApply,
+            verb: if operation == APPLY { Verb::ServerSideApply } else { Verb::Apply },
             manager: entry["manager"].as_str()?,
-            operation: operation(entry)?,
+            operation,
             is_inferred: true,
             takes_all: false,
         };

@@ -11,7 +11,7 @@ use setguard::{
     yaml,
 };
 
-use super::Case;
+use super::{Case, HELM};
 use crate::{dice::Dice, helm, namespace::Namespace};
 
 pub(super) const CASES: &[Case] = &[
@@ -22,16 +22,18 @@ pub(super) const CASES: &[Case] = &[
             namespace.kubectl(&flags, &object.to_string()).accepted();
         });
     }),
-    Case::new("fields-go-as-with-helm", |namespace| {
-        let Some(helm) = helm::find() else { return };
-        let folder = tempfile::tempdir().expect("a folder");
-        let chart = folder.path().join("chart");
-        fs::create_dir_all(chart.join("templates")).expect("a folder");
-        let about = "apiVersion: v2\nname: writers\nversion: 0.1.0\n";
-        fs::write(chart.join("Chart.yaml"), about).expect("a file");
-        changes(namespace, &|object| upgrade(namespace, &helm, &chart, object));
-    }),
+    Case { needs: &[HELM], ..Case::new("fields-go-as-with-helm", with_helm) },
 ];
+
+fn with_helm(namespace: &Namespace<'_>) {
+    let helm = helm::find().expect("helm");
+    let folder = tempfile::tempdir().expect("a folder");
+    let chart = folder.path().join("chart");
+    fs::create_dir_all(chart.join("templates")).expect("a folder");
+    let about = "apiVersion: v2\nname: writers\nversion: 0.1.0\n";
+    fs::write(chart.join("Chart.yaml"), about).expect("a file");
+    changes(namespace, &|object| upgrade(namespace, &helm, &chart, object));
+}
 
 fn upgrade(namespace: &Namespace<'_>, helm: &Path, chart: &Path, object: &Value) {
     fs::write(chart.join("templates/set.yaml"), object.to_string()).expect("a file");
@@ -130,10 +132,14 @@ fn fields(json: &str) -> Value {
     let object = Object::parse(resource(), json).expect("an object");
     let Workload::StatefulSet(spec) = &object.workload else { panic!("a StatefulSet") };
     let mut spec = serde_json::to_value(spec).expect("JSON");
-    // Releases with its gate store the default.
-    let rolling = &mut spec["updateStrategy"]["rollingUpdate"];
-    if rolling["maxUnavailable"] == 1 {
-        rolling["maxUnavailable"] = Value::Null;
+    // The API server stores these defaults or not; the controller takes them as the same.
+    let strategy = &mut spec["updateStrategy"];
+    assert_eq!(strategy["type"], "RollingUpdate");
+    for (field, default) in [("partition", json!(0)), ("maxUnavailable", json!(1))] {
+        let value = &mut strategy["rollingUpdate"][field];
+        if value.is_null() {
+            *value = default;
+        }
     }
     let metadata: Value = serde_json::from_str(json).expect("JSON");
     // The managed-by label is Helm's.
