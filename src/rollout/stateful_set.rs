@@ -36,7 +36,7 @@ pub struct State {
     /// The pods, by their ordinals.
     pub pods: BTreeMap<i64, Replica>,
     /// The pods that are being deleted already. They count until they are gone.
-    pub terminating: BTreeMap<i64, Revision>,
+    pub terminating: BTreeMap<i64, Replica>,
     /// The claims that exist.
     pub claims: BTreeSet<String>,
     /// The claims that pods own, by the ordinals of these pods: the claims are deleted with them.
@@ -54,7 +54,8 @@ pub struct State {
     pub misfits: BTreeSet<i64>,
     /// The ordinals of missing pods whose names other pods have.
     pub taken: BTreeSet<i64>,
-    /// The pods that wait to be started. The controller creates claims that they lack.
+    /// The pods that wait to be started, also those that are being deleted. The controller creates claims
+    /// that they lack.
     pub pending: BTreeSet<i64>,
 }
 
@@ -188,9 +189,7 @@ impl<'a> Simulation<'a> {
         for (ordinal, pod) in state.pods {
             simulation.add(ordinal, pod);
         }
-        for (ordinal, revision) in state.terminating {
-            simulation.pods.insert(ordinal, Replica { revision, health: Health::Starting });
-        }
+        simulation.pods.extend(state.terminating);
         simulation.expected = simulation.serving.len().min(simulation.wanted_count());
         simulation.course.at_most_unavailable = simulation.down;
         simulation
@@ -204,6 +203,7 @@ impl<'a> Simulation<'a> {
         for (ordinal, step) in &gone {
             self.terminating.remove(ordinal);
             self.pods.remove(ordinal);
+            self.pending.remove(ordinal);
             self.lose_claims(*ordinal, *step);
         }
         !gone.is_empty()

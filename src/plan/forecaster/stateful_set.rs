@@ -159,8 +159,14 @@ impl Forecaster<'_> {
             }
         }
         state.doomed = world.doomed_claims(&set.id.namespace, &set.id.name);
-        let ended = ending.iter().filter_map(|it| Some((it.pod.ordinal(&set.id.name)?, &it.pod)));
-        state.terminating = ended.map(|(ordinal, pod)| (ordinal, revision_of(pod))).collect();
+        for Member { pod, .. } in ending {
+            let Some(ordinal) = pod.ordinal(&set.id.name) else { continue };
+            let health = if pod.has_ended { Health::Ended } else { Health::Starting };
+            state.terminating.insert(ordinal, Replica { revision: revision_of(pod), health });
+            if pod.is_pending {
+                state.pending.insert(ordinal);
+            }
+        }
         for Member { pod, claims, .. } in pods {
             let Some(ordinal) = pod.ordinal(&set.id.name) else { continue };
             let revision = revision_of(pod);
@@ -277,7 +283,7 @@ fn add_going(state: &State, transition: &Transition<'_>, course: &mut Course) ->
             transition.id.name,
             claims.join(", ")
         ));
-        let revision = state.terminating.get(&ordinal).copied().unwrap_or(Revision::Old);
+        let revision = state.terminating.get(&ordinal).map_or(Revision::Old, |it| it.revision);
         let target = Target::Ordinal(ordinal);
         steps.push(Step { wave: 1, action: Action::Delete, target, revision, claims });
     }

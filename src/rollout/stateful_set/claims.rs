@@ -10,14 +10,17 @@ use crate::rollout::Health;
 
 impl Simulation<'_> {
     /// Takes the claims from the pods in the range that the controller gets to. An ordered set ends its
-    /// round at the first pod that is not available. `end` is the end of the pods that it tries.
+    /// round at the first pod that is not available, but looks at the claims of that one if it waits to be
+    /// started. `end` is the end of the pods that it tries.
     ///
-    /// Kubernetes: `ClaimsMatchRetentionPolicy` in `processReplica`.
+    /// Kubernetes: `ClaimsMatchRetentionPolicy` and `createMissingPersistentVolumeClaims` in
+    /// `processReplica`.
     pub(super) fn take_claims(&mut self, end: Option<i64>) {
         if self.owned.is_empty() {
             return;
         }
         let first = self.unavailable.first().copied().filter(|_| self.settings.is_ordered);
+        let first = first.map(|it| if self.pending.contains(&it) { it + 1 } else { it });
         let end = end.into_iter().chain(first).min().unwrap_or(i64::MAX);
         let is_reached = |ordinal: &i64| {
             let pod = self.pods.get(ordinal);

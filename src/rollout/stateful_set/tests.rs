@@ -232,7 +232,13 @@ fn a_name_that_another_pod_has_ends_each_round() {
 
 /// Returns the steps, and the claims that go with pod 1, which is being deleted and owns its claim. The
 /// set had two pods more than these replicas before.
-fn while_a_pod_ends(replicas: i64, policy: &str, when_scaled: &str) -> (String, Vec<String>) {
+fn while_a_pod_ends(
+    health: Health,
+    is_pending: bool,
+    replicas: i64,
+    policy: &str,
+    when_scaled: &str,
+) -> (String, Vec<String>) {
     let spec = json!({
         "replicas": replicas, "podManagementPolicy": policy,
         "volumeClaimTemplates": [{"metadata": {"name": "data"}}],
@@ -242,7 +248,8 @@ fn while_a_pod_ends(replicas: i64, policy: &str, when_scaled: &str) -> (String, 
     let claims = [0, 1].iter().flat_map(|it| settings.claims_of(*it)).collect();
     let mut state = State { claims, is_current: true, ..old(0..1, &settings) };
     state.pods.values_mut().for_each(|pod| pod.revision = Revision::New);
-    state.terminating.insert(1, Revision::New);
+    state.terminating.insert(1, Replica { revision: Revision::New, health });
+    state.pending.extend(is_pending.then_some(1));
     state.owned.insert(1, settings.claims_of(1).collect());
     let course = simulate(&settings, state, &NeverReady::default());
     let going = course.going.iter().flat_map(|(_, claims)| claims).cloned().collect();
@@ -264,8 +271,22 @@ fn the_claim_of_a_pod_that_is_being_deleted_stays_only_if_the_controller_gets_to
         (1, "OrderedReady", "Retain", "", &vec![]),
         (1, "Parallel", "Retain", "", &vec![]),
     ] {
-        let seen = while_a_pod_ends(replicas, policy, when_scaled);
+        let seen = while_a_pod_ends(Health::Starting, false, replicas, policy, when_scaled);
         assert_eq!(seen, (steps.to_owned(), going.clone()), "{replicas} {policy} {when_scaled}");
+    }
+}
+
+#[test]
+fn the_controller_looks_at_the_claims_of_pods_that_wait_and_not_of_those_that_have_ended() {
+    let lost = ("1 +1(data-db-1)".to_owned(), vec!["data-db-1".to_owned()]);
+    let kept = ("1 +1".to_owned(), vec![]);
+    for policy in ["OrderedReady", "Parallel"] {
+        for when_scaled in ["Delete", "Retain"] {
+            let ended = while_a_pod_ends(Health::Ended, false, 2, policy, when_scaled);
+            assert_eq!(ended, lost, "{policy} {when_scaled}");
+            let pending = while_a_pod_ends(Health::Starting, true, 2, policy, when_scaled);
+            assert_eq!(pending, kept, "{policy} {when_scaled}");
+        }
     }
 }
 
@@ -275,7 +296,8 @@ fn a_pod_that_ends_in_the_middle_does_not_hold_up_the_last_one() {
     let mut state = old(0..4, &settings);
     state.pods.values_mut().for_each(|pod| pod.revision = Revision::New);
     state.pods.remove(&2);
-    state.terminating.insert(2, Revision::New);
+    let ending = Replica { revision: Revision::New, health: Health::Starting };
+    state.terminating.insert(2, ending);
     let course = simulate(&settings, state, &NeverReady::default());
     assert_eq!(text(&course), "1 -3 | 2 -1");
 }
