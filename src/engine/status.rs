@@ -7,7 +7,7 @@ use super::{
     verdict::Verdict,
 };
 use crate::{
-    finding::Mode,
+    finding::{Command, Effect, Finding, Mode},
     rules::{
         rule::{
             Rule, Scope, StatusCheck,
@@ -55,9 +55,11 @@ pub fn evaluate_status(audit: &Audit<'_>, cx: &Context<'_>) -> BTreeMap<ObjectNa
                         continue;
                     }
                     let mut found = StatusFindings::of(&rule.meta);
-                    run(&StatusQuery { set, audit }, &mut found);
+                    let query = StatusQuery { set, audit };
+                    run(&query, &mut found);
                     let left_out = found.left_out();
-                    for finding in found.into_vec() {
+                    for mut finding in found.into_vec() {
+                        name_deployer(&query, &mut finding.finding);
                         let about = finding.about.clone().unwrap_or_else(|| set.into());
                         add(finding, about, set.ignore(), cx, &mut verdicts);
                     }
@@ -83,6 +85,23 @@ fn is_explained(name: &ObjectName, verdicts: &BTreeMap<ObjectName, StatusVerdict
     verdicts.get(name).is_some_and(|own| {
         own.verdict.violations.iter().any(|it| it.mode > Mode::Audit || it.downgrade.is_some())
     })
+}
+
+/// Adds what else to do where a tool deploys the set that a command of the help changes.
+fn name_deployer(query: &StatusQuery<'_>, finding: &mut Finding) {
+    let target = query.target();
+    let changes = |it: &&Command| {
+        it.effect() != Effect::Looks && it.line().split(' ').any(|word| word == target)
+    };
+    let command = finding.commands.iter().find(changes);
+    let (Some(command), Some(deployer)) = (command, &query.set.deployer) else { return };
+    let advice = match command.line().starts_with("kubectl rollout undo ") {
+        true => deployer.after_undo(),
+        false => deployer.after_change(),
+    };
+    if let Some(help) = &mut finding.help {
+        help.to_mut().push_str(&format!("; {advice}"));
+    }
 }
 
 fn add(

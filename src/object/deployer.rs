@@ -3,30 +3,39 @@
 use super::Metadata;
 
 /// The tool that deploys an object.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Deployer<'a> {
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Deployer {
     /// Flux, with this kind of object, its namespace and its name.
-    Flux(&'static str, &'a str, &'a str),
+    Flux(&'static str, Box<str>, Box<str>),
     /// Argo CD, with the name of the application.
-    ArgoCd(&'a str),
+    ArgoCd(Box<str>),
     /// Helm, with the namespace and the name of the release.
-    Helm(&'a str, &'a str),
+    Helm(Box<str>, Box<str>),
 }
 
-impl<'a> Deployer<'a> {
+impl Deployer {
     /// Returns the tool that deploys an object, if it says so.
-    pub(crate) fn of(metadata: &'a Metadata<'_>) -> Option<Self> {
+    pub(crate) fn of(metadata: &Metadata<'_>) -> Option<Self> {
+        Deployer::named(|label| metadata.label(label), |annotation| metadata.annotation(annotation))
+    }
+
+    /// Returns the tool that the labels and annotations with these values name.
+    pub(crate) fn named<'a>(
+        label: impl Fn(&str) -> Option<&'a str>,
+        annotation: impl Fn(&str) -> Option<&'a str>,
+    ) -> Option<Self> {
         let flux = |kind, group: &str| {
-            let label = |name: &str| metadata.label(&format!("{group}.toolkit.fluxcd.io/{name}"));
-            Some(Deployer::Flux(kind, label("namespace")?, label("name")?))
+            let label = |name: &str| label(&format!("{group}.toolkit.fluxcd.io/{name}"));
+            Some(Deployer::Flux(kind, label("namespace")?.into(), label("name")?.into()))
         };
         let argo_cd = || {
-            let id = metadata.annotation("argocd.argoproj.io/tracking-id")?;
-            Some(Deployer::ArgoCd(id.split(':').next()?))
+            let id = annotation("argocd.argoproj.io/tracking-id")?;
+            Some(Deployer::ArgoCd(id.split(':').next()?.into()))
         };
         let helm = || {
-            let annotation = |name: &str| metadata.annotation(&format!("meta.helm.sh/{name}"));
-            Some(Deployer::Helm(annotation("release-namespace")?, annotation("release-name")?))
+            let annotation = |name: &str| annotation(&format!("meta.helm.sh/{name}"));
+            let (namespace, name) = (annotation("release-namespace")?, annotation("release-name")?);
+            Some(Deployer::Helm(namespace.into(), name.into()))
         };
         flux("HelmRelease", "helm")
             .or_else(|| flux("Kustomization", "kustomize"))
@@ -34,8 +43,9 @@ impl<'a> Deployer<'a> {
             .or_else(helm)
     }
 
-    /// Returns what else to do when a command changes the object: the tool would deploy the old state again.
-    pub(crate) fn advice(self) -> String {
+    /// Returns what else to do when a command rolls the object back: the tool would deploy the new state
+    /// again.
+    pub(crate) fn after_undo(&self) -> String {
         match self {
             Deployer::Flux(kind, namespace, name) => format!(
                 "Flux deploys it (the {kind} {name} in {namespace}): revert the change in git too, or it comes back"
@@ -45,6 +55,23 @@ impl<'a> Deployer<'a> {
             ),
             Deployer::Helm(namespace, release) => format!(
                 "Helm deploys it: helm rollback {release} -n {namespace} rolls the whole release back"
+            ),
+        }
+    }
+
+    /// Returns what else to do when a command changes the object: the tool would deploy the old state
+    /// again.
+    pub(crate) fn after_change(&self) -> String {
+        match self {
+            Deployer::Flux(kind, namespace, name) => format!(
+                "Flux deploys it (the {kind} {name} in {namespace}): make the change in git too, or it is undone"
+            ),
+            Deployer::ArgoCd(application) => format!(
+                "Argo CD deploys it (the application {application}): make the change in git too, or it is undone"
+            ),
+            Deployer::Helm(namespace, release) => format!(
+                "Helm deploys it (the release {release} in {namespace}): make the change in the chart or its \
+                 values too, or an upgrade may undo it"
             ),
         }
     }

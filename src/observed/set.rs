@@ -21,7 +21,9 @@ use crate::{
         pod_security::{FailedCheck, Standard},
         resource::WorkloadKind,
     },
-    object::{DaemonSetSpec, StatefulSetSpec, defaults, marks::IGNORE_ANNOTATION},
+    object::{
+        DaemonSetSpec, StatefulSetSpec, defaults, deployer::Deployer, marks::IGNORE_ANNOTATION,
+    },
     rollout::node::Placing,
 };
 
@@ -67,6 +69,8 @@ pub struct Set {
     uid: Box<str>,
     generation: i64,
     ignore: Option<Box<str>>,
+    /// The tool that deploys the set, if it says so.
+    pub(crate) deployer: Option<Box<Deployer>>,
     /// The time of creation, in seconds since 1970.
     pub(crate) created: i64,
     deletion: Option<Box<Deletion>>,
@@ -150,6 +154,7 @@ struct Metadata {
     generation: i64,
     creation_timestamp: Option<Time>,
     deletion_timestamp: Option<Time>,
+    labels: BTreeMap<Box<str>, Box<str>>,
     annotations: BTreeMap<Box<str>, Box<str>>,
     finalizers: Vec<Box<str>>,
     managed_fields: Vec<Managed>,
@@ -172,7 +177,12 @@ impl Set {
 
     fn of(mut metadata: Metadata, state: State, json: &str) -> serde_json::Result<Self> {
         let writes = Writes::of(&metadata.managed_fields);
+        let deployer = Deployer::named(
+            |label| metadata.labels.get(label).map(|it| &**it),
+            |annotation| metadata.annotations.get(annotation).map(|it| &**it),
+        );
         let mut set = Set {
+            deployer: deployer.map(Box::new),
             ignore: metadata.annotations.remove(IGNORE_ANNOTATION),
             created: metadata.creation_timestamp.map_or(0, |it| it.0.as_second()),
             deletion: None,

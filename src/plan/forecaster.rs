@@ -255,7 +255,7 @@ impl Forecaster<'_> {
             rollout: simulated.rollout,
         };
         if remedy::line(&forecast).is_some() {
-            forecast.notes.extend(Deployer::of(&object.metadata).map(Deployer::advice));
+            forecast.notes.extend(Deployer::of(&object.metadata).map(|it| it.after_undo()));
         }
         if change == ChangeKind::Create {
             forecast.notes.extend(self.namesake(id));

@@ -44,6 +44,54 @@ fn each_cluster_has_the_findings_that_it_names() {
     snapshot("status/each_cluster_has_the_findings_that_it_names", &out);
 }
 
+/// A command that changes a set is not enough where a tool would deploy the old state again.
+#[test]
+fn the_tool_that_deploys_a_set_is_named_after_a_command_that_changes_it() {
+    let flux = "labels: {kustomize.toolkit.fluxcd.io/name: shop, kustomize.toolkit.fluxcd.io/namespace: flux-system}";
+    let argo_cd = "annotations: {argocd.argoproj.io/tracking-id: 'shop:apps/StatefulSet:shop/db'}";
+    let helm =
+        "annotations: {meta.helm.sh/release-name: shop, meta.helm.sh/release-namespace: prod}";
+    let help = |rule: &str, by: &str| {
+        let rule = RULES.iter().find(|it| it.meta.id == rule).unwrap();
+        let text = rule.meta.bad.replace("{name: db, ", &format!("{{{by}, name: db, "));
+        let text = match by.strip_suffix('}').filter(|it| it.starts_with("annotations")) {
+            Some(by) => text.replacen("annotations: {dep", &format!("{by}, dep"), 1),
+            None => text.replacen("  name: agent\n", &format!("  name: agent\n  {by}\n"), 1),
+        };
+        let found = support::status(&text);
+        let found = found.into_iter().find(|it| it.rule == rule.meta.id).unwrap();
+        let after = found.text.rsplit_once(" (");
+        after.map(|(_, after)| after.to_owned()).unwrap_or_default()
+    };
+    let stuck = |by| help("rollout-stuck-at-ordinal", by);
+    let patched = |by| help("rollout-budget-eaten", by);
+    assert_eq!(stuck("resourceVersion: '2'"), "restarts 1 pod)");
+    assert_eq!(
+        [stuck(flux), patched(flux)],
+        [
+            "the Kustomization shop in flux-system): revert the change in git too, or it comes back",
+            "the Kustomization shop in flux-system): make the change in git too, or it is undone",
+        ]
+    );
+    assert_eq!(
+        [stuck(argo_cd), patched(argo_cd)],
+        [
+            "the application shop): revert the change in git too, or it comes back",
+            "the application shop): make the change in git too, or it is undone",
+        ]
+    );
+    assert_eq!(
+        [stuck(helm), patched(helm)],
+        [
+            "restarts 1 pod); Helm deploys it: helm rollback shop -n prod rolls the whole release back",
+            "the release shop in prod): make the change in the chart or its values too, or an upgrade may \
+             undo it",
+        ]
+    );
+    // A command about a node changes no set.
+    assert_eq!(help("pod-stuck-terminating", flux), "can lose data)");
+}
+
 /// When everything in the cluster was created.
 const SINCE: &str = "2026-11-22T11:00:00Z";
 

@@ -44,7 +44,7 @@ impl<'a> StatusQuery<'a> {
     }
 
     /// Returns the set as kubectl names it, such as `daemonset/agent`.
-    pub(super) fn target(&self) -> String {
+    pub(crate) fn target(&self) -> String {
         format!("{}/{}", self.set.kind().as_str().to_ascii_lowercase(), self.set.name())
     }
 
