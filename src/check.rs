@@ -22,7 +22,7 @@ use std::{collections::HashSet, convert::Infallible, io, path::PathBuf};
 use clap::{Args, error::ErrorKind};
 
 use self::{
-    checked::{CheckedSource, Content},
+    checked::{CheckedPart, CheckedSource, Content, Reader},
     checker::{Checker, InputContext},
     cross_object::CrossObject,
     fix::{FixArgs, Fixes},
@@ -221,7 +221,7 @@ fn check_all(
         sources,
         |source| CheckedSource::of(source?, checker),
         |checked| match checked {
-            Ok(checked) => record(checked, &mut cross_object, ledger),
+            Ok(checked) => record(checked, checker, &mut cross_object, ledger),
             Err(message) => {
                 ledger.failure(&message);
                 Ok(())
@@ -313,37 +313,60 @@ fn look(
     (Ok(source), text)
 }
 
-/// Records the findings in a source.
+/// Records the findings in a source. If they are not known yet, its parts are checked now, on all cores.
 fn record(
-    checked: CheckedSource,
+    CheckedSource { source, again, all }: CheckedSource,
+    checker: &Checker<'_>,
     cross_object: &mut CrossObject,
     ledger: &mut Ledger,
 ) -> io::Result<()> {
-    let CheckedSource { source, again, contents, group, others, passed_over, broken } = checked;
+    cross_object.begin(source.group().clone());
+    ledger.progress.advance();
+    ledger.summary.files += 1;
+    let mut broken = None;
+    let mut take = |mut part: CheckedPart| {
+        broken = broken.take().or(part.broken.take());
+        record_part(part, &source, cross_object, ledger)
+    };
+    match all {
+        Some(all) => take(all)?,
+        None => {
+            let reader = Reader::of(&source);
+            let check = |documents| reader.check(documents, checker);
+            workers::in_batches(reader.parts(), 1, check, take)?;
+        }
+    }
     match broken {
         None => {}
         Some((Broken::OtherKind, place)) => ledger.broken.push(place),
         Some(_) => ledger.strangers.push(source.name().to_owned()),
     }
-    cross_object.begin(group);
-    ledger.progress.advance();
-    ledger.summary.files += 1;
-    ledger.summary.others += others;
-    ledger.summary.passed_over += passed_over;
+    cross_object.source(again, source);
+    Ok(())
+}
+
+/// Records the findings in some documents of a source.
+fn record_part(
+    part: CheckedPart,
+    source: &Source,
+    cross_object: &mut CrossObject,
+    ledger: &mut Ledger,
+) -> io::Result<()> {
+    ledger.summary.others += part.others;
+    ledger.summary.passed_over += part.passed_over;
     let mut number = 0;
-    for content in contents {
+    for content in part.contents {
         match content {
-            Content::Unreadable(diagnostic) => ledger.unreadable(&source, diagnostic)?,
+            Content::Unreadable(diagnostic) => ledger.unreadable(source, diagnostic)?,
             Content::Related(item, is_stored) => cross_object.related(item, is_stored),
             Content::Ignores(ignores) => cross_object.ignores(source.name(), number, ignores),
             Content::Checked(mut manifest) => {
-                ledger.object(&source, &mut manifest.report)?;
+                ledger.object(source, &mut manifest.report)?;
                 number = manifest.report.number;
                 cross_object.checked(*manifest);
             }
         }
     }
-    cross_object.source(again, source);
     Ok(())
 }
 

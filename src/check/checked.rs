@@ -1,6 +1,6 @@
 //! A source and all findings in it, as the threads return them.
 
-use std::{cell::LazyCell, sync::Arc};
+use std::sync::{Arc, OnceLock};
 
 use super::{
     checker::{self, Checker},
@@ -16,19 +16,28 @@ use crate::{
         stray::Broken,
     },
     report::diagnostic::{Diagnostic, ObjectReport},
-    yaml::{self, Mark},
+    yaml::{self, Document, Documents, Mark, Problem},
 };
 
-/// A source whose documents have been checked.
+/// The number of bytes of a stream that a thread checks at a time.
+const PART: usize = 1 << 20;
+
+/// A source that has been read, and the findings in it.
 #[derive(Debug)]
 pub(super) struct CheckedSource {
     pub(super) source: Source,
     /// The source for reading it again. `None` if that is not possible.
     pub(super) again: Option<Source>,
+    /// The findings. `None` if the source is so long that its parts are to be checked one by one, so that
+    /// not all of its content is in memory.
+    pub(super) all: Option<CheckedPart>,
+}
+
+/// Some or all documents of a source after their check.
+#[derive(Debug, Default)]
+pub(super) struct CheckedPart {
     /// The content, in the order of the source.
     pub(super) contents: Vec<Content>,
-    /// The files to which the source belongs.
-    pub(super) group: Group,
     /// The number of objects that are not checked.
     pub(super) others: usize,
     /// The number of parts that aren't objects and needn't be.
@@ -37,7 +46,19 @@ pub(super) struct CheckedSource {
     pub(super) broken: Option<(Broken, String)>,
 }
 
-/// A part of a source.
+/// A text whose documents are checked, by several threads at the same time.
+#[derive(Debug)]
+pub(super) struct Reader<'a> {
+    text: &'a str,
+    file: Arc<str>,
+    group: &'a Group,
+    /// Whether the text seems to be a template; computed on first use.
+    is_template: OnceLock<bool>,
+    /// The importance of documents that cannot be read; computed on first use.
+    importance: OnceLock<Broken>,
+}
+
+/// One thing in a source.
 #[derive(Debug)]
 pub(super) enum Content {
     /// A document that cannot be read, or that should be an object but isn't.
@@ -62,52 +83,91 @@ pub(super) struct CheckedManifest {
 }
 
 impl CheckedSource {
-    /// Reads a source and checks its documents.
+    /// Reads a source and checks its documents, unless it is long.
     pub(super) fn of(source: Source, checker: &Checker<'_>) -> Result<Self, String> {
         // A source that can be read only once has been read now.
         let again = source.unread();
-        let group = source.group().clone();
         let source = source.read()?;
-        let file: Arc<str> = source.name().into();
-        let is_template = LazyCell::new(|| source.text().contains("{{"));
-        let importance = LazyCell::new(|| Broken::of(source.text(), source.group()));
-        let mut broken = None;
-        let (mut contents, mut others, mut passed_over) = (Vec::new(), 0, 0);
-        for document in yaml::documents(source.text()) {
+        let is_long = source.text().len() > 2 * PART;
+        let all = (!is_long).then(|| Reader::of(&source).check_all(checker));
+        Ok(CheckedSource { source, again, all })
+    }
+}
+
+impl<'a> Reader<'a> {
+    /// Prepares to read the documents of a source that has been read.
+    pub(super) fn of(source: &'a Source) -> Self {
+        Reader {
+            text: source.text(),
+            file: source.name().into(),
+            group: source.group(),
+            is_template: OnceLock::new(),
+            importance: OnceLock::new(),
+        }
+    }
+
+    /// Returns the parts of the text, to be checked by [`Self::check`].
+    pub(super) fn parts(&self) -> Vec<Documents<'a>> {
+        yaml::documents(self.text).cut(PART)
+    }
+
+    /// Checks all documents.
+    pub(super) fn check_all(&self, checker: &Checker<'_>) -> CheckedPart {
+        self.check(yaml::documents(self.text), checker)
+    }
+
+    /// Checks some documents of the text.
+    pub(super) fn check(&self, documents: Documents<'_>, checker: &Checker<'_>) -> CheckedPart {
+        let mut part = CheckedPart::default();
+        for document in documents {
             match document {
-                Ok(document) => {
-                    let mut ignores = checker.ignores(&document);
-                    let objects = DocumentObjects::of(document, source.is_named());
-                    others += objects.others.len();
-                    passed_over += objects.passed_over;
-                    contents.extend(objects.strays.iter().map(|problem| {
-                        Content::Unreadable(checker::syntax(problem.clone(), *is_template))
-                    }));
-                    contents.extend(objects.related().filter_map(|node| {
-                        let mut item = Item::of_json(&node.to_json())?;
-                        item.set_location(file.clone(), node.mark.line);
-                        let is_stored = node.get("metadata").and_then(|it| it.get("uid")).is_some();
-                        Some(Content::Related(item, is_stored))
-                    }));
-                    contents.extend(objects.manifests.iter().map(|manifest| {
-                        let mut checked = CheckedManifest::of(manifest, &file, checker);
-                        ignores.apply(&mut checked.report);
-                        Content::Checked(Box::new(checked))
-                    }));
-                    if !ignores.is_empty() && !objects.manifests.is_empty() {
-                        contents.push(Content::Ignores(ignores));
+                Ok(document) => self.add(document, checker, &mut part),
+                Err(problem) => match self.importance() {
+                    Broken::Error => {
+                        let diagnostic = checker::syntax(problem, self.is_template());
+                        part.contents.push(Content::Unreadable(diagnostic));
                     }
-                }
-                Err(problem) if *importance == Broken::Error => {
-                    contents.push(Content::Unreadable(checker::syntax(problem, *is_template)));
-                }
-                Err(problem) => {
-                    let place = || format!("{}:{}: {}", file, problem.mark.line, problem.message);
-                    broken.get_or_insert_with(|| (*importance, place()));
-                }
+                    importance => {
+                        let Problem { mark, message, .. } = &problem;
+                        let place = || format!("{}:{}: {message}", self.file, mark.line);
+                        part.broken.get_or_insert_with(|| (importance, place()));
+                    }
+                },
             }
         }
-        Ok(CheckedSource { source, again, contents, group, others, passed_over, broken })
+        part
+    }
+
+    fn add(&self, document: Document<'_>, checker: &Checker<'_>, part: &mut CheckedPart) {
+        let mut ignores = checker.ignores(&document);
+        let objects = DocumentObjects::of(document, matches!(self.group, Group::Named));
+        part.others += objects.others.len();
+        part.passed_over += objects.passed_over;
+        part.contents.extend(objects.strays.iter().map(|problem| {
+            Content::Unreadable(checker::syntax(problem.clone(), self.is_template()))
+        }));
+        part.contents.extend(objects.related().filter_map(|node| {
+            let mut item = Item::of_json(&node.to_json())?;
+            item.set_location(self.file.clone(), node.mark.line);
+            let is_stored = node.get("metadata").and_then(|it| it.get("uid")).is_some();
+            Some(Content::Related(item, is_stored))
+        }));
+        part.contents.extend(objects.manifests.iter().map(|manifest| {
+            let mut checked = CheckedManifest::of(manifest, &self.file, checker);
+            ignores.apply(&mut checked.report);
+            Content::Checked(Box::new(checked))
+        }));
+        if !ignores.is_empty() && !objects.manifests.is_empty() {
+            part.contents.push(Content::Ignores(ignores));
+        }
+    }
+
+    fn is_template(&self) -> bool {
+        *self.is_template.get_or_init(|| self.text.contains("{{"))
+    }
+
+    fn importance(&self) -> Broken {
+        *self.importance.get_or_init(|| Broken::of(self.text, self.group))
     }
 }
 

@@ -11,7 +11,7 @@ use std::{
 
 pub(crate) use super::fix::Edit;
 use super::{
-    checked::{CheckedSource, Content},
+    checked::{Content, Reader},
     checker::{Checker, InputContext},
     cross_object::CrossObject,
     fix, ignores, old,
@@ -80,12 +80,9 @@ impl EditorText<'_> {
     fn check(&self, checker: &Checker<'_>) -> Findings {
         let mut found = Findings::default();
         let source = Source::of(self.name.to_owned(), self.text.to_owned(), Group::Alone);
-        // A text that is known is always read.
-        let Ok(checked) = CheckedSource::of(source, checker) else { return found };
-        let CheckedSource { source, contents, group, .. } = checked;
         let mut cross_object = CrossObject::default();
-        cross_object.begin(group);
-        for content in contents {
+        cross_object.begin(source.group().clone());
+        for content in Reader::of(&source).check_all(checker).contents {
             match content {
                 Content::Unreadable(diagnostic) => found.diagnostics.push(diagnostic),
                 Content::Related(item, is_stored) => cross_object.related(item, is_stored),

@@ -20,10 +20,23 @@ const WAITING: usize = 2;
 pub(super) fn in_order<I: Send, O: Send, E>(
     items: Vec<I>,
     work: impl Fn(I) -> O + Sync,
+    take: impl FnMut(O) -> Result<(), E>,
+) -> Result<(), E> {
+    let batch = items.len().div_ceil(threads() * 4).clamp(1, BATCH);
+    in_batches(items, batch, work, take)
+}
+
+/// Works like [`in_order`], with batches of this many items. Large items are best alone.
+///
+/// # Errors
+/// Returns the first error of `take`, which ends the work.
+pub(super) fn in_batches<I: Send, O: Send, E>(
+    items: Vec<I>,
+    batch: usize,
+    work: impl Fn(I) -> O + Sync,
     mut take: impl FnMut(O) -> Result<(), E>,
 ) -> Result<(), E> {
-    let threads = thread::available_parallelism().map_or(1, NonZero::get);
-    let batch = items.len().div_ceil(threads.max(1) * 4).clamp(1, BATCH);
+    let threads = threads();
     if threads < 2 || items.len() < 2 {
         return items.into_iter().try_for_each(|item| take(work(item)));
     }
@@ -57,6 +70,10 @@ pub(super) fn in_order<I: Send, O: Send, E>(
         }
         Ok(())
     })
+}
+
+fn threads() -> usize {
+    thread::available_parallelism().map_or(1, NonZero::get)
 }
 
 /// Works until all items are done, or until the receiver no longer takes results.

@@ -86,6 +86,28 @@ impl<'a> Iterator for Documents<'a> {
 }
 
 impl<'a> Documents<'a> {
+    /// Cuts a long stream into parts of about this many bytes. Together they have the same documents at the
+    /// same lines. A JSON stream remains whole, because its documents are found only by reading them.
+    pub fn cut(mut self, bytes: usize) -> Vec<Self> {
+        let mut parts = Vec::new();
+        while self.json.is_none() && self.rest.len() > bytes {
+            let (text, line) = (self.rest, self.line);
+            // The comments above the first document may be a chunk of their own.
+            let least = if parts.is_empty() { 2 } else { 1 };
+            let mut chunks = 0;
+            while chunks < least || text.len() - self.rest.len() < bytes {
+                if self.chunk().is_none() {
+                    break;
+                }
+                chunks += 1;
+            }
+            let rest = text.get(..text.len() - self.rest.len()).unwrap_or_default();
+            parts.push(Documents { rest, line, json: None, ignored: None, header: Vec::new() });
+        }
+        parts.push(self);
+        parts
+    }
+
     /// Returns the next document of a JSON stream. `None` if the rest is YAML.
     fn next_json(&mut self) -> Option<Result<Document<'a>, Problem>> {
         let json = self.json.as_mut()?;
@@ -212,6 +234,27 @@ mod tests {
                 Chunk::BadSeparator => (line, "bad"),
             })
             .collect()
+    }
+
+    #[test]
+    fn the_parts_of_a_stream_have_its_documents() {
+        let read = |documents: Documents<'_>| -> Vec<String> {
+            documents.map(|it| format!("{it:?}")).collect()
+        };
+        let header = format!("# {}\n# setguard: ignore[x] why\n---\n", "-".repeat(50));
+        let texts = [
+            format!("{header}a: 1\n---\nb: [\n---\n---x\nc: 1\n"),
+            "\u{feff}a: 1\n...\nb: 2\n---\n---\nc: 3\r\n---\r\nd: |\n  ---\n".to_owned(),
+            "{\"a\": 1}\n{\"b\": 2}\n---\nc: 3\n".to_owned(),
+            String::new(),
+        ];
+        for text in texts {
+            for bytes in 0..=text.len() {
+                let parts = documents(&text).cut(bytes);
+                let all: Vec<_> = parts.into_iter().flat_map(read).collect();
+                assert_eq!(all, read(documents(&text)), "{bytes} {text:?}");
+            }
+        }
     }
 
     #[test]

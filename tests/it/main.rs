@@ -65,6 +65,7 @@ mod limits_in_cluster;
 mod links;
 #[cfg(all(feature = "server", unix))]
 mod live;
+mod long_stream;
 mod lsp;
 #[cfg(all(feature = "server", target_os = "linux"))]
 mod mcp;
