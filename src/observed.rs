@@ -16,6 +16,7 @@ mod pod;
 mod quota;
 mod readiness;
 mod revision;
+mod scaling;
 mod set;
 mod store;
 mod trouble;
@@ -39,6 +40,7 @@ pub use self::{
 };
 pub(crate) use self::{
     event::{LONGEST_GAP, LONGEST_WAIT, SLACK, is_of_ended},
+    scaling::Scaling,
     set::{DaemonSet, Ready, State, StatefulSet},
     trouble::{INITIALIZING, NOT_READY},
 };

@@ -121,8 +121,13 @@ pub(crate) static UNHEALTHY: [Collection; 3] = [
     Collection::of(Kind::Pod, "pods"),
     // Their numbers are not in the metadata.
     Collection::of(Kind::ControllerRevision, "controllerrevisions"),
-    Collection { fields: Some("type=Warning"), ..Collection::of(Kind::Event, "events") },
+    Collection { fields: Some(EVENTS), ..Collection::of(Kind::Event, "events") },
 ];
+
+/// All events but the most frequent ones of pods that start and end as they should.
+const EVENTS: &str = "reason!=Scheduled,reason!=Pulling,reason!=Pulled,reason!=Created,reason!=Started,\
+                      reason!=Killing,reason!=SuccessfulCreate,reason!=SuccessfulDelete,\
+                      reason!=ScalingReplicaSet,reason!=SuccessfulAttachVolume,reason!=Completed";
 
 /// The quotas of a namespace with a set that is not healthy.
 pub(crate) static QUOTAS: Collection = Collection::of(Kind::ResourceQuota, "resourcequotas")

@@ -1,4 +1,4 @@
-//! Warnings about objects.
+//! Events: warnings about objects, and the few others that rules look for.
 
 use std::borrow::Cow;
 
@@ -31,6 +31,12 @@ const REASONS: [&str; 20] = [
     "RecreatingFailedPod",
     "Unhealthy",
 ];
+/// The reasons of events that are no warnings: what an autoscaler of nodes, or a preemption, did to a pod.
+const NOTES: [&str; 4] = [NOMINATED, NOT_SCALED_UP, PREEMPTED, SCALED_UP];
+pub(super) const NOMINATED: &str = "Nominated";
+pub(super) const NOT_SCALED_UP: &str = "NotTriggerScaleUp";
+pub(super) const PREEMPTED: &str = "Preempted";
+pub(super) const SCALED_UP: &str = "TriggeredScaleUp";
 /// The reasons of pods that a node has evicted or rejected, in addition to those that begin with `OutOf`.
 ///
 /// Kubernetes: pkg/kubelet/lifecycle/predicate.go.
@@ -74,7 +80,7 @@ const LONGEST: usize = 1_000;
 /// Kubernetes: `defaultSpamQPS`, client-go tools/record/events_cache.go.
 pub(crate) const LONGEST_GAP: i64 = 300;
 
-/// A warning about an object.
+/// An event about an object, usually a warning.
 #[derive(Clone, Debug)]
 pub struct Event {
     /// The reason, in one word.
@@ -99,6 +105,8 @@ struct Raw<'a> {
     metadata: Metadata<'a, Unread>,
     #[serde(borrow)]
     involved_object: Involved<'a>,
+    #[serde(borrow, default, rename = "type")]
+    type_: Option<Cow<'a, str>>,
     #[serde(borrow, default)]
     reason: Option<Cow<'a, str>>,
     #[serde(borrow, default)]
@@ -131,7 +139,11 @@ impl Event {
     /// Reads an event and the object that it is about; `None` if no rule looks for it.
     pub(super) fn read(json: &str) -> serde_json::Result<Option<(About, Self)>> {
         let raw: Raw<'_> = serde_json::from_str(json)?;
-        let is_needed = |it: &&str| REASONS.contains(it) || is_of_ended(it);
+        let is_warning = raw.type_.as_deref().is_none_or(|it| it == "Warning");
+        let is_needed = |it: &&str| match is_warning {
+            true => REASONS.contains(it) || is_of_ended(it),
+            false => NOTES.contains(it),
+        };
         let Some(reason) = raw.reason.as_deref().filter(is_needed) else {
             return Ok(None);
         };
@@ -155,7 +167,12 @@ impl Event {
         Ok(Some(((namespace.as_ref().into(), kind, name.as_ref().into()), event)))
     }
 
-    /// Returns whether this is the same warning as another, without a long time between them.
+    /// Returns whether this is no warning.
+    pub(super) fn is_note(&self) -> bool {
+        NOTES.contains(&&*self.reason)
+    }
+
+    /// Returns whether this is the same event as another, without a long time between them.
     pub(super) fn continues(&self, other: &Event) -> bool {
         self.reason == other.reason
             && self.message == other.message
@@ -163,7 +180,7 @@ impl Event {
             && other.first <= self.last.saturating_add(LONGEST_GAP)
     }
 
-    /// Extends this warning by another that [`Event::continues`] it.
+    /// Extends this event by another that [`Event::continues`] it.
     pub(super) fn absorb(&mut self, other: &Event) {
         self.first = self.first.min(other.first);
         self.last = self.last.max(other.last);

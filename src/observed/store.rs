@@ -39,7 +39,10 @@ pub struct Observed {
     claims: BTreeMap<(Box<str>, Box<str>), PersistentVolumeClaim>,
     volumes: BTreeMap<Box<str>, PersistentVolume>,
     classes: BTreeMap<Box<str>, StorageClass>,
+    /// The warnings about each object.
     events: BTreeMap<About, Vec<Event>>,
+    /// The other events about each object.
+    notes: BTreeMap<About, Vec<Event>>,
     /// The revisions of each set, by name.
     revisions: BTreeMap<Owner, BTreeMap<Box<str>, Revision>>,
     /// Revisions of sets that no controller owns, by namespace and name.

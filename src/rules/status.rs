@@ -37,6 +37,7 @@ mod revision_left_behind;
 mod revision_orphan;
 mod rollout_budget_eaten;
 mod rollout_stuck_at_ordinal;
+mod scaling;
 mod scheduler;
 mod set_stuck_terminating;
 mod text;

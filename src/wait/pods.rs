@@ -5,7 +5,7 @@ use jiff::Timestamp;
 use super::obstacle::{Hold, Obstacle, View};
 use crate::{
     kubernetes::kind::Kind,
-    observed::{Event, Pod, Set, Trouble, TroubleKind},
+    observed::{Event, Pod, Scaling, Set, Trouble, TroubleKind},
 };
 
 /// The words of registries and kubelets for an image that does not exist.
@@ -67,7 +67,21 @@ pub(crate) fn obstacle(view: &View<'_>, set: &Set, pod: &Pod) -> Obstacle {
         (None, None) => String::new(),
     };
     let text = format!("{} is not ready{why}", pod.name);
-    Obstacle::new(group, hold, text).of_pod(&pod.name, since)
+    match scaling(view, set, pod) {
+        None => Obstacle::new(group, hold, text).of_pod(&pod.name, since),
+        Some(Scaling { by, adds_node, message, .. }) => {
+            let adds = if adds_node { "is adding a node" } else { "adds no node" };
+            let text = format!("{text}; {by} {adds}: {message}");
+            Obstacle::new(group, hold, text).of_pod(&pod.name, since)
+        }
+    }
+}
+
+/// Returns the last answer of an autoscaler of nodes to a pod that has no place.
+fn scaling<'a>(view: &View<'a>, set: &Set, pod: &Pod) -> Option<Scaling<'a>> {
+    let trouble = pod.trouble.as_deref()?;
+    let has_no_place = trouble.kind == TroubleKind::Unschedulable;
+    view.observed.scaling(set.namespace(), pod).filter(|_| has_no_place)
 }
 
 /// Returns the obstacle of a node that is down, or gone.
@@ -103,7 +117,10 @@ fn of_status<'a>(view: &View<'a>, set: &Set, pod: &Pod) -> Told<'a> {
         TroubleKind::Unschedulable if trouble.message.contains("persistentvolumeclaim \"") => {
             ("place", Hold::Likely)
         }
-        TroubleKind::Unschedulable => ("place", Hold::Transient),
+        TroubleKind::Unschedulable => match scaling(view, set, pod) {
+            Some(it) if it.adds_node => ("place", Hold::Until(it.end())),
+            _ => ("place", Hold::Transient),
+        },
         TroubleKind::Broken => match &*trouble.reason {
             "InvalidImageName" | "ErrImageNeverPull" | "SignatureValidationFailed" => {
                 ("image", Hold::Fact)

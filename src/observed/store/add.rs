@@ -25,7 +25,7 @@ impl Observed {
     ///   `EndpointSlice` of the Services that these name, all or none, to find webhooks that refuse pods;
     /// - `PersistentVolumeClaim` of [`Observed::namespaces_with_claim_templates`];
     /// - `PersistentVolume` and `StorageClass`, if there are such namespaces;
-    /// - `Pod`, `ResourceQuota`, `Event` (of type `Warning`) and complete `ControllerRevision` of
+    /// - `Pod`, `ResourceQuota`, `Event` and complete `ControllerRevision` of
     ///   [`Observed::namespaces_with_unhealthy_sets`].
     ///
     /// # Errors
@@ -120,7 +120,8 @@ impl Observed {
     }
 
     fn put_event(&mut self, about: About, mut event: Event) {
-        let events = self.events.entry(about).or_default();
+        let of_kind = if event.is_note() { &mut self.notes } else { &mut self.events };
+        let events = of_kind.entry(about).or_default();
         // An event can close the gap between two others.
         while let Some(index) = events.iter().position(|it| it.continues(&event)) {
             event.absorb(&events.swap_remove(index));

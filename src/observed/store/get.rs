@@ -124,6 +124,12 @@ impl Observed {
         self.events.get(&about).map(Vec::as_slice).unwrap_or_default()
     }
 
+    /// Returns the latest events about a pod that are no warnings, newest first.
+    pub(in crate::observed) fn notes(&self, namespace: &str, pod: &str) -> &[Event] {
+        let about = (namespace.into(), Kind::Pod, pod.into());
+        self.notes.get(&about).map(Vec::as_slice).unwrap_or_default()
+    }
+
     /// Returns the latest warning about a claim of a generic ephemeral volume of a pod, with the name of the claim,
     /// which is those of the pod and of the volume.
     ///

@@ -45,6 +45,9 @@ impl StatusQuery<'_> {
         if let Some(cause) = fault_of_named(self, &trouble.message) {
             return Some(Help::say(format!("the set needs no change: {cause}")));
         }
+        if let Some(help) = self.wait_for_node(pod) {
+            return Some(help);
+        }
         scheduler::missing_claim(&trouble.message)?;
         let claims = self.kubectl().looks("get pvc", &[]);
         let help = Help::say("create the claim, and the pod starts by itself; ");

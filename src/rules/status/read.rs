@@ -166,10 +166,9 @@ impl<'a> StatusQuery<'a> {
                 return format!("its claim {claim} does not exist");
             }
             if let Some(apart) = scheduler::apart(&one_line(&trouble.message), pinned) {
-                return match nearest::nearest(self) {
-                    Some(nearest) => format!("{apart}; {nearest}"),
-                    None => apart,
-                };
+                let more = [nearest::nearest(self), self.scaled(pod), self.preempted(pod)];
+                let all: Vec<_> = [Some(apart)].into_iter().chain(more).flatten().collect();
+                return all.join("; ");
             }
         }
         pod_events::with_events(self, pod, trouble)

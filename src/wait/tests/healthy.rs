@@ -98,6 +98,18 @@ fn what_heals_in_time_is_not_given_up() {
         then(290, || last(|pod| unschedulable(pod, "0/3 nodes are available: 3 Insufficient cpu"))),
     );
     never_given_up(
+        "a node that takes long to start",
+        then(850, || {
+            let full = "0/3 nodes are available: 3 Insufficient cpu";
+            let mut world = last(|pod| unschedulable(pod, full));
+            let text = "pod triggered scale-up: [{gpu 0->1 (max: 5)}]";
+            let mut event = event("Pod", "db-2", "TriggeredScaleUp", text, 0);
+            event["type"] = json!("Normal");
+            world.push((Kind::Event, event));
+            world
+        }),
+    );
+    never_given_up(
         "a new leader of the controllers",
         then(200, || {
             let mut set = stateful_set(3, 3, 3);

@@ -256,6 +256,19 @@ fn claims_that_are_not_bound() {
 fn pods_without_a_place_and_nodes_that_are_down() {
     let full = "0/3 nodes are available: 3 Insufficient cpu";
     gives_up(&last(|pod| unschedulable(pod, full)), TRANSIENT, full);
+    let answered = |reason: &str, message: &str| {
+        let mut world = last(|pod| unschedulable(pod, full));
+        let mut event = event("Pod", "db-2", reason, message, 0);
+        event["type"] = json!("Normal");
+        world.push((Kind::Event, event));
+        world
+    };
+    let at_most = "pod didn't trigger scale-up: 1 max node group size reached";
+    let adds_none = "the cluster autoscaler adds no node: 1 max node group size reached";
+    gives_up(&answered("NotTriggerScaleUp", at_most), TRANSIENT, adds_none);
+    // A node that has not come after a quarter of an hour is given up by the autoscaler too.
+    let nominated = answered("Nominated", "Pod should schedule on: nodeclaim/gpu-x2");
+    gives_up(&nominated, 900, "Karpenter is adding a node: nodeclaim/gpu-x2");
     let gone = "persistentvolumeclaim \"data\" not found";
     gives_up(&last(|pod| unschedulable(pod, gone)), LIKELY, gone);
     let no_scheduler = last(|mut pod| {
