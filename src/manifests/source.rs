@@ -80,10 +80,11 @@ impl Source {
         Ok(Source::of(name, text, group))
     }
 
-    /// Returns an unread copy of the source. `None` if it can be read only once.
+    /// Returns an unread copy of the source. `None` if it can be read only once. In folders only regular files
+    /// are read.
     pub(crate) fn again(&self) -> Option<Source> {
         match self {
-            Source::File(path) | Source::FileInFolder(path, _) if !path.is_file() => None,
+            Source::File(path) if !path.is_file() => None,
             _ => self.unread(),
         }
     }

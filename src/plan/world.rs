@@ -298,8 +298,11 @@ impl World {
     /// this one.
     pub(super) fn doomed_claims(&self, namespace: &str, set: &str) -> Vec<(i64, Vec<String>)> {
         let here = self.ending_orphans.iter().filter(|it| *it.namespace == *namespace);
-        let named = here.filter_map(|it| Some((it.pod.ordinal(set)?, self.claims_owned_by(it))));
-        let claims = named.filter(|(_, claims)| !claims.is_empty());
+        let named = here.filter_map(|it| {
+            let claims = self.claims_owned_by(it);
+            Some((it.pod.ordinal(set)?, claims.union(&self.claims_kept_by(it)).cloned().collect()))
+        });
+        let claims = named.filter(|(_, claims): &(i64, BTreeSet<String>)| !claims.is_empty());
         claims.map(|(ordinal, claims)| (ordinal, claims.into_iter().collect())).collect()
     }
 

@@ -330,3 +330,31 @@ fn volumes_that_are_retained_keep_the_data_of_deleted_claims() {
     assert_has(&retained, "claims DELETED, but their volumes are retained: data-db-3 data-db-2");
     assert!(!retained.contains("with their data"), "{retained}");
 }
+
+/// A deleted claim stays as long as a pod uses it, also one that no set owns.
+#[test]
+fn a_deleted_claim_goes_with_an_orphan_that_is_being_deleted() {
+    let pod = |is_used: bool| {
+        let mut pod: Value =
+            serde_json::from_str(replica(1, "db-1", true).trim_start_matches("---\n")).unwrap();
+        pod["metadata"]["ownerReferences"] = json!([]);
+        pod["metadata"]["deletionTimestamp"] = json!("2026-11-23T09:30:00Z");
+        if !is_used {
+            pod["spec"]["volumes"] = json!([]);
+        }
+        format!("---\n{pod}\n")
+    };
+    let claim = json!({
+        "apiVersion": "v1", "kind": "PersistentVolumeClaim",
+        "metadata": {"name": "data-db-1", "namespace": "shop",
+            "deletionTimestamp": "2026-11-23T09:00:00Z",
+            "finalizers": ["kubernetes.io/pvc-protection"]},
+    });
+    let set = stored_set(2, "db:1", "", ["db-1", "db-1"]) + &replica(0, "db-1", true);
+    let now = set + &revision(1, "db:1") + &format!("---\n{claim}\n");
+    let shown = text(&(now.clone() + &pod(true)), 3, "db:1", "", "");
+    assert_has(&shown, "db-1 is being deleted already, and data-db-1 with it");
+    assert_has(&shown, "claims DELETED with their data: data-db-1");
+    let other = text(&(now + &pod(false)), 3, "db:1", "", "");
+    assert!(!other.contains("DELETED"), "{other}");
+}

@@ -80,7 +80,7 @@ impl Forecaster<'_> {
         let remedy = remedy(settings, &state, &course);
         let mut notes: Vec<_> = adopted(world, set).into_iter().collect();
         notes.extend(ending_note(&state, &course));
-        notes.extend(add_going(&state, transition, &mut course));
+        notes.extend(add_going(settings, &state, transition, &mut course));
         notes.extend(claim_notes(&course));
         let works = course.stop.is_none() && !course.steps.is_empty();
         let if_broken =
@@ -159,6 +159,10 @@ impl Forecaster<'_> {
             }
         }
         state.doomed = world.doomed_claims(&set.id.namespace, &set.id.name);
+        state.doomed.retain_mut(|(ordinal, claims)| {
+            claims.retain(|claim| settings.claims_of(*ordinal).any(|it| it == *claim));
+            !claims.is_empty()
+        });
         for Member { pod, .. } in ending {
             let Some(ordinal) = pod.ordinal(&set.id.name) else { continue };
             let health = if pod.has_ended { Health::Ended } else { Health::Starting };
@@ -270,7 +274,12 @@ fn why_kept(settings: &Settings, course: &Course) -> String {
 
 /// Adds the ends of pods that are being deleted already, and that take claims with them. Returns notes
 /// about them.
-fn add_going(state: &State, transition: &Transition<'_>, course: &mut Course) -> Vec<String> {
+fn add_going(
+    settings: &Settings,
+    state: &State,
+    transition: &Transition<'_>,
+    course: &mut Course,
+) -> Vec<String> {
     if course.going.is_empty() {
         return Vec::new();
     }
@@ -278,11 +287,18 @@ fn add_going(state: &State, transition: &Transition<'_>, course: &mut Course) ->
     course.going.sort();
     let (mut steps, mut notes) = (Vec::new(), Vec::new());
     for (ordinal, claims) in std::mem::take(&mut course.going) {
-        notes.push(format!(
+        let mut note = format!(
             "{}-{ordinal} is being deleted already, and {} with it",
             transition.id.name,
             claims.join(", ")
-        ));
+        );
+        // The controller waits for the end of such claims only if it deletes claims.
+        if settings.ordinals.contains(&ordinal) && !settings.deletes_claims {
+            note.push_str(
+                "; if the new pod comes first, it still gets the old claim, which goes with it",
+            );
+        }
+        notes.push(note);
         let revision = state.terminating.get(&ordinal).map_or(Revision::Old, |it| it.revision);
         let target = Target::Ordinal(ordinal);
         steps.push(Step { wave: 1, action: Action::Delete, target, revision, claims });

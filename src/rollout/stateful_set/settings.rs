@@ -37,7 +37,8 @@ pub struct Settings {
     /// The volumes of a pod that are claims, with the prefixes of the names of the claims; the
     /// ordinal of the pod follows.
     claims: Vec<(String, String)>,
-    pub(super) deletes_claims: bool,
+    /// Whether claims are deleted when the set is scaled down.
+    pub deletes_claims: bool,
 }
 
 /// The way old pods are replaced.
