@@ -12,8 +12,8 @@ use k8s_openapi::api::core::v1::{Node, PersistentVolumeClaim, Pod};
 use kube::{
     Api, Client, ResourceExt,
     api::{
-        ApiResource, DynamicObject, GroupVersionKind, ListParams, PostParams, WatchEvent,
-        WatchParams,
+        ApiResource, DynamicObject, GroupVersionKind, ListParams, Patch, PatchParams, PostParams,
+        WatchEvent, WatchParams,
     },
 };
 use serde_json::{Value, json};
@@ -178,7 +178,12 @@ impl<'a> Lockstep<'a> {
                 After::Ready => LITTLE_PATIENCE,
                 After::Change | After::Gone | After::Available => PATIENCE,
             };
-            let events = self.round(patience).await;
+            let mut events = self.round(patience).await;
+            if events.is_empty() && patience == PATIENCE {
+                // After errors a controller waits for minutes, unless the set changes.
+                self.poke().await;
+                events = self.round(patience).await;
+            }
             done += events.len();
             if !events.is_empty() {
                 rounds.push(Round { after, events });
@@ -205,6 +210,13 @@ impl<'a> Lockstep<'a> {
         } else {
             self.sets.create(&PostParams::default(), &object).await.expect("a new set");
         }
+    }
+
+    /// Changes an annotation of the set, so that the controller looks at it now.
+    async fn poke(&self) {
+        let poke = json!({"metadata": {"annotations": {"setguard.io/e2e": "look"}}});
+        let params = PatchParams::default();
+        self.sets.patch(&self.history.name, &params, &Patch::Merge(poke)).await.expect("a patch");
     }
 
     /// Waits until the set is complete, with all pods available.
