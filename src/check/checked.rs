@@ -78,6 +78,7 @@ impl CheckedSource {
                 Ok(document) => {
                     let mut ignores = checker.ignores(&document);
                     let objects = DocumentObjects::of(document, source.is_named());
+                    let objects = objects.in_namespace(checker.namespace());
                     others += objects.others.len();
                     passed_over += objects.passed_over;
                     contents.extend(objects.strays.iter().map(|problem| {
@@ -91,6 +92,9 @@ impl CheckedSource {
                     }));
                     contents.extend(objects.manifests.iter().map(|manifest| {
                         let mut checked = CheckedManifest::of(manifest, &file, checker);
+                        if !source.is_named() {
+                            checker::excuse_placeholders(&mut checked.report, &manifest.node);
+                        }
                         ignores.apply(&mut checked.report);
                         Content::Checked(Box::new(checked))
                     }));
