@@ -80,6 +80,7 @@ Examples:
   setguard check deploy/ --against-ref origin/main --new-only
   setguard check deploy/ --baseline setguard-baseline
   setguard check deploy/ --fix --dry-run
+  helm template . | setguard check - -n shop --against shop.yaml
   kubectl get sts,ds -A -o yaml --show-managed-fields > live.yaml
   setguard check deploy/ --against live.yaml --as server-side-apply")]
 pub struct CheckArgs {
@@ -102,6 +103,9 @@ pub struct CheckArgs {
     /// given more than once
     #[arg(long, value_name = "PATTERN", value_parser = pattern)]
     exclude: Vec<String>,
+    /// The namespace of manifests that set none, also of previous ones. `helm template` prints no namespace
+    #[arg(short, long, value_name = "NAMESPACE")]
+    namespace: Option<String>,
     /// Manifests of objects that the cluster has: Nodes, StorageClasses, PriorityClasses,
     /// ServiceAccounts and others, such as `kubectl get nodes,sc,pc,sa -A -o yaml`. Only with all
     /// objects of a kind can a rule find that one is missing. May be given more than once
@@ -149,10 +153,7 @@ fn pattern(text: &str) -> Result<String, String> {
 /// Returns an error if the policy or a feature gate is invalid, or the report cannot be written.
 pub fn run(args: &CheckArgs) -> anyhow::Result<Exit> {
     if args.paths.is_empty() {
-        let mut command = CheckArgs::augment_args(clap::Command::new("setguard check"));
-        let message = "which manifests? Give files or folders, or - for standard input";
-        let _ = command.error(ErrorKind::MissingRequiredArgument, message).print();
-        return Ok(Exit::Error);
+        return Ok(without_paths());
     }
     args.output.set_color();
     let repository = Repository::find();
@@ -176,6 +177,7 @@ pub fn run(args: &CheckArgs) -> anyhow::Result<Exit> {
             root: &chosen.root,
             repository: &repository,
             strictness,
+            namespace: args.namespace.as_deref(),
         };
         if let Some(exit) = fixes.run()? {
             return Ok(exit);
@@ -186,14 +188,16 @@ pub fn run(args: &CheckArgs) -> anyhow::Result<Exit> {
     let known = Known::open(&args.known)?;
     let mut ledger = Ledger::new(repository.clone(), reports, known);
     ledger.selection = args.selection.clone();
-    let (mut context, mut previous) = (InputContext::default(), Previous::default());
+    let mut previous = Previous::of_namespace(args.namespace.clone());
+    let mut context = InputContext::of_namespace(args.namespace.clone());
     let (against, paths) = (&args.against, (&*args.paths, &clusters));
     let old = old::read(against, commit, paths, &mut previous, &mut |it| ledger.failure(&it));
     old.iter().for_each(|source| context.old_namespaces.add(source.text()));
     let sources = look_around(args, (&exclude, &clusters), &mut context, &mut ledger.progress);
     policy.assign_files(&chosen.root, sources.iter().flatten().filter_map(Source::file));
+    previous.new = sources.iter().flatten().filter_map(Source::path_in_folder).collect();
     if args.known.new_only {
-        ledger.known.old = Some(findings(old, &policy, repository)?);
+        ledger.known.old = Some(findings(old, args.namespace.clone(), &policy, repository)?);
     }
     let delivery = Delivery::new(args.verb, args.field_manager.clone())?;
     let checker = Checker::new(&policy, &previous, delivery, context, strictness);
@@ -206,6 +210,13 @@ pub fn run(args: &CheckArgs) -> anyhow::Result<Exit> {
         ledger.object(&source, &mut weakened)?;
     }
     ledger.finish(&args.known)
+}
+
+fn without_paths() -> Exit {
+    let mut command = CheckArgs::augment_args(clap::Command::new("setguard check"));
+    let message = "which manifests? Give files or folders, or - for standard input";
+    let _ = command.error(ErrorKind::MissingRequiredArgument, message).print();
+    Exit::Error
 }
 
 /// Checks all sources, each alone and then together.
@@ -234,10 +245,11 @@ fn check_all(
 /// Returns the findings in the previous manifests, as if these were new.
 fn findings(
     old: Vec<Source>,
+    namespace: Option<String>,
     policy: &Policy,
     repository: Repository,
 ) -> io::Result<HashSet<Fingerprint>> {
-    let mut context = InputContext::default();
+    let mut context = InputContext::of_namespace(namespace);
     for source in &old {
         context.add(source.text());
     }
@@ -261,7 +273,7 @@ fn look_around(
     for note in listing.notes {
         report::note(&note);
     }
-    context.patches = listing.patches;
+    context.surroundings = listing.surroundings;
     let paths = listing.sources.into_iter().map(|it| it.map(|it| clusters.assign(it)));
     let paths: Vec<_> = paths.collect();
     // Each source is read here, and checked later.

@@ -20,4 +20,5 @@ pub(crate) mod replace;
 pub(crate) mod repository;
 pub(crate) mod source;
 pub(crate) mod stray;
+pub(crate) mod surroundings;
 pub mod volumes;

@@ -140,7 +140,8 @@ impl<'a> Reader<'a> {
 
     fn add(&self, document: Document<'_>, checker: &Checker<'_>, part: &mut CheckedPart) {
         let mut ignores = checker.ignores(&document);
-        let objects = DocumentObjects::of(document, matches!(self.group, Group::Named));
+        let is_named = matches!(self.group, Group::Named);
+        let objects = DocumentObjects::of(document, is_named).in_namespace(checker.namespace());
         part.others += objects.others.len();
         part.passed_over += objects.passed_over;
         part.contents.extend(objects.strays.iter().map(|problem| {
@@ -154,6 +155,9 @@ impl<'a> Reader<'a> {
         }));
         part.contents.extend(objects.manifests.iter().map(|manifest| {
             let mut checked = CheckedManifest::of(manifest, &self.file, checker);
+            if !is_named {
+                checker::excuse_placeholders(&mut checked.report, &manifest.node);
+            }
             ignores.apply(&mut checked.report);
             Content::Checked(Box::new(checked))
         }));

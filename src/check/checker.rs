@@ -16,7 +16,7 @@ use crate::{
         document::{Decoded, Manifest},
         id::ObjectId,
         namespaces::Namespaces,
-        patches::Patch,
+        surroundings::Surroundings,
         volumes,
     },
     object::{size::ObjectSize, storage::Storage},
@@ -24,7 +24,7 @@ use crate::{
     proposal::{Applied, Applier, Proposal, Stored, apply::Delivery},
     report::diagnostic::{Diagnostic, ObjectReport, Severity, Strictness},
     rules::{api_validation::meta::SCHEMA, rule::inventory::Coverage},
-    yaml::{Document, Node, Problem},
+    yaml::{Document, Mark, Node, Problem, Value},
 };
 
 /// An object that was checked.
@@ -43,15 +43,22 @@ pub(crate) struct InputContext {
     pub(crate) namespaces: Namespaces,
     /// The namespaces that requested them before the change.
     pub(crate) old_namespaces: Namespaces,
+    /// The namespace of manifests that set none.
+    pub(crate) namespace: Option<String>,
     /// Whether any namespace may enforce a level of the Pod Security Standards.
     pub(crate) has_pod_security: bool,
     /// The claims and volumes.
     pub(crate) storage: Storage,
-    /// The changes that kustomizations make to a file, by its name.
-    pub(crate) patches: HashMap<String, Vec<Patch>>,
+    /// Facts about a file from the folders around it, by its name.
+    pub(crate) surroundings: HashMap<String, Surroundings>,
 }
 
 impl InputContext {
+    /// Returns no parts yet, for manifests of which those that set no namespace belong to this one.
+    pub(crate) fn of_namespace(namespace: Option<String>) -> Self {
+        InputContext { namespace, ..InputContext::default() }
+    }
+
     /// Returns whether a source may have anything to add.
     pub(crate) fn may_learn_from(text: &str) -> bool {
         Namespaces::may_be_in(text) || text.contains(ENFORCE_LABEL) || volumes::may_be_in(text)
@@ -87,6 +94,11 @@ impl<'a> Checker<'a> {
         Checker { context, policy, previous, delivery, strictness, now: Timestamp::now() }
     }
 
+    /// Returns the namespace of manifests that set none.
+    pub(crate) fn namespace(&self) -> Option<&str> {
+        self.context.namespace.as_deref()
+    }
+
     /// Reads the comments of a document that exempt from warnings.
     pub(crate) fn ignores(&self, document: &Document<'_>) -> Ignores {
         if self.strictness.no_ignores { Ignores::default() } else { Ignores::of(document) }
@@ -103,8 +115,8 @@ impl<'a> Checker<'a> {
         if let Some(decoded) = manifest.decode(self.policy.cluster.version) {
             self.apply(&manifest.node, decoded, file, &mut object);
         }
-        for patch in self.context.patches.get(file).into_iter().flatten() {
-            excuse(&mut object.report, patch);
+        if let Some(around) = self.context.surroundings.get(file) {
+            excuse(&mut object.report, &manifest.node, around);
         }
         object
     }
@@ -118,7 +130,7 @@ impl<'a> Checker<'a> {
         let proposal = Proposal { id: &id, resource, node, json: &json, old };
         // An unknown field doesn't keep the rest from being checked; a wrong type does.
         self.applier(file).apply(&proposal, |node, outcome| match outcome {
-            Applied::Stored(stored) => self.stored(*stored, node, checked),
+            Applied::Stored(stored) => self.stored(*stored, node, file, checked),
             Applied::TooLarge(size) => self.too_large(&size, node, file, checked),
             Applied::Undecodable(error) if decodes => {
                 let problem = Problem::at(node.mark, error.to_string());
@@ -149,10 +161,10 @@ impl<'a> Checker<'a> {
         let id = &checked.report.id;
         let (namespace, name, old) = (&id.namespace, &id.name, self.previous.get(id, file));
         let verdict = engine::evaluate_too_large(size, namespace, name, old, &cx);
-        self.report(verdict, node, checked);
+        self.report(verdict, node, file, checked);
     }
 
-    fn stored(&self, stored: Stored<'_>, node: &Node<'_>, checked: &mut CheckedObject) {
+    fn stored(&self, stored: Stored<'_>, node: &Node<'_>, file: &str, checked: &mut CheckedObject) {
         let object = &stored.subject.object;
         // An object that claims to be in deletion is ignored for other objects.
         let is_there = object.metadata.deletion_timestamp.is_none();
@@ -163,16 +175,31 @@ impl<'a> Checker<'a> {
             true => item.with_refusals(object.template()),
             false => item,
         });
-        self.report(stored.verdict, node, checked);
-        self.report(stored.of_injection, node, checked);
+        self.report(stored.verdict, node, file, checked);
+        self.report(stored.of_injection, node, file, checked);
     }
 
-    fn report(&self, verdict: Verdict, node: &Node<'_>, object: &mut CheckedObject) {
+    fn report(
+        &self,
+        mut verdict: Verdict,
+        node: &Node<'_>,
+        file: &str,
+        object: &mut CheckedObject,
+    ) {
+        self.set_aside(&mut verdict, file);
         object.report.remarks.extend(verdict.remarks);
         object.report.diagnostics.extend(verdict.violations.into_iter().filter_map(|violation| {
             let mark = node.locate(&violation.finding.field);
             Diagnostic::of(violation, mark, self.strictness)
         }));
+    }
+
+    /// Makes notes of the warnings about a file that is set aside.
+    pub(crate) fn set_aside(&self, verdict: &mut Verdict, file: &str) {
+        let around = self.context.surroundings.get(file);
+        if let Some(why) = around.and_then(|around| around.aside.as_deref()) {
+            verdict.set_aside(why);
+        }
     }
 
     /// Runs the cross-object rules.
@@ -190,24 +217,47 @@ impl<'a> Checker<'a> {
     }
 }
 
-/// Makes a note of what would be denied, if it may be no fault in the object that a kustomization
-/// makes of this one.
-fn excuse(report: &mut ObjectReport, patch: &Patch) {
+/// Makes a note of what would be denied, if it may be no fault in the object that is applied.
+fn excuse(report: &mut ObjectReport, node: &Node<'_>, around: &Surroundings) {
     let ObjectReport { id, diagnostics, .. } = report;
-    for diagnostic in diagnostics.iter_mut().filter(|it| it.mode == Mode::Deny) {
-        // A name that is missing here can be defined anywhere.
-        let is_missing = diagnostic.reason == Reason::NotFound;
-        let field = if is_missing { "spec" } else { &diagnostic.field };
-        if diagnostic.rule != &SCHEMA && patch.reaches(&id.kind, &id.name, field) {
-            let folder = patch.folder.display();
-            diagnostic.severity = Severity::Note;
-            diagnostic.mode = Mode::Audit;
-            diagnostic.downgrade = Some(format!(
-                "not denied: {folder} changes this; check what it builds: kubectl kustomize {folder} \
-                 | setguard check -"
-            ));
+    let denials = diagnostics.iter_mut().filter(|it| it.mode == Mode::Deny && it.rule != &SCHEMA);
+    for diagnostic in denials {
+        let fault = (diagnostic.reason, &*diagnostic.field);
+        let why = around.excuse((&id.kind, &id.name), node, fault, "check");
+        why.iter().for_each(|why| forgive(diagnostic, why));
+    }
+}
+
+/// Makes notes of what would be denied where the manifest has a placeholder, such as `${REPLICAS}`. In a
+/// repository, it is replaced before the manifest is applied.
+pub(super) fn excuse_placeholders(report: &mut ObjectReport, node: &Node<'_>) {
+    for diagnostic in report.diagnostics.iter_mut().filter(|it| it.mode == Mode::Deny) {
+        // The API server names a map of labels, and quotes the value.
+        let quoted = diagnostic.message.strip_prefix("Invalid value: \"");
+        let text = text_at(node, diagnostic.mark).or(quoted).unwrap_or_default();
+        let rest = text.split_once("${").map(|(_, rest)| rest);
+        if let Some((name, _)) = rest.and_then(|rest| rest.split_once('}')) {
+            forgive(
+                diagnostic,
+                &format!("${{{name}}} seems to be replaced before this is applied"),
+            );
         }
     }
+}
+
+fn text_at<'n>(node: &'n Node<'_>, mark: Mark) -> Option<&'n str> {
+    match &node.value {
+        Value::Str(text) => Some(&**text).filter(|_| node.mark == mark),
+        Value::Map(entries) => entries.iter().find_map(|(_, value)| text_at(value, mark)),
+        Value::Seq(items) => items.iter().find_map(|item| text_at(item, mark)),
+        _ => None,
+    }
+}
+
+fn forgive(diagnostic: &mut Diagnostic, why: &str) {
+    diagnostic.severity = Severity::Note;
+    diagnostic.mode = Mode::Audit;
+    diagnostic.downgrade = Some(format!("not denied: {why}"));
 }
 
 fn schema(problem: Problem) -> Diagnostic {

@@ -216,8 +216,9 @@ impl CrossObject {
         let part = part.into_iter().map(|(i, item)| (inventory.add(item), i));
         let places: BTreeMap<usize, usize> = part.collect();
         let coverage = Coverage { kinds: self.kinds.clone(), is_whole };
-        for (place, verdict) in checker.check_cross_object(&inventory, &coverage) {
+        for (place, mut verdict) in checker.check_cross_object(&inventory, &coverage) {
             if let (Some(i), Some(item)) = (places.get(&place), inventory.get(place)) {
+                item.file().iter().for_each(|file| checker.set_aside(&mut verdict, file));
                 see(*i, (item.fields(), verdict));
             }
         }

@@ -19,7 +19,7 @@ use super::{
 };
 use crate::{
     finding::Mode,
-    manifests::{clusters::Clusters, group::Group, source::Source},
+    manifests::{clusters::Clusters, group::Group, source::Source, surroundings::Surroundings},
     policy::Policy,
     proposal::apply::Delivery,
     report::diagnostic::{Diagnostic, Strictness},
@@ -32,6 +32,8 @@ pub(crate) struct EditorText<'a> {
     pub(crate) name: &'a str,
     pub(crate) text: &'a str,
     pub(crate) policy: &'a Policy,
+    /// Facts about the file from the folders around it.
+    pub(crate) surroundings: Option<&'a Surroundings>,
     pub(crate) earlier: &'a Earlier,
 }
 
@@ -160,6 +162,8 @@ impl EditorText<'_> {
     fn with_checker<T>(&self, use_it: impl FnOnce(&Checker<'_>) -> T) -> T {
         let mut context = InputContext::default();
         context.add(self.text);
+        let around = self.surroundings.map(|it| (self.name.to_owned(), it.clone()));
+        context.surroundings.extend(around);
         self.earlier.texts.iter().for_each(|text| context.old_namespaces.add(text));
         let (delivery, strictness) = (Delivery::default(), Strictness::default());
         use_it(&Checker::new(self.policy, &self.earlier.previous, delivery, context, strictness))

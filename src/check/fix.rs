@@ -72,6 +72,8 @@ pub(super) struct Fixes<'a> {
     pub(super) root: &'a Path,
     pub(super) repository: &'a Repository,
     pub(super) strictness: Strictness,
+    /// The namespace of manifests that set none.
+    pub(super) namespace: Option<&'a str>,
 }
 
 impl Fixes<'_> {
@@ -91,7 +93,8 @@ impl Fixes<'_> {
         let mut policy = self.policy.clone();
         policy.assign_files(self.root, sources.iter().filter_map(Source::file));
         let previous = Previous::default();
-        let context = input_context(&sources);
+        let mut context = input_context(&sources);
+        context.namespace = self.namespace.map(str::to_owned);
         let checker =
             Checker::new(&policy, &previous, Delivery::default(), context, self.strictness);
         let mut exit = Exit::Clean;

@@ -1,13 +1,18 @@
 //! The previous manifests (`--against`).
 
-use std::{cell::LazyCell, collections::HashMap};
+use std::{
+    cell::LazyCell,
+    collections::HashMap,
+    path::{Path, PathBuf},
+};
 
 use crate::{
     inventory::{Inventory, item::Item},
     kubernetes::version::Version,
     manifests::{
-        alternatives::Alternatives,
+        alternatives::{self, Alternatives},
         document::{Decoded, Manifest, documents},
+        group::Group,
         id::ObjectId,
         source::Source,
         stray::Broken,
@@ -22,9 +27,18 @@ pub(crate) struct Previous {
     objects: HashMap<ObjectId, Alternatives<String>>,
     /// The objects as summaries, for the cross-object rules.
     pub(crate) inventory: Inventory,
+    /// The namespace of manifests that set none.
+    namespace: Option<String>,
+    /// The new files in folders.
+    pub(crate) new: Vec<PathBuf>,
 }
 
 impl Previous {
+    /// Returns no objects yet, for manifests of which those that set no namespace belong to this one.
+    pub(crate) fn of_namespace(namespace: Option<String>) -> Self {
+        Previous { namespace, ..Previous::default() }
+    }
+
     /// Adds the objects of a source. Returns a message for each document that cannot be read.
     pub(crate) fn add(&mut self, source: &Source) -> Vec<String> {
         let mut complaints = Vec::new();
@@ -32,6 +46,7 @@ impl Previous {
         for objects in documents(source.text(), source.is_named()) {
             match objects {
                 Ok(objects) => {
+                    let objects = objects.in_namespace(self.namespace.as_deref());
                     for node in objects.related() {
                         Item::of_json(&node.to_json()).map(|item| self.inventory.add(item));
                     }
@@ -65,6 +80,20 @@ impl Previous {
     /// API server generates the name, because such an object is always new.
     pub(crate) fn get(&self, id: &ObjectId, file: &str) -> Option<&str> {
         let alternatives = self.objects.get(id).filter(|_| !id.is_generated)?;
-        alternatives.continued_by(file).map(String::as_str)
+        let has_nearer = |old: &str, common: usize| {
+            let names = self.new.iter().map(|path| (path, path.display().to_string()));
+            let mut nearer = names.filter(|(_, name)| alternatives::common(old, name) > common);
+            nearer.any(|(path, _)| self.has(path, id))
+        };
+        alternatives.continued_by(file, &has_nearer).map(String::as_str)
+    }
+
+    /// Returns whether a new file has an object.
+    fn has(&self, path: &Path, id: &ObjectId) -> bool {
+        let source = Source::FileInFolder(path.to_owned(), Group::Alone).reread();
+        documents(source.text(), false).flatten().any(|objects| {
+            let objects = objects.in_namespace(self.namespace.as_deref());
+            objects.manifests.iter().any(|manifest| ObjectId::of(&manifest.node) == *id)
+        })
     }
 }

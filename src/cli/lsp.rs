@@ -3,6 +3,7 @@
 #![expect(clippy::disallowed_methods, reason = "standard input is read here")]
 
 mod actions;
+mod address;
 mod document;
 mod frame;
 mod hover;

@@ -171,7 +171,8 @@ impl Verdict {
                 && let Some(folder) = release::folder_before(file, since)
             {
                 mode = Mode::Audit;
-                downgrade = Some(Downgrade::Folder(folder.to_owned()));
+                let why = format!("the folder {folder} is named after an older release");
+                downgrade = Some(Downgrade::Folder(why));
             }
         }
         if mode != Mode::Off {

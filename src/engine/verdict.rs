@@ -32,7 +32,7 @@ pub enum Downgrade {
         /// The mode without the annotation.
         mode: Mode,
     },
-    /// The file is for an older release, in which this was no fault: the name of its folder.
+    /// The name of a folder says that a warning about its files is of no use: the sentence that says why.
     Folder(String),
 }
 
@@ -87,6 +87,17 @@ impl Verdict {
         }
         for (_, of_left_out, _) in &mut self.left_out {
             *of_left_out = mode.min(*of_left_out);
+        }
+    }
+
+    /// Makes notes of the warnings, for what the name of a folder says.
+    pub(crate) fn set_aside(&mut self, why: &str) {
+        for violation in self.violations.iter_mut().filter(|it| it.mode == Mode::Warn) {
+            violation.mode = Mode::Audit;
+            violation.downgrade.get_or_insert_with(|| Downgrade::Folder(why.to_owned()));
+        }
+        for (_, mode, _) in self.left_out.iter_mut().filter(|(_, mode, _)| *mode == Mode::Warn) {
+            *mode = Mode::Audit;
         }
     }
 

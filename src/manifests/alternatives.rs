@@ -1,9 +1,17 @@
 //! Objects of the same kind, namespace and name in several files: for other clouds or releases. A
 //! cluster has one of them.
 
-/// The values of such objects in another version of the manifests, with their files.
+/// The values of such objects in another version of the manifests.
 #[derive(Clone, Debug)]
-pub(crate) struct Alternatives<T>(Vec<(String, T)>);
+pub(crate) struct Alternatives<T>(Vec<Alternative<T>>);
+
+#[derive(Clone, Debug)]
+struct Alternative<T> {
+    file: String,
+    /// Whether the user named the file.
+    is_named: bool,
+    value: T,
+}
 
 impl<T> Default for Alternatives<T> {
     fn default() -> Self {
@@ -15,28 +23,40 @@ impl<T> Alternatives<T> {
     /// Adds the object of a file. It replaces all if the user named its file, so that the last file that
     /// is named counts.
     pub(crate) fn add(&mut self, file: &str, is_named: bool, value: T) {
-        self.0.retain(|(other, _)| !is_named && other != file);
-        self.0.push((file.to_owned(), value));
+        self.0.retain(|other| !is_named && other.file != file);
+        self.0.push(Alternative { file: file.to_owned(), is_named, value });
     }
 
-    /// Returns the object that the object of a file continues: the only one, or the one whose path has the most
-    /// in common with the end of the file's. `None` if several have.
-    pub(crate) fn continued_by(&self, file: &str) -> Option<&T> {
-        if let [(_, only)] = &self.0[..] {
-            return Some(only);
+    /// Returns the object that the object of a file continues. Of several, it is the one whose path has the
+    /// most in common with the end of the file's; `None` if that is not clear. An object that another file
+    /// continues doesn't count: `has_nearer` returns whether one of the new files that have more than so much
+    /// in common with an old file has the object too.
+    pub(crate) fn continued_by(
+        &self,
+        file: &str,
+        has_nearer: &dyn Fn(&str, usize) -> bool,
+    ) -> Option<&T> {
+        let is_open =
+            |it: &&Alternative<T>| it.is_named || !has_nearer(&it.file, common(&it.file, file));
+        let open: Vec<_> = self.0.iter().filter(is_open).collect();
+        if let [only] = &open[..] {
+            return Some(&only.value);
         }
-        let common =
-            |other: &str| parts(other).zip(parts(file)).take_while(|(a, b)| a == b).count();
-        let most = self.0.iter().map(|(other, _)| common(other)).max().filter(|most| *most > 0)?;
-        let mut nearest = self.0.iter().filter(|(other, _)| common(other) == most);
-        let (_, first) = nearest.next()?;
-        nearest.next().is_none().then_some(first)
+        let most = open.iter().map(|it| common(&it.file, file)).max().filter(|most| *most > 0)?;
+        let mut nearest = open.iter().filter(|it| common(&it.file, file) == most);
+        let first = nearest.next()?;
+        nearest.next().is_none().then_some(&first.value)
     }
 
     /// Returns the last object.
     pub(crate) fn last(&self) -> Option<&T> {
-        self.0.last().map(|(_, value)| value)
+        self.0.last().map(|it| &it.value)
     }
+}
+
+/// Returns how many parts two paths have in common at the end.
+pub(crate) fn common(one: &str, other: &str) -> usize {
+    parts(one).zip(parts(other)).take_while(|(a, b)| a == b).count()
 }
 
 /// Returns the parts of a path from its end, such as `HEAD:./deploy/set.yaml`.
@@ -48,21 +68,39 @@ fn parts(path: &str) -> impl Iterator<Item = &str> {
 mod tests {
     use super::*;
 
+    /// Returns what a file continues, next to other new files with the object.
+    fn continued(all: &Alternatives<i32>, file: &str, others: &[&str]) -> Option<i32> {
+        let has_nearer =
+            |old: &str, so_much: usize| others.iter().any(|it| common(old, it) > so_much);
+        all.continued_by(file, &has_nearer).copied()
+    }
+
     #[test]
     fn the_nearest_file_is_continued() {
         let mut all = Alternatives::default();
         all.add("HEAD:deploy/v1/set.yaml", false, 1);
-        assert_eq!(all.continued_by("./other.yaml"), Some(&1));
+        assert_eq!(continued(&all, "./other.yaml", &[]), Some(1));
         all.add("HEAD:deploy/v2/set.yaml", false, 2);
-        for (file, continued) in [
-            ("./deploy/v1/set.yaml", Some(&1)),
-            ("../main/deploy/v2/set.yaml", Some(&2)),
+        for (file, wanted) in [
+            ("./deploy/v1/set.yaml", Some(1)),
+            ("../main/deploy/v2/set.yaml", Some(2)),
             ("./deploy/v3/set.yaml", None),
             ("./other.yaml", None),
         ] {
-            assert_eq!(all.continued_by(file), continued, "{file}");
+            assert_eq!(continued(&all, file, &[]), wanted, "{file}");
         }
         all.add("now.yaml", true, 3);
-        assert_eq!(all.continued_by("./deploy/v1/set.yaml"), Some(&3));
+        assert_eq!(continued(&all, "./deploy/v1/set.yaml", &["now.yaml"]), Some(3));
+    }
+
+    #[test]
+    fn a_file_does_not_continue_what_another_one_does() {
+        let mut all = Alternatives::default();
+        all.add("HEAD:deploy/v1/set.yaml", false, 1);
+        assert_eq!(continued(&all, "./deploy/v2/set.yaml", &["./deploy/v1/set.yaml"]), None);
+        assert_eq!(continued(&all, "./deploy/v1/set.yaml", &["./deploy/v2/set.yaml"]), Some(1));
+        // Of two files, one has moved.
+        all.add("HEAD:deploy/v2/set.yaml", false, 2);
+        assert_eq!(continued(&all, "./deploy/v3/set.yaml", &["./deploy/v1/set.yaml"]), Some(2));
     }
 }

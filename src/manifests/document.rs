@@ -2,7 +2,10 @@
 
 use std::collections::HashMap;
 
-use super::{objects::ManifestObject, stray};
+use super::{
+    objects::{self, ManifestObject},
+    stray,
+};
 use crate::{
     finding::Field,
     inventory::item::Item,
@@ -97,6 +100,16 @@ impl<'a> DocumentObjects<'a> {
         }
         sorted.hand_out(document.problems);
         sorted
+    }
+
+    /// Sets the namespace of the objects that set none.
+    pub(crate) fn in_namespace(mut self, namespace: Option<&str>) -> Self {
+        if let Some(namespace) = namespace {
+            let manifests = self.manifests.iter_mut().map(|manifest| &mut manifest.node);
+            let others = self.others.iter_mut().map(|object| &mut object.node);
+            manifests.chain(others).for_each(|node| objects::set_namespace(node, namespace));
+        }
+        self
     }
 
     /// Returns the objects that are not evaluated themselves, but that rules need to evaluate

@@ -5,7 +5,7 @@
 
 use std::{
     cell::RefCell,
-    collections::HashMap,
+    collections::{BTreeSet, HashMap},
     ffi::OsStr,
     path::{Path, PathBuf},
 };
@@ -17,12 +17,24 @@ use super::{
     exclude::{Exclude, Excluded},
     files::{self, Fence, LARGEST_IN_FOLDER},
     layout::Layout,
-    patches::Patch,
     source::Source,
+    surroundings::Surroundings,
 };
 
-/// The folders that are not entered unless they are named: other people's files, and tests.
-const FOREIGN: [&str; 3] = ["node_modules", "testdata", "vendor"];
+/// The folders that are not entered unless they are named: other people's files, and tests. Tests have
+/// parts of objects to compare with, and objects with faults.
+const FOREIGN: [&str; 10] = [
+    "e2e",
+    "e2e-tests",
+    "e2e_tests",
+    "integration-tests",
+    "integration_tests",
+    "node_modules",
+    "test-data",
+    "test_data",
+    "testdata",
+    "vendor",
+];
 
 /// The name of a policy, which counts only in the working folder and above.
 const POLICY: &str = "setguard.yaml";
@@ -34,8 +46,8 @@ pub(super) struct Contents {
     pub(super) sources: Vec<Result<Source, String>>,
     /// Notes about what is not read.
     pub(super) notes: Vec<String>,
-    /// The changes that kustomizations make to a file, by its name.
-    pub(super) patches: HashMap<String, Vec<Patch>>,
+    /// Facts about a file from the folders around it, by its name.
+    pub(super) surroundings: HashMap<String, Surroundings>,
 }
 
 /// Returns the manifests in a folder.
@@ -51,24 +63,27 @@ pub(super) fn list(folder: &Path, exclude: &Exclude) -> Contents {
             Err(error) => walk.fails(&error).map(Err),
         })
         .collect();
-    let about = files.iter().flatten().map(PathBuf::as_path).filter(|path| Layout::is_about(path));
+    // A test case that the user names is read.
+    let about = files.iter().flatten().map(PathBuf::as_path).filter(|path| {
+        Layout::is_about(path) && (!Layout::is_of_test(path) || path.parent() != Some(folder))
+    });
     let layout = Layout::of(about, &read);
     let mut notes = walk.notes();
     notes.extend(layout.notes());
+    let folders: BTreeSet<_> = files.iter().flatten().filter_map(|path| path.parent()).collect();
     let read = files
-        .into_iter()
+        .iter()
         .filter(|file| file.as_ref().map_or(true, |path| is_manifest(path) && !layout.skips(path)));
-    let mut patches = HashMap::new();
-    let mut of_group = |path: PathBuf| {
-        let changes = layout.patches(&path);
-        if !changes.is_empty() {
-            patches.insert(path.display().to_string(), changes);
+    let mut surroundings = HashMap::new();
+    let mut of_group = |path: &PathBuf| {
+        if let Some(around) = Surroundings::of(path, folder, &layout, &folders) {
+            surroundings.insert(path.display().to_string(), around);
         }
-        let group = layout.group(&path, folder);
-        Source::FileInFolder(path, group)
+        Source::FileInFolder(path.clone(), layout.group(path, folder))
     };
-    let sources = read.map(|file| file.map(&mut of_group)).collect();
-    Contents { sources, notes, patches }
+    let sources = read.map(|file| file.as_ref().map(&mut of_group).map_err(String::clone));
+    let sources = sources.collect();
+    Contents { sources, notes, surroundings }
 }
 
 /// Returns whether a file in a folder, or below it, isn't a manifest or is left out by the policy.

@@ -1,5 +1,5 @@
-//! YAML files in folders that aren't manifests: the templates of Helm charts, and the parts from
-//! which a `kustomization.yaml` builds manifests.
+//! YAML files in folders that aren't manifests: the templates of Helm charts, the parts from which a
+//! `kustomization.yaml` builds manifests, and the cases of tests that run in a cluster.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -24,22 +24,38 @@ pub(crate) struct Layout {
     resources: BTreeMap<PathBuf, BTreeSet<PathBuf>>,
     /// The changes that kustomizations make to their resources, by their folders.
     patches: BTreeMap<PathBuf, Vec<Patch>>,
-    /// The folders of the components of kustomizations, by the folders of these.
+    /// The folders of the components of kustomizations, by the folders of these: of all kustomizations.
     components: BTreeMap<PathBuf, Vec<PathBuf>>,
+    /// The folders of test cases.
+    tests: BTreeSet<PathBuf>,
 }
 
 /// The maximum number of charts that are named.
 const MAX_NAMED: usize = 5;
 
 impl Layout {
+    /// The names of kustomizations.
+    pub(crate) const KUSTOMIZATIONS: [&str; 3] =
+        ["kustomization.yaml", "kustomization.yml", "Kustomization"];
+
     /// Returns whether the layout depends on the content of a file.
     pub(crate) fn is_about(path: &Path) -> bool {
-        is_chart(path) || is_kustomization(path)
+        is_chart(path) || is_kustomization(path) || Layout::is_of_test(path)
+    }
+
+    /// Returns whether a file says that its folder is a case of a test in a cluster: the steps of Chainsaw, or what
+    /// KUTTL expects after a step, such as `00-assert.yaml`.
+    pub(super) fn is_of_test(path: &Path) -> bool {
+        let Some(name) = path.file_name().and_then(|name| name.to_str()) else { return false };
+        let assert = name.strip_suffix("-assert.yaml").or_else(|| name.strip_suffix("-assert.yml"));
+        CHAINSAW.contains(&name)
+            || assert
+                .is_some_and(|step| !step.is_empty() && step.bytes().all(|it| it.is_ascii_digit()))
     }
 
     /// Returns the files of a folder on which the layout may depend.
     pub(crate) fn files_of(folder: &Path) -> impl Iterator<Item = PathBuf> {
-        let names = [CHART].into_iter().chain(KUSTOMIZATIONS);
+        let names = [CHART].into_iter().chain(Layout::KUSTOMIZATIONS).chain(CHAINSAW);
         names.map(|name| folder.join(name))
     }
 
@@ -53,6 +69,8 @@ impl Layout {
             let folder = file.parent().unwrap_or(file);
             if is_chart(file) {
                 layout.charts.insert(folder.to_owned());
+            } else if Layout::is_of_test(file) {
+                layout.tests.insert(folder.to_owned());
             } else if is_kustomization(file) {
                 let text = read(file).unwrap_or_default();
                 for document in yaml::documents(&text).flatten() {
@@ -80,7 +98,11 @@ impl Layout {
         if !self.parts.is_empty() && self.parts.contains(&clean(file)) {
             return true;
         }
-        let inside = file.ancestors().skip(1).find(|folder| self.charts.contains(*folder));
+        let mut folders = file.ancestors().skip(1);
+        if !self.tests.is_empty() && folders.clone().any(|folder| self.tests.contains(folder)) {
+            return true;
+        }
+        let inside = folders.find(|folder| self.charts.contains(*folder));
         inside.and_then(|chart| file.strip_prefix(chart).ok()).is_some_and(is_of_chart)
     }
 
@@ -117,6 +139,16 @@ impl Layout {
         patches
     }
 
+    /// Returns whether a file can be a patch that no kustomization lists: there is one in its folder or in
+    /// the folder above, or one of these is named after patches.
+    pub(super) fn may_be_patch(&self, file: &Path) -> bool {
+        let is_near = |folder: &Path| {
+            let name = folder.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+            self.components.contains_key(folder) || matches!(name, "patch" | "patches")
+        };
+        !self.resources.contains_key(&clean(file)) && file.ancestors().skip(1).take(2).any(is_near)
+    }
+
     /// Tells people how to check the files that are not read.
     pub(crate) fn notes(&self) -> Vec<String> {
         let is_inner = |chart: &&PathBuf| {
@@ -142,6 +174,18 @@ impl Layout {
                 others => format!("{others} other folders are Helm charts too"),
             });
         }
+        match &self.tests.iter().collect::<Vec<_>>()[..] {
+            [] => {}
+            [folder] => notes.push(format!(
+                "{} is a test case, whose files are not read; name them to check them",
+                folder.display()
+            )),
+            [first, ..] => notes.push(format!(
+                "{} folders are test cases, whose files are not read (name them to check them), such as {}",
+                self.tests.len(),
+                first.display()
+            )),
+        }
         if let Some(first) = self.kustomizations.first() {
             let first = if first.as_os_str().is_empty() { Path::new(".") } else { first };
             let (count, first) = (self.parts.len(), first.display());
@@ -157,14 +201,15 @@ impl Layout {
 }
 
 const CHART: &str = "Chart.yaml";
-const KUSTOMIZATIONS: [&str; 3] = ["kustomization.yaml", "kustomization.yml", "Kustomization"];
+/// The names of the file with the steps of a test by Chainsaw.
+const CHAINSAW: [&str; 2] = ["chainsaw-test.yaml", "chainsaw-test.yml"];
 
 fn is_chart(path: &Path) -> bool {
     path.file_name().is_some_and(|name| name == CHART)
 }
 
 fn is_kustomization(path: &Path) -> bool {
-    path.file_name().is_some_and(|name| KUSTOMIZATIONS.iter().any(|it| name == *it))
+    path.file_name().is_some_and(|name| Layout::KUSTOMIZATIONS.iter().any(|it| name == *it))
 }
 
 /// Returns whether Helm reads a file of a chart, given by its path in the chart, and the file isn't
@@ -194,7 +239,8 @@ fn parts(root: &Node<'_>) -> Vec<String> {
         items(root.get(key)).for_each(|node| add(Some(node)));
     }
     for key in ["patches", "patchesJson6902", "replacements"] {
-        items(root.get(key)).for_each(|node| add(node.get("path")));
+        // Old kustomizations list the files themselves.
+        items(root.get(key)).for_each(|node| add(node.get("path").or(Some(node))));
     }
     for chart in items(root.get("helmCharts")) {
         add(chart.get("valuesFile"));

@@ -7,7 +7,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::{exclude::Exclude, folder, patches::Patch, source::Source};
+use super::{exclude::Exclude, folder, source::Source, surroundings::Surroundings};
 
 /// Returns all sources below these paths, in order. `look` first sees the text of every source;
 /// then the sources are read again one at a time. Each comes with an unread copy of itself, unless
@@ -48,8 +48,8 @@ pub(crate) struct Listing {
     pub(crate) sources: Vec<Result<Source, String>>,
     /// The files that are not read, and how to check them.
     pub(crate) notes: Vec<String>,
-    /// The changes that kustomizations make to a file, by its name.
-    pub(crate) patches: HashMap<String, Vec<Patch>>,
+    /// Facts about a file from the folders around it, by its name.
+    pub(crate) surroundings: HashMap<String, Surroundings>,
 }
 
 /// Lists the files below some paths, except files in folders that match a pattern of `exclude`. Only files that determine which files aren't manifests
@@ -60,16 +60,24 @@ pub(crate) fn list(paths: &[PathBuf], exclude: &Exclude) -> Listing {
         if path.as_os_str() == "-" {
             listing.sources.push(Ok(Source::Stdin));
         } else if path.is_dir() {
-            let folder::Contents { sources, notes, patches } = folder::list(path, exclude);
+            let folder::Contents { sources, notes, surroundings } = folder::list(path, exclude);
             listing.sources.extend(sources);
             listing.notes.extend(notes);
-            listing.patches.extend(patches);
+            listing.surroundings.extend(surroundings);
         } else {
             // A file that the user named is read, whatever its extension.
             listing.sources.push(Ok(Source::File(path.clone())));
         }
     }
     listing
+}
+
+/// Returns what the folders below a repository's root say about a file there. Other folders are not walked,
+/// since they may be as large as a disk.
+pub(crate) fn surroundings(file: &Path, root: &Path, exclude: &Exclude) -> Option<Surroundings> {
+    let is_repository = file.starts_with(root) && root.join(".git").exists();
+    let mut all = is_repository.then(|| folder::list(root, exclude))?.surroundings;
+    all.remove(&file.display().to_string())
 }
 
 /// Returns whether the list of a folder would not have this file, because it is part of a chart or of a

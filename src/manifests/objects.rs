@@ -72,6 +72,20 @@ fn take_items<'a>(node: &mut Node<'a>) -> Option<Vec<Node<'a>>> {
     }
 }
 
+/// Sets the namespace of an object that sets none. Objects without namespaces are known by their names alone.
+pub(super) fn set_namespace(node: &mut Node<'_>, namespace: &str) {
+    let Value::Map(entries) = &mut node.value else { return };
+    let metadata = entries.iter_mut().find(|(key, _)| key.name == "metadata");
+    if let Some((_, metadata)) = metadata
+        && text(metadata, "namespace").is_empty()
+    {
+        if let Value::Map(entries) = &mut metadata.value {
+            entries.retain(|(key, _)| key.name != "namespace");
+        }
+        set_default(metadata, "namespace", namespace);
+    }
+}
+
 fn set_default(node: &mut Node<'_>, name: &'static str, value: &str) {
     let mark = Mark { width: 0, ..node.mark };
     if node.get(name).is_none()

@@ -138,6 +138,14 @@ impl Source {
         }
     }
 
+    /// Returns the path of a file that is read because it is in a folder, before it is read.
+    pub(crate) fn path_in_folder(&self) -> Option<PathBuf> {
+        match self {
+            Source::FileInFolder(path, _) => Some(path.clone()),
+            Source::File(_) | Source::Stdin | Source::Text { .. } => None,
+        }
+    }
+
     /// Returns the name that the source has once it is read, and its path. A text that isn't a file has the
     /// path that it is named after.
     pub(crate) fn file(&self) -> Option<(String, &Path)> {

@@ -5,7 +5,7 @@ use super::group::Group;
 use crate::{
     finding::{Path, nearest_of},
     kubernetes::resource::{RESOURCES, Resource},
-    yaml::{Node, Problem, Value},
+    yaml::{Key, Node, Problem, Value},
 };
 
 /// The keys that make an object.
@@ -43,22 +43,34 @@ pub(crate) fn no_object(node: &Node<'_>) -> Option<Problem> {
     Some(problem)
 }
 
-/// Returns whether a node that isn't an object was probably meant as one. A file in a folder may
-/// have another purpose: the values of a chart, a patch, the configuration of a tool.
+/// Returns whether a node that isn't an object was probably meant as a DaemonSet or StatefulSet, or as a list
+/// of objects. A file in a folder may have another purpose: the values of a chart, a patch, the configuration of
+/// a tool. An object of another kind that is broken has no set to check.
 pub(crate) fn is_meant_as_object(node: &Node<'_>) -> bool {
     match &node.value {
         Value::Map(entries) => {
             let is_there = |key: &&str| {
                 entries.iter().any(|(other, _)| other.name == **key || is_near(&other.name, key))
             };
-            let kind = node.get("kind").and_then(Node::as_str);
-            let is_set = kind.is_some_and(|kind| {
-                RESOURCES.iter().any(|resource| resource.kind.as_str() == kind)
-            });
+            let text = |key: &str| {
+                let of = |(other, _): &&(Key<'_>, Node<'_>)| {
+                    other.name == *key || is_near(&other.name, key)
+                };
+                entries.iter().find(of).and_then(|(_, value)| value.as_str()).unwrap_or_default()
+            };
+            let (kind, group) = (text("kind"), text("apiVersion"));
+            let group = group.split_once('/').map_or("", |(group, _)| group);
+            let is_set = RESOURCES.iter().any(|it| it.kind.as_str() == kind);
+            let sets: Vec<_> = RESOURCES.iter().map(|it| it.kind.as_str()).collect();
+            let may_be_set = match kind {
+                "" => RESOURCES.iter().any(|it| it.group == group),
+                _ => is_set || kind.ends_with("List") || near_kind(kind, &sets).is_some(),
+            };
             // Teachers write skeletons: `apiVersion:`, `kind:`, and no values.
             let is_blank = |key: &&str| node.get(key).is_some_and(|it| it.value == Value::Null);
             let is_skeleton = KEYS.iter().all(is_blank);
-            KEYS.iter().all(is_there) && !is_skeleton || is_set && node.get("spec").is_some()
+            KEYS.iter().all(is_there) && !is_skeleton && may_be_set
+                || is_set && node.get("spec").is_some()
         }
         _ => false,
     }

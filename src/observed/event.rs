@@ -31,7 +31,7 @@ const REASONS: [&str; 20] = [
     "RecreatingFailedPod",
     "Unhealthy",
 ];
-/// The reasons of events that are no warnings: what an autoscaler of nodes, or a preemption, did to a pod.
+/// The reasons of events that aren't warnings: what an autoscaler of nodes, or a preemption, did to a pod.
 const NOTES: [&str; 4] = [NOMINATED, NOT_SCALED_UP, PREEMPTED, SCALED_UP];
 pub(super) const NOMINATED: &str = "Nominated";
 pub(super) const NOT_SCALED_UP: &str = "NotTriggerScaleUp";
@@ -167,7 +167,7 @@ impl Event {
         Ok(Some(((namespace.as_ref().into(), kind, name.as_ref().into()), event)))
     }
 
-    /// Returns whether this is no warning.
+    /// Returns whether this isn't a warning.
     pub(super) fn is_note(&self) -> bool {
         NOTES.contains(&&*self.reason)
     }

@@ -36,6 +36,11 @@ impl ChangeKind {
         }
     }
 
+    /// Returns the kind of a change of which only the beginning is known.
+    pub(super) const fn of_incomplete(has_old: bool) -> Self {
+        if has_old { ChangeKind::Update } else { ChangeKind::Create }
+    }
+
     pub(super) fn of(differences: &[Difference]) -> Self {
         match differences {
             [] => ChangeKind::None,
@@ -49,6 +54,8 @@ impl ChangeKind {
 #[derive(Debug)]
 pub(super) struct Forecast {
     pub(super) id: ObjectId,
+    /// The name of its file, if several new files have the object.
+    pub(super) file: Option<String>,
     pub(super) change: ChangeKind,
     pub(super) differences: Vec<Difference>,
     pub(super) refusals: Vec<PlanFinding>,

@@ -5,7 +5,7 @@ mod deleted;
 mod known;
 mod stateful_set;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 
 use serde_json::Value;
 
@@ -17,8 +17,8 @@ use super::{
     remedy,
 };
 use crate::{
-    engine::Context,
-    manifests::id::ObjectId,
+    engine::{Context, verdict::Verdict},
+    manifests::{alternatives, id::ObjectId},
     object::{Object, Subject, Workload, deployer::Deployer, namespace_or_default},
     proposal::{
         Applied, Applier, Proposal, Stored,
@@ -96,11 +96,16 @@ impl Forecaster<'_> {
     /// the manifests no longer contain.
     pub(super) fn all(&self) -> Plan {
         let mut plan = Plan::default();
+        let mut count = HashMap::<_, usize>::new();
+        self.input.given.iter().for_each(|it| *count.entry(&it.id).or_default() += 1);
         for given in &self.input.given {
             if self.input.lacks_previous && !self.input.previous.contains_key(&given.id) {
                 plan.unknown.push(format!("{}: it may be new or not", given.id));
             } else {
-                plan.forecasts.push(self.given(given));
+                let mut forecast = self.given(given);
+                let is_one_of_several = count.get(&given.id).is_some_and(|count| *count > 1);
+                forecast.file = is_one_of_several.then(|| given.file.clone());
+                plan.forecasts.push(forecast);
             }
         }
         let previous = self.input.previous.iter();
@@ -142,10 +147,19 @@ impl Forecaster<'_> {
         ))
     }
 
+    /// Returns the previous state of an object, as JSON.
+    fn before(&self, given: &Given) -> Option<&String> {
+        let (_, resource, all) =
+            self.input.previous.get(&given.id).filter(|_| !given.id.is_generated)?;
+        let has_nearer = |old: &str, common: usize| {
+            let mut others = self.input.given.iter().filter(|other| other.id == given.id);
+            others.any(|other| alternatives::common(old, &other.file) > common)
+        };
+        all.continued_by(&given.file, &has_nearer).filter(|_| *resource == given.resource)
+    }
+
     fn given(&self, given: &Given) -> Forecast {
-        let old = self.input.previous.get(&given.id).filter(|_| !given.id.is_generated);
-        let old = old.filter(|(_, resource, _)| *resource == given.resource);
-        let old = old.and_then(|(.., alternatives)| alternatives.continued_by(&given.file));
+        let old = self.before(given);
         let problem = |problem: &yaml::Problem| PlanFinding {
             rule: SCHEMA.id,
             field: problem.field.to_string(),
@@ -154,6 +168,7 @@ impl Forecaster<'_> {
         let problems: Vec<_> = given.problems.iter().map(problem).collect();
         let nothing = |change, refusals, notes| Forecast {
             id: given.id.clone(),
+            file: None,
             change,
             differences: Vec::new(),
             refusals,
@@ -173,12 +188,15 @@ impl Forecaster<'_> {
             old: old.map(String::as_str),
         };
         self.applier().apply(&proposal, |_, applied| match applied {
+            Applied::Stored(stored) if problems.is_empty() => {
+                let why = self.incomplete(&proposal, &stored.verdict, &given.file);
+                let Some(why) = why else { return self.stored(&proposal, &stored, problems) };
+                let change = ChangeKind::of_incomplete(proposal.old.is_some());
+                nothing(change, Vec::new(), vec![format!("not simulated: {why}")])
+            }
             Applied::Stored(stored) => self.stored(&proposal, &stored, problems),
             Applied::TooLarge(_) => {
-                let change = match proposal.old {
-                    Some(_) => ChangeKind::Update,
-                    None => ChangeKind::Create,
-                };
+                let change = ChangeKind::of_incomplete(proposal.old.is_some());
                 let note = "not simulated: the object is too large to check".to_owned();
                 nothing(change, problems, vec![note])
             }
@@ -195,6 +213,24 @@ impl Forecaster<'_> {
                 nothing(ChangeKind::Refused, refusals, Vec::new())
             }
         })
+    }
+
+    /// Returns why an object of a file isn't the one that is applied, if all that the API server would refuse
+    /// may be no fault in that one.
+    fn incomplete(
+        &self,
+        proposal: &Proposal<'_, '_>,
+        verdict: &Verdict,
+        file: &str,
+    ) -> Option<String> {
+        let around = self.input.surroundings.get(file)?;
+        let name = (&*proposal.id.kind, &*proposal.id.name);
+        let mut why = verdict.refusals().map(|it| {
+            let field = it.finding.field.to_string();
+            around.excuse(name, proposal.node, (it.finding.reason, &field), "plan")
+        });
+        let first = why.next()??;
+        why.all(|it| it.is_some()).then_some(first)
     }
 
     fn applier(&self) -> Applier<'_> {
@@ -241,6 +277,7 @@ impl Forecaster<'_> {
         };
         let mut forecast = Forecast {
             id: id.clone(),
+            file: None,
             change,
             differences: differs,
             refusals,

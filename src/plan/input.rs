@@ -19,6 +19,7 @@ use crate::{
         objects::ManifestObject,
         source::Source,
         stray::Broken,
+        surroundings::Surroundings,
         volumes,
     },
     object::storage::Storage,
@@ -53,6 +54,8 @@ pub(super) struct Input {
     pub(super) old_namespaces: Namespaces,
     /// Claims and volumes of the new manifests.
     pub(super) storage: Storage,
+    /// Facts about a new file from the folders around it, by its name.
+    pub(super) surroundings: HashMap<String, Surroundings>,
     /// Whether some of the new manifests could not be read. An object that is missing then isn't
     /// necessarily gone.
     pub(super) lacks_new: bool,
@@ -92,7 +95,7 @@ impl Input {
             lacks = true;
             complain(message);
         };
-        let mut old = texts(paths.old, &mut complain_of_old);
+        let (mut old, _) = texts(paths.old, &mut complain_of_old);
         let mut unreadable = Vec::new();
         if let Some(reference) = paths.old_commit {
             match at_commit(reference, paths.new, &mut unreadable) {
@@ -114,10 +117,12 @@ impl Input {
             lacks = true;
             complain(message);
         };
-        let new = texts(paths.new, &mut complain_of_new);
+        let (new, surroundings) = texts(paths.new, &mut complain_of_new);
+        input.surroundings = surroundings;
         input.read_new(new, paths.namespace, release, &mut complain_of_new);
         input.lacks_new = lacks;
-        input.read_nodes(texts(paths.nodes, complain), release, complain);
+        let (nodes, _) = texts(paths.nodes, complain);
+        input.read_nodes(nodes, release, complain);
         if !paths.nodes.is_empty() && input.world.nodes.is_none() {
             complain("--nodes: the input has no Node".to_owned());
         }
@@ -180,7 +185,7 @@ impl Input {
                 &mut Others { world: &mut self.world, namespace, which },
                 complain,
                 &mut |manifest, Decoded { resource, json, .. }| {
-                    let (id, json) = placed(&manifest.node, json, namespace);
+                    let id = ObjectId::of(&manifest.node);
                     let order = self.previous.len();
                     let old = self.previous.entry(id);
                     let old = old.or_insert_with(|| (order, resource, Alternatives::default()));
@@ -208,7 +213,7 @@ impl Input {
                 &mut Others { world: &mut self.world, namespace, which: Which::Budgets },
                 complain,
                 &mut |manifest, Decoded { resource, json, problems }| {
-                    let (id, json) = placed(&manifest.node, json, namespace);
+                    let id = ObjectId::of(&manifest.node);
                     let problems = manifest.problems.into_iter().chain(problems).collect();
                     let file = source.name().to_owned();
                     self.given.push(Given { id, resource, file, json, problems });
@@ -216,30 +221,6 @@ impl Input {
             );
         }
     }
-}
-
-/// Returns the identity and the JSON of an object, in this namespace if the object sets none.
-fn placed(node: &Node<'_>, json: String, namespace: Option<&str>) -> (ObjectId, String) {
-    let mut id = ObjectId::of(node);
-    let Some((namespace, json_in_namespace)) =
-        namespace.and_then(|namespace| Some((namespace, in_namespace(node, &json, namespace)?)))
-    else {
-        return (id, json);
-    };
-    namespace.clone_into(&mut id.namespace);
-    (id, json_in_namespace)
-}
-
-/// Returns an object with this namespace; `None` if the object sets one itself, or has no metadata.
-fn in_namespace(node: &Node<'_>, json: &str, namespace: &str) -> Option<String> {
-    let own = node.get("metadata")?.get("namespace").and_then(Node::as_str).unwrap_or_default();
-    if !own.is_empty() {
-        return None;
-    }
-    let mut object: serde_json::Value = serde_json::from_str(json).ok()?;
-    let metadata = object.get_mut("metadata")?.as_object_mut()?;
-    metadata.insert("namespace".to_owned(), namespace.into());
-    Some(object.to_string())
 }
 
 /// Returns the manifests below paths as they were at a commit, and adds the files that could not be read
@@ -257,7 +238,11 @@ fn at_commit(
     Ok(readable.collect())
 }
 
-fn texts(paths: &[PathBuf], complain: &mut dyn FnMut(String)) -> Vec<Source> {
+/// Returns the texts below paths, and what the folders around them say.
+fn texts(
+    paths: &[PathBuf],
+    complain: &mut dyn FnMut(String),
+) -> (Vec<Source>, HashMap<String, Surroundings>) {
     let mut texts = Vec::new();
     let listing = listing::list(paths, &Exclude::default());
     listing.notes.iter().for_each(|note| report::note(note));
@@ -267,14 +252,13 @@ fn texts(paths: &[PathBuf], complain: &mut dyn FnMut(String)) -> Vec<Source> {
             Err(message) => complain(message),
         }
     }
-    texts
+    (texts, listing.surroundings)
 }
 
 /// A function that [`each`] calls with a DaemonSet or StatefulSet.
 type See<'a> = dyn FnMut(Manifest<'_>, Decoded) + 'a;
 
-/// The objects other than sets that are added to the world. Those that set no namespace belong to this
-/// one; objects without namespaces, such as nodes, are known by their names alone.
+/// The objects other than sets that are added to the world, and the namespace of objects that set none.
 struct Others<'a> {
     world: &'a mut World,
     namespace: Option<&'a str>,
@@ -303,9 +287,7 @@ impl Others<'_> {
         if !counts {
             return Ok(());
         }
-        let json = object.node.to_json();
-        let placed = self.namespace.and_then(|it| in_namespace(&object.node, &json, it));
-        self.world.add(api_version, kind, &placed.unwrap_or(json))
+        self.world.add(api_version, kind, &object.node.to_json())
     }
 }
 
@@ -347,6 +329,7 @@ fn each(
             }
         };
         let objects = DocumentObjects::of(document, source.is_named());
+        let objects = objects.in_namespace(others.namespace);
         objects.strays.iter().for_each(|stray| complain(place(stray)));
         for object in objects.others {
             if let Err(error) = others.add(&object) {

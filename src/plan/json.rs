@@ -30,6 +30,9 @@ struct PlanV1<'a> {
 #[serde(rename_all = "camelCase")]
 struct ObjectV1<'a> {
     object: IdV1<'a>,
+    /// The file, if several files have the object.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    file: Option<&'a str>,
     change: &'static str,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     findings: Vec<FindingV1<'a>>,
@@ -132,6 +135,7 @@ fn object(forecast: &Forecast) -> ObjectV1<'_> {
             namespace: &id.namespace,
             name: &id.name,
         },
+        file: forecast.file.as_deref(),
         change: forecast.change.as_str(),
         findings: findings
             .map(|it| FindingV1 { rule: it.rule, field: &it.field, message: &it.message })

@@ -14,7 +14,8 @@ use crate::rollout::Action;
 pub(super) fn title(forecast: &Forecast) -> String {
     let id = &forecast.id;
     let name = if id.is_generated { format!("{}…", id.name) } else { id.name.clone() };
-    format!("{} {}/{name}", id.kind, id.namespace)
+    let file = forecast.file.iter().map(|file| format!(" in {file}"));
+    format!("{} {}/{name}{}", id.kind, id.namespace, file.collect::<String>())
 }
 
 /// Returns the lines that describe the change and its rollout.

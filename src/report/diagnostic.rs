@@ -152,9 +152,7 @@ impl Diagnostic {
                 Downgrade::Annotation => {
                     format!("exempted by the annotation {}", marks::IGNORE_ANNOTATION)
                 }
-                Downgrade::Folder(name) => {
-                    format!("not a warning: the folder {name} is named after an older release")
-                }
+                Downgrade::Folder(why) => format!("not a warning: {why}"),
                 Downgrade::Permit { text, .. } => {
                     format!("permitted by the annotation {}: {text}", marks::EXCEED_ANNOTATION)
                 }

@@ -69,3 +69,48 @@ fn a_plan_compares_each_alternative_with_its_own_file() {
     assert_eq!(ran.stdout.matches("nothing changes").count(), 2, "{ran:?}");
     assert!(ran.stdout.contains("image: c:1 -> c:2"), "{ran:?}");
 }
+
+#[test]
+fn a_new_alternative_is_a_new_object() {
+    let folder = Folder::new([("deploy/v1/set.yaml", set("a", "c:1").as_str())]);
+    folder.commit();
+    folder.write("deploy/v2/set.yaml", set("b", "c:2"));
+    let check = || folder.setguard(&["check", ".", "--against-ref", "HEAD"]);
+    let ran = check();
+    assert_eq!(ran.code, 0, "{ran:?}");
+    let ran = folder.setguard(&["plan", ".", "--against-ref", "HEAD"]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    assert!(ran.stdout.contains("in ./deploy/v2/set.yaml"), "{ran:?}");
+    // The file that it had before is gone, so the set has moved.
+    folder.git("rm -q deploy/v1/set.yaml");
+    assert_eq!(check().code, 1);
+    assert_eq!(folder.setguard(&["plan", ".", "--against-ref", "HEAD"]).code, 1);
+    // That file has another object now.
+    folder
+        .write("deploy/v1/set.yaml", set("a", "c:1").replace("name: controller}", "name: other}"));
+    assert_eq!(check().code, 1);
+    // An object of a cluster has no file.
+    folder.write("dump.yaml", set("a", "c:1"));
+    folder.write("deploy/v1/set.yaml", set("a", "c:1"));
+    assert_eq!(folder.setguard(&["check", "deploy", "--against", "dump.yaml"]).code, 1);
+}
+
+#[test]
+fn a_plan_names_the_files_of_alternatives() {
+    let folder = repository();
+    folder.write("deploy/test/set.yaml", set("d", "c:2"));
+    let args = ["plan", ".", "--against-ref", "HEAD"];
+    let ran = folder.setguard(&args);
+    assert_eq!(ran.code, 1, "{ran:?}");
+    for file in ["base/set.yaml", "test/set.yaml", "all.yaml"] {
+        assert!(
+            ran.stdout.contains(&format!("StatefulSet default/controller in ./deploy/{file}")),
+            "{ran:?}"
+        );
+    }
+    let ran = folder.setguard(&[&args[..], &["--format", "markdown"]].concat());
+    let refused = "- **Refused**: `StatefulSet default/controller in ./deploy/test/set.yaml`";
+    assert!(ran.stdout.contains(refused), "{ran:?}");
+    let ran = folder.setguard(&[&args[..], &["--format", "json"]].concat());
+    assert!(ran.stdout.contains("\"file\": \"./deploy/test/set.yaml\""), "{ran:?}");
+}

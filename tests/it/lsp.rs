@@ -2,6 +2,7 @@
 
 mod editor;
 mod hostile;
+mod kustomizations;
 
 use serde_json::{Value, json};
 

@@ -106,6 +106,7 @@ mod rollouts;
 mod schema;
 #[cfg(all(feature = "server", unix))]
 mod serve;
+mod set_aside;
 #[cfg(all(feature = "server", unix))]
 mod stalls;
 #[cfg(unix)]

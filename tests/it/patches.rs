@@ -112,3 +112,66 @@ fn a_volume_that_a_patch_may_define_is_not_missing() {
     let ran = check(&folder);
     assert_eq!(ran.code, 0, "{ran:?}");
 }
+
+#[test]
+fn a_part_of_a_set_that_no_kustomization_lists_seems_to_be_a_patch() {
+    let part = "apiVersion: apps/v1\nkind: StatefulSet\nmetadata: {name: palworld}\nspec:\n  template:\n    \
+                spec: {containers: [{name: main}]}\n";
+    // From overlays/default of ThinkParQ/beegfs-csi-driver, and manifests/dev of gcp-filestore-csi-driver.
+    for file in ["base/other.yaml", "base/patches/limits.yaml", "examples/patches/limits.yaml"] {
+        let folder = folder("resources: [set.yaml]\npatches: [{path: env/patch.yaml}]\n");
+        folder.write(file, part);
+        let ran = check(&folder);
+        assert_eq!(ran.code, 0, "{file}: {ran:?}");
+        let note = "not denied: without a selector and labels, this seems to be a patch";
+        assert!(ran.stdout.contains(note), "{file}: {ran:?}");
+        assert_eq!(folder.setguard(&["check", file]).code, 1, "{file}");
+    }
+    // As cloud-provider-aws lists its patches.
+    let old = folder("resources: [../other]\npatches: [part.yaml]\n");
+    old.write("base/part.yaml", part);
+    assert!(!check(&old).stdout.contains("part.yaml"));
+    // Nothing says that these are patches.
+    for file in ["deploy/other.yaml", "base/deep/deeper/other.yaml"] {
+        let folder = folder("resources: [set.yaml]\npatches: [{path: env/patch.yaml}]\n");
+        folder.write(file, part);
+        assert_eq!(check(&folder).code, 1, "{file}");
+    }
+    let listed = folder("resources: [set.yaml, part.yaml]\npatches: [{path: env/patch.yaml}]\n");
+    listed.write("base/part.yaml", part.replace("palworld", "other"));
+    listed.write("base/env/patch.yaml", PARTIAL);
+    assert_eq!(check(&listed).code, 1);
+}
+
+/// Flux replaces these, and so does `envsubst`: from kube-vip of rwlove/home-ops.
+#[test]
+fn what_is_wrong_about_a_placeholder_is_not_denied() {
+    let set = PARTIAL.split_once("  volumeClaimTemplates").unwrap().0;
+    let set = set.replace(",\n      volumeMounts: [{name: data, mountPath: /data}]", "");
+    for (old, new, name) in [
+        ("spec: {c", "spec: {nodeSelector: {host: \"m1.${DOMAIN}\"}, c", "DOMAIN"),
+        ("  serviceName", "  replicas: ${REPLICAS:=2}\n  serviceName", "REPLICAS:=2"),
+    ] {
+        let set = set.replace(old, new);
+        let folder = Folder::new([("apps/set.yaml", set.as_str())]);
+        let ran = check(&folder);
+        assert_eq!(ran.code, 0, "{ran:?}");
+        let note = format!("not denied: ${{{name}}} seems to be replaced before this is applied");
+        assert!(ran.stdout.contains(&note), "{ran:?}");
+        // A file that is named, and a rendered one, are applied as they are.
+        assert_eq!(folder.setguard(&["check", "apps/set.yaml"]).code, 1);
+        assert_eq!(folder.feed(&["check", "-"], &set).code, 1);
+    }
+}
+
+#[test]
+fn a_plan_does_not_call_refused_what_a_kustomization_completes() {
+    let folder = folder("resources: [set.yaml]\npatches: [{path: env/patch.yaml}]\n");
+    let ran = folder.setguard(&["plan", "."]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    let note = "not simulated: ./base changes this; plan what it builds: \
+                kubectl kustomize ./base | setguard plan -";
+    assert!(ran.stdout.contains(note) && !ran.stdout.contains("refused"), "{ran:?}");
+    // A file that is named is planned as it is.
+    assert_eq!(folder.setguard(&["plan", "base/set.yaml"]).code, 1);
+}

@@ -95,3 +95,33 @@ fn findings_name_the_template() {
     let ran = folder.feed(&["check", "-"], &on_delete("agent", ""));
     assert!(!ran.stdout.contains("from:"), "{ran:?}");
 }
+
+/// `helm template` prints no namespace, and a dump of a cluster has one.
+#[test]
+fn manifests_without_a_namespace_belong_to_the_one_that_is_given() {
+    let rendered = on_delete("agent", "").replace(", namespace: ops", "");
+    let stored = on_delete("agent", "").replace("{app: agent}", "{app: old}");
+    let folder = Folder::new([
+        ("dump.yaml", stored.as_str()),
+        ("old.yaml", &rendered.replace("OnDelete", "x")),
+    ]);
+    let check = |args: &[&str]| folder.feed(&[&["check", "-"], args].concat(), &rendered);
+    assert_eq!(check(&["--against", "dump.yaml"]).code, 0);
+    for flag in ["-n", "--namespace"] {
+        let ran = check(&["--against", "dump.yaml", flag, "ops"]);
+        assert_eq!(ran.code, 1, "{ran:?}");
+        assert!(
+            ran.stdout.contains("field is immutable") && ran.stdout.contains("ops/agent"),
+            "{ran:?}"
+        );
+    }
+    assert_eq!(check(&["--against", "dump.yaml", "-n", "shop"]).code, 0);
+    // Previous manifests that set none belong to it too, and so do neighbors and exceptions of the policy.
+    let ran = check(&["--against", "old.yaml", "-n", "ops", "--format", "json"]);
+    assert!(ran.stdout.contains("\"namespace\": \"ops\""), "{ran:?}");
+    let policy = "apiVersion: setguard.io/v1alpha1\nkind: Policy\nexceptions:\n\
+                  - {rules: [on-delete-ignores-rolling-update], namespaces: [ops], reason: known}\n";
+    folder.write("setguard.yaml", policy);
+    assert_eq!(check(&["--deny-warnings"]).code, 1);
+    assert_eq!(check(&["--deny-warnings", "-n", "ops"]).code, 0);
+}

@@ -24,6 +24,11 @@ fn a_file_that_is_no_manifest_is_passed_over_in_a_folder() {
         ("tsconfig.json", "{\n  // comments\n  \"a\": 1,\n}\n"),
         ("index.json", "[{{ range .Pages }}{{ end }}]"),
         ("vault.yaml", "$ANSIBLE_VAULT;1.1;AES256\n33363431: a: b\n"),
+        // A Service that is broken has no set. The others are from percona/percona-server-mongodb-operator and
+        // istio/istio.
+        ("service.yaml", "apiVersion: 1\nkind: Service\n"),
+        ("scorecard.yaml", "kind: Configuration\napiversion: scorecard.operatorframework.io/v1\n"),
+        ("releasenotes.yaml", "apiVersion: release-notes/v2\nkind:\narea: security\n"),
         ("words.yaml", "just some words\n"),
         ("tool.yaml", "kind: Tool\nspec: {}\n"),
         ("number.yaml", "apiVersion: 1\nkind: instance-spec\n"),
@@ -55,7 +60,6 @@ fn a_manifest_that_cannot_be_read_is_an_error_in_a_folder_too() {
         "apiVersion: v1\nkind: List\nitems: [\n",
         "{\"apiVersion\": \"apps/v1\", \"kind\" : \"StatefulSet\", ]",
         "apiVersion: apps/v1\nKind: DaemonSet\nmetadata: {name: a}\n",
-        "apiVersion: 1\nkind: Service\n",
         "apiversion: apps/v1\nkind: daemonset\n",
         "apiVersion: v1\nkind: List\nitems: [{kind: ConfigMap}]\n",
     ] {

@@ -174,7 +174,8 @@ impl<'j> Fixer<'j> {
             read.documents
                 .push(serde_json::from_str(&document.root.to_json()).map_err(|e| e.to_string()));
             let mut ignores = self.checker.ignores(&document);
-            let objects = DocumentObjects::of(document, self.is_named).manifests;
+            let objects = DocumentObjects::of(document, self.is_named);
+            let objects = objects.in_namespace(self.checker.namespace()).manifests;
             for (object_number, manifest) in objects.iter().enumerate() {
                 let mut report = self.checker.check(manifest, self.file).report;
                 ignores.apply(&mut report);

@@ -9,7 +9,7 @@ use super::{
 use crate::{
     catalogue,
     check::editor::{Earlier, EditorText, Findings},
-    manifests::files::LARGEST_IN_FOLDER,
+    manifests::{files::LARGEST_IN_FOLDER, surroundings::Surroundings},
     policy::Policy,
     report::diagnostic::{Diagnostic, Severity},
     yaml::{Mark, Problem},
@@ -25,6 +25,8 @@ pub(super) struct Document {
     pub(super) kind: Kind,
     /// Whether the editor says that this is a template.
     pub(super) is_template: bool,
+    /// Facts about the file from the folders around it.
+    pub(super) surroundings: Option<Surroundings>,
     /// The content with which the text is compared.
     pub(super) earlier: Earlier,
     /// The findings, once the text has been checked.
@@ -66,7 +68,13 @@ impl Document {
 
     /// Returns the text as `check` reads it.
     pub(super) fn editor_text<'a>(&'a self, policy: &'a Policy) -> EditorText<'a> {
-        EditorText { name: &self.name, text: &self.text, policy, earlier: &self.earlier }
+        EditorText {
+            name: &self.name,
+            text: &self.text,
+            policy,
+            surroundings: self.surroundings.as_ref(),
+            earlier: &self.earlier,
+        }
     }
 
     /// Returns the lines of the text.

@@ -7,12 +7,12 @@ use std::{
 };
 
 use lsp_server::{ErrorCode, Message, Notification, Request, RequestId, Response};
-use percent_encoding::percent_decode_str;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use super::{
     actions,
+    address::path,
     document::{Document, Kind},
     hover,
     policy::{PolicyInUse, Reading},
@@ -21,7 +21,7 @@ use super::{
 };
 use crate::{
     check::editor::Earlier,
-    manifests::{listing, repository::Repository},
+    manifests::{layout::Layout, listing, repository::Repository, surroundings::Surroundings},
 };
 
 /// The number of the protocol for messages about errors.
@@ -143,6 +143,7 @@ impl Server {
             "textDocument/didSave" => read(params).map(|it| self.save(&it)),
             "workspace/didChangeWatchedFiles" => {
                 self.read_policy();
+                self.look_around();
                 Ok(())
             }
             // Others are of no concern, and the protocol has no answer to them.
@@ -182,13 +183,15 @@ impl Server {
         })
     }
 
-    /// Asks the editor to report changes of the policy.
+    /// Asks the editor to report changes of the policy and of kustomizations.
     fn watch(&mut self) {
         if !self.watches {
             return;
         }
-        let watchers = ["**/setguard.yaml", "**/.setguard.yaml"];
-        let watchers = watchers.map(|pattern| json!({ "globPattern": pattern }));
+        let kustomizations = Layout::KUSTOMIZATIONS.map(|name| format!("**/{name}"));
+        let policies = ["**/setguard.yaml", "**/.setguard.yaml"].map(str::to_owned);
+        let watchers = policies.into_iter().chain(kustomizations);
+        let watchers: Vec<_> = watchers.map(|pattern| json!({ "globPattern": pattern })).collect();
         let registration = json!({
             "id": "policy",
             "method": "workspace/didChangeWatchedFiles",
@@ -209,6 +212,7 @@ impl Server {
             version: opened.version,
             kind: self.kind(&opened.uri, is_template),
             is_template,
+            surroundings: self.surroundings(&opened.uri),
             earlier: self.earlier(&opened.uri),
             findings: None,
         };
@@ -228,6 +232,9 @@ impl Server {
     /// Compares a document with its earlier content again, since a commit may be what follows.
     fn save(&mut self, OfDocument { text_document: id }: &OfDocument) {
         self.read_policy();
+        if path(&id.uri).is_some_and(|path| Layout::is_about(&path)) {
+            self.look_around();
+        }
         if self.against.is_none() || !self.documents.contains_key(&id.uri) {
             return;
         }
@@ -296,16 +303,26 @@ impl Server {
             Reading::New => {}
             Reading::Invalid(error) => self.show(&format!("setguard: {error}")),
         }
+        self.look_around();
+    }
+
+    /// Looks at the folders around all documents again, and then checks these again.
+    fn look_around(&mut self) {
         let uris: Vec<String> = self.documents.keys().cloned().collect();
         for uri in uris {
             let is_template = self.documents.get(&uri).is_some_and(|it| it.is_template);
-            let kind = self.kind(&uri, is_template);
+            let (kind, surroundings) = (self.kind(&uri, is_template), self.surroundings(&uri));
             if let Some(document) = self.documents.get_mut(&uri) {
                 document.kind = kind;
+                document.surroundings = surroundings;
                 document.findings = None;
             }
             self.changed.insert(uri);
         }
+    }
+
+    fn surroundings(&self, uri: &str) -> Option<Surroundings> {
+        listing::surroundings(&path(uri)?, self.policy.root(), &self.policy.exclude)
     }
 
     fn kind(&self, uri: &str, is_template: bool) -> Kind {
@@ -346,48 +363,4 @@ impl Server {
 
 fn read<T: DeserializeOwned>(params: Value) -> Result<T, (ErrorCode, String)> {
     serde_json::from_value(params).map_err(|error| (ErrorCode::InvalidParams, error.to_string()))
-}
-
-/// Returns the path of a file, from its address.
-fn path(uri: &str) -> Option<PathBuf> {
-    let path = uri.strip_prefix("file://")?;
-    let path = percent_decode_str(path).decode_utf8().ok()?;
-    // `/c:/a.yaml` has a drive.
-    #[cfg(windows)]
-    let path = path.strip_prefix('/')?;
-    let path = PathBuf::from(path.to_string());
-    path.is_absolute().then_some(path)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[cfg(windows)]
-    #[test]
-    fn an_address_of_a_file_is_a_path_with_a_drive() {
-        for (uri, wanted) in [
-            ("file:///c%3A/b%20c/a.yaml", Some(r"C:\b c\a.yaml")),
-            ("file:///C:/a.yaml", Some(r"C:\a.yaml")),
-            ("file:///a.yaml", None),
-            ("file://host/a.yaml", None),
-        ] {
-            assert_eq!(path(uri), wanted.map(PathBuf::from), "{uri}");
-        }
-    }
-
-    #[cfg(unix)]
-    #[test]
-    fn an_address_of_a_file_is_a_path() {
-        for (uri, wanted) in [
-            ("file:///a/b%20c/%C3%A9.yaml", Some("/a/b c/é.yaml")),
-            ("file:///a/é.yaml", Some("/a/é.yaml")),
-            ("file:///a/%FF.yaml", None),
-            ("file://host/a.yaml", None),
-            ("untitled:Untitled-1", None),
-            ("", None),
-        ] {
-            assert_eq!(path(uri), wanted.map(PathBuf::from), "{uri}");
-        }
-    }
 }

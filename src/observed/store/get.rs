@@ -124,7 +124,7 @@ impl Observed {
         self.events.get(&about).map(Vec::as_slice).unwrap_or_default()
     }
 
-    /// Returns the latest events about a pod that are no warnings, newest first.
+    /// Returns the latest events about a pod that aren't warnings, newest first.
     pub(in crate::observed) fn notes(&self, namespace: &str, pod: &str) -> &[Event] {
         let about = (namespace.into(), Kind::Pod, pod.into());
         self.notes.get(&about).map(Vec::as_slice).unwrap_or_default()

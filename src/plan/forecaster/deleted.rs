@@ -24,6 +24,7 @@ impl Forecaster<'_> {
         };
         Forecast {
             id: id.clone(),
+            file: None,
             change: ChangeKind::Delete,
             differences: Vec::new(),
             refusals: Vec::new(),

@@ -146,23 +146,7 @@ impl Forecaster<'_> {
             true => Revision::New,
             false => Revision::Old,
         };
-        for member in pods.iter().copied().chain(ending) {
-            let Some(ordinal) = member.pod.ordinal(&set.id.name) else { continue };
-            let owned = world.claims_owned_by(member);
-            if !owned.is_empty() {
-                state.owned.insert(ordinal, owned);
-            }
-            let mut kept = world.claims_kept_by(member);
-            kept.retain(|claim| settings.claims_of(ordinal).any(|it| it == *claim));
-            if !kept.is_empty() {
-                state.ending_claims.insert(ordinal, kept);
-            }
-        }
-        state.doomed = world.doomed_claims(&set.id.namespace, &set.id.name);
-        state.doomed.retain_mut(|(ordinal, claims)| {
-            claims.retain(|claim| settings.claims_of(*ordinal).any(|it| it == *claim));
-            !claims.is_empty()
-        });
+        self.claims_with_pods(present, pods.iter().copied().chain(ending), state);
         for Member { pod, .. } in ending {
             let Some(ordinal) = pod.ordinal(&set.id.name) else { continue };
             let health = if pod.has_ended { Health::Ended } else { Health::Starting };
@@ -188,6 +172,34 @@ impl Forecaster<'_> {
         let missing = settings.ordinals.clone().filter(|it| !exists(it));
         let is_taken = |ordinal: &i64| world.is_taken(set, &format!("{}-{ordinal}", set.id.name));
         state.taken = missing.filter(is_taken).collect();
+    }
+
+    /// Adds the claims that are deleted with pods.
+    fn claims_with_pods<'m>(
+        &self,
+        present: &Present<'_>,
+        members: impl Iterator<Item = &'m Member>,
+        state: &mut State,
+    ) {
+        let Present { settings, set, .. } = *present;
+        let world = &self.input.world;
+        for member in members {
+            let Some(ordinal) = member.pod.ordinal(&set.id.name) else { continue };
+            let owned = world.claims_owned_by(member);
+            if !owned.is_empty() {
+                state.owned.insert(ordinal, owned);
+            }
+            let mut kept = world.claims_kept_by(member);
+            kept.retain(|claim| settings.claims_of(ordinal).any(|it| it == *claim));
+            if !kept.is_empty() {
+                state.ending_claims.insert(ordinal, kept);
+            }
+        }
+        state.doomed = world.doomed_claims(&set.id.namespace, &set.id.name);
+        state.doomed.retain_mut(|(ordinal, claims)| {
+            claims.retain(|claim| settings.claims_of(*ordinal).any(|it| it == *claim));
+            !claims.is_empty()
+        });
     }
 
     /// Replaces the assumptions about claims by the known facts.

@@ -69,6 +69,7 @@ fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
     let claims = subject.object.stateful_set().into_iter().flat_map(read::claims);
     let claims: HashSet<&str> = claims.map(|(name, _)| name).collect();
     let only_read = only_read(pod);
+    let mut shared = Vec::new();
     for (i, volume) in pod.volumes.iter().flatten().enumerate() {
         // claim-hides-volume reports a volume that no pod gets.
         let name = volume.name.as_str();
@@ -81,16 +82,7 @@ fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
             continue;
         }
         if let Some(claim) = claim.filter(|claim| writes(claim.read_only)) {
-            found.report(
-                &path.child("persistentVolumeClaim"),
-                Reason::Invalid,
-                format!(
-                    "{who} share the claim {:?}, which works only if its access mode is \
-                     ReadWriteMany",
-                    claim.claim_name
-                ),
-                format!("make sure that it is, or give each pod its own volume with {instead}"),
-            );
+            shared.push((i, claim.claim_name.as_str()));
         } else if let Some(source) = disk(volume) {
             found.report(
                 &path.child(source),
@@ -103,6 +95,19 @@ fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
             );
         }
     }
+    // One finding is enough: the cause is the same, and so is what to do.
+    let names: Vec<_> = shared.iter().map(|(_, name)| format!("{name:?}")).collect();
+    let Some((i, _)) = shared.first() else { return };
+    let (claims, work, that) = match shared.len() {
+        1 => ("claim", "which works only if its access mode is", "it is"),
+        _ => ("claims", "which work only if the access mode of each is", "they are"),
+    };
+    found.report(
+        &VOLUMES.index(*i).child("persistentVolumeClaim"),
+        Reason::Invalid,
+        format!("{who} share the {claims} {}, {work} ReadWriteMany", names.join(", ")),
+        format!("make sure that {that}, or give each pod its own volume with {instead}"),
+    );
 }
 
 fn writes(read_only: Option<bool>) -> bool {

@@ -301,7 +301,8 @@ fn a_folder_may_have_files_that_are_not_manifests() {
     assert_eq!(folder.run(&["check", "values.yaml"]).code, 2);
     let texts = [
         ("kind: DaemonSet\nspec: {}\n", 1),
-        ("apiVersion: v1\nKind: Pod\n", 1),
+        ("apiVersion: apps/v1\nKind: DaemonSet\n", 1),
+        ("apiVersion: v1\nKind: Pod\n", 0),
         ("Kind: Pod\nmetadata: {}\n", 0),
         ("Error\n", 0),
     ];

@@ -1,0 +1,98 @@
+//! Manifests that run in no cluster that lasts: tests, and what is no longer used.
+
+use serde_json::Value;
+
+use crate::folder::{Folder, on_delete};
+
+/// A part of a set, as a test expects it in a cluster.
+const EXPECTED: &str =
+    "apiVersion: apps/v1\nkind: StatefulSet\nmetadata: {name: db}\nstatus: {readyReplicas: 3}\n";
+
+/// The files with findings that are no errors, and the severities of these.
+fn severities(report: &Value) -> Vec<(&str, &str)> {
+    let findings = report["findings"].as_array().unwrap().iter();
+    let found = findings.map(|it| (it["file"].as_str().unwrap(), it["severity"].as_str().unwrap()));
+    let mut found: Vec<_> = found.filter(|(_, severity)| *severity != "error").collect();
+    found.sort_unstable();
+    found.dedup();
+    found
+}
+
+#[test]
+fn a_warning_about_a_test_or_about_what_is_no_longer_used_is_a_note() {
+    let set = on_delete("agent", "");
+    let folder = Folder::new([
+        ("deploy/a.yaml", set.as_str()),
+        // From manifests/deprecated of easzlab/kubeasz, and test/goldpinger of microsoft/retina.
+        ("manifests/deprecated/efk/b.yaml", &set),
+        ("test/goldpinger/c.yaml", &set),
+        // An environment.
+        ("apps/prod/d.yaml", &set),
+        ("apps/test/e.yaml", &set),
+        ("overlays/test/f.yaml", &set),
+    ]);
+    let (code, report) = folder.json(". --deny-warnings");
+    assert_eq!(code, 1, "{report}");
+    let notes = ["./manifests/deprecated/efk/b.yaml", "./test/goldpinger/c.yaml"];
+    assert_eq!(severities(&report), notes.map(|file| (file, "note")));
+    let findings = report["findings"].as_array().unwrap().iter();
+    assert_eq!(findings.filter(|it| it["severity"] == "error").count(), 4, "{report}");
+    let why = "not a warning: the folder deprecated is no longer used";
+    assert!(folder.check(".").stdout.contains(why));
+    // A file that the user names is meant.
+    for path in ["test/goldpinger/c.yaml", "test/goldpinger", "test"] {
+        let (_, report) = folder.json(path);
+        assert!(severities(&report).iter().all(|(_, severity)| *severity == "warning"), "{path}");
+    }
+}
+
+#[test]
+fn a_finding_about_several_objects_is_a_note_there_too() {
+    let set = "apiVersion: apps/v1\nkind: StatefulSet\nmetadata: {name: db, namespace: a}\nspec:\n  replicas: 2\n  \
+               serviceName: db\n  selector: {matchLabels: {app: db}}\n  template:\n    \
+               metadata: {labels: {app: db}}\n    spec: {containers: [{name: main, image: \"db:1\"}]}\n\
+               ---\napiVersion: policy/v1\nkind: PodDisruptionBudget\nmetadata: {name: db, namespace: a}\n\
+               spec: {minAvailable: 2, selector: {matchLabels: {app: db}}}\n";
+    let folder = Folder::new([("deploy/db.yaml", set), ("tests/db.yaml", set)]);
+    let ran = folder.check(". --format concise");
+    let of = |file: &str| {
+        let mut lines = ran.stdout.lines();
+        lines.find(|it| it.contains(file) && it.contains("pdb-blocks-drain")).unwrap().to_owned()
+    };
+    assert!(of("deploy/db.yaml").contains("warning["), "{ran:?}");
+    assert!(of("tests/db.yaml").contains("note["), "{ran:?}");
+}
+
+#[test]
+fn the_tests_of_a_cluster_are_not_entered() {
+    let folder = Folder::new([("a.yaml", on_delete("agent", "").as_str())]);
+    let cases = [
+        // From e2e-tests of percona/percona-server-mongodb-operator.
+        "e2e-tests/compare/statefulset.yaml",
+        "e2e/manifests/set.yaml",
+        "hack/test_data/set.yaml",
+        "integration-tests/k8s/set.yaml",
+        // Chainsaw and KUTTL.
+        "checks/volume/assert.yaml",
+        "checks/plan/00-assert.yaml",
+    ];
+    for case in cases {
+        folder.write(case, EXPECTED);
+    }
+    folder.write("checks/volume/chainsaw-test.yaml", "kind: Test\n");
+    let (code, report) = folder.json(".");
+    assert_eq!((code, &report["summary"]["objects"]), (0, &1.into()), "{report}");
+    let ran = folder.check(".");
+    for note in [
+        "4 folders of dependencies and tests are not entered (name them to check them), such as ./e2e",
+        "2 folders are test cases, whose files are not read (name them to check them), such as ./checks/plan",
+    ] {
+        assert!(ran.stderr.contains(note), "{ran:?}");
+    }
+    for case in cases {
+        assert_eq!(folder.check(case).code, 1, "{case}");
+    }
+    for case in ["e2e", "checks/volume", "checks/plan"] {
+        assert_eq!(folder.check(case).code, 1, "{case}");
+    }
+}
