@@ -165,11 +165,11 @@ impl<'a> StatusQuery<'a> {
             if let Some(claim) = scheduler::missing_claim(&trouble.message) {
                 return format!("its claim {claim} does not exist");
             }
-            if let Some(apart) = scheduler::apart(&one_line(&trouble.message), pinned) {
-                let more = [nearest::nearest(self), self.scaled(pod), self.preempted(pod)];
-                let all: Vec<_> = [Some(apart)].into_iter().chain(more).flatten().collect();
-                return all.join("; ");
-            }
+            let apart = scheduler::apart(&one_line(&trouble.message), pinned);
+            let nearest = apart.as_ref().and_then(|_| nearest::nearest(self));
+            let why = apart.unwrap_or_else(|| pod_events::with_events(self, pod, trouble));
+            let all = [Some(why), nearest, self.scaled(pod), self.preempted(pod)];
+            return all.into_iter().flatten().collect::<Vec<_>>().join("; ");
         }
         pod_events::with_events(self, pod, trouble)
     }
