@@ -38,8 +38,7 @@ pub struct NodePods {
     pub excess: usize,
     /// The number of further pods with the new template. Those that only count as new are in `excess`.
     pub excess_new: usize,
-    /// Whether a pod is being deleted. On a node that should have none, it counts as unavailable
-    /// until it is gone.
+    /// Whether a pod is being deleted. A node without another pod counts as unavailable until it is gone.
     pub is_ending: bool,
 }
 
@@ -101,6 +100,8 @@ struct Simulation<'a> {
     groups: [BTreeSet<usize>; GROUPS],
     /// Nodes that get no new pod, and whose deleted pods are not gone yet.
     leaving: BTreeSet<usize>,
+    /// Nodes that get a new pod as soon as one is gone that was being deleted already.
+    ending: BTreeSet<usize>,
     clock: Clock<(usize, Revision)>,
     /// The nodes with excess pods, once for each of these pods: the old pods, and the new ones.
     excess: [Vec<usize>; 2],
@@ -127,6 +128,10 @@ impl Controller for Simulation<'_> {
         self.manage();
         if self.course.steps.len() == steps && !self.settings.is_on_delete() {
             if self.budget.max_surge == 0 { self.replace() } else { self.surge() }
+        }
+        if self.course.steps.len() == steps && !self.ending.is_empty() {
+            self.end_pods();
+            self.manage();
         }
         self.course.steps.len() > steps
     }
@@ -156,8 +161,13 @@ impl Controller for Simulation<'_> {
 }
 
 impl<'a> Simulation<'a> {
-    fn new(settings: &'a Settings, nodes: Vec<NodePods>, never_ready: &'a NeverReady) -> Self {
+    fn new(settings: &'a Settings, mut nodes: Vec<NodePods>, never_ready: &'a NeverReady) -> Self {
         let wanted = nodes.iter().filter(|node| node.runs).count();
+        nodes.iter_mut().for_each(|node| node.is_ending &= !node.has_pods());
+        let ending_on = |runs: bool| -> BTreeSet<usize> {
+            let nodes = (0..).zip(&nodes).filter(|(_, node)| node.is_ending && node.runs == runs);
+            nodes.map(|(index, _)| index).collect()
+        };
         let mut simulation = Simulation {
             settings,
             surges: settings.surges(),
@@ -165,11 +175,8 @@ impl<'a> Simulation<'a> {
             wanted,
             never_ready,
             groups: Default::default(),
-            leaving: (0..)
-                .zip(&nodes)
-                .filter(|(_, node)| node.is_ending && !node.runs && !node.has_pods())
-                .map(|(index, _)| index)
-                .collect(),
+            leaving: ending_on(false),
+            ending: ending_on(true),
             clock: Clock::new(settings.min_ready_seconds),
             excess: [|it: &NodePods| it.excess, |it: &NodePods| it.excess_new].map(|count| {
                 let nodes = nodes.iter().enumerate();
@@ -198,6 +205,17 @@ impl<'a> Simulation<'a> {
         }
         simulation.course.at_most_unavailable = simulation.down;
         simulation
+    }
+
+    /// Ends the pods that were being deleted already on nodes that get new ones. If the controller could do
+    /// nothing before, the others have ended by then too.
+    fn end_pods(&mut self) {
+        if self.course.steps.is_empty() {
+            self.leaving.clear();
+        }
+        for index in mem::take(&mut self.ending) {
+            self.change(index, |node| node.is_ending = false);
+        }
     }
 
     /// Creates missing pods and deletes superfluous ones. Kubernetes: `manage` and
@@ -323,7 +341,7 @@ impl<'a> Simulation<'a> {
             return Group::Forbidden;
         }
         match (node.old, node.new) {
-            (None, None) if node.runs => Group::Empty,
+            (None, None) if node.runs && !node.is_ending => Group::Empty,
             (None, None) => Group::Settled,
             (Some(old), None) => match (is_up(old), node.runs) {
                 (true, true) => Group::Old,

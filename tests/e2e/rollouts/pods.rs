@@ -36,7 +36,7 @@ impl Lockstep<'_> {
 
     /// Makes the controller look at the set: it is not told of the end of a pod that the set does not have,
     /// and tries a name that was taken again only after a while.
-    async fn wake(&self) {
+    pub(super) async fn wake(&self) {
         let patch =
             json!({"metadata": {"annotations": {"woken": format!("{:?}", Instant::now())}}});
         let (patch, params) = (Patch::Merge(&patch), PatchParams::default());
