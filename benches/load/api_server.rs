@@ -3,12 +3,7 @@
 //! Each state has its own namespace, and the states take turns from write to write: the speed of
 //! the machine changes more in a second than the differences that are measured.
 
-use std::{
-    env,
-    net::SocketAddr,
-    path::Path,
-    time::{Duration, Instant},
-};
+use std::{env, path::Path};
 
 use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
 use serde_json::{Deserializer, Value, json};
@@ -17,35 +12,17 @@ use crate::{
     Arguments, certificate,
     external::{self, External},
     harness::{
-        control_plane::{ADMIN_TOKEN, ASSETS, ControlPlane},
+        control_plane::{ASSETS, ControlPlane},
         process::{Process, eventually, free_ports},
         webhook::Webhook,
     },
     numbers::Latencies,
-    plain::{self, Connection},
+    plain::Connection,
     throughput::{bare_args, setguard},
+    writes::{self, REQUESTS, WRITES, Write, dry_run, object, whose_turn},
 };
 
-/// The number of requests for each kind of write in a round.
-const REQUESTS: usize = 200;
 const KINDS: [&str; 2] = ["MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"];
-
-/// A kind of write that is measured.
-struct Write {
-    name: &'static str,
-    kind: &'static str,
-    /// `POST` creates, `PUT` updates the object with the name [`KEPT`].
-    method: &'static str,
-}
-
-const WRITES: [Write; 4] = [
-    Write { name: "a DaemonSet is created", kind: "DaemonSet", method: "POST" },
-    Write { name: "a DaemonSet is updated", kind: "DaemonSet", method: "PUT" },
-    Write { name: "a StatefulSet is created", kind: "StatefulSet", method: "POST" },
-    Write { name: "a StatefulSet is updated", kind: "StatefulSet", method: "PUT" },
-];
-
-const KEPT: &str = "kept";
 
 /// The registration for a namespace, and the evidence that the API server calls it.
 struct State {
@@ -116,7 +93,8 @@ pub(crate) fn measure(arguments: &Arguments) -> Vec<Figure> {
             for turn in 0..states.len() {
                 let at = whose_turn(round, turn, states.len());
                 let state = &mut states[at];
-                state.latencies[write].0.push(api.time(&state.requests[write]));
+                let latency = writes::time(&mut api.connection, &state.requests[write]);
+                state.latencies[write].0.push(latency);
             }
         }
     }
@@ -134,16 +112,6 @@ pub(crate) fn measure(arguments: &Arguments) -> Vec<Figure> {
     states.into_iter().map(figure).collect()
 }
 
-/// Returns the state that writes at this turn of a round. In twice as many rounds as there are
-/// states, each state follows each other state equally often (a Williams design): the next write
-/// pays for the cleanup that a write leaves to the API server.
-fn whose_turn(round: usize, turn: usize, states: usize) -> usize {
-    let reversed = (round / states) % 2 == 1;
-    let turn = if reversed { states - 1 - turn } else { turn };
-    let step = if turn % 2 == 1 { turn.div_ceil(2) } else { states - turn / 2 };
-    (round + step) % states
-}
-
 fn medians(state: &mut State) -> [f64; WRITES.len()] {
     state.latencies.each_mut().map(|latencies| latencies.percentile(50))
 }
@@ -154,12 +122,10 @@ fn states(
     empty: &Value,
     externals: &[External],
 ) -> Vec<State> {
-    let args = ["create", "--dry-run=client", "--output=json", "--filename=-"];
-    let documents = control_plane.kubectl.run(&args, configurations).accepted().stdout;
+    let documents = documents(control_plane, configurations);
     let of_kind = |kind: &str| {
-        let mut documents = Deserializer::from_str(&documents).into_iter::<Value>();
-        let found = documents.find_map(|it| it.ok().filter(|it| it["kind"] == kind));
-        found.expect("setguard prints a configuration of each kind")
+        let found = documents.iter().find(|it| it["kind"] == kind);
+        found.expect("setguard prints a configuration of each kind").clone()
     };
     let [mutating, validating] = KINDS.map(of_kind);
     let both = vec![mutating, validating.clone()];
@@ -176,7 +142,7 @@ fn states(
     }
     let state = |(number, (name, configurations, calls))| {
         let namespace = format!("load-{number}");
-        let requests = WRITES.each_ref().map(|write| ordinary(write, &namespace));
+        let requests = WRITES.each_ref().map(|write| writes::ordinary(write, &namespace));
         let only = |configuration| restricted(configuration, &namespace);
         let configurations = Vec::into_iter(configurations).map(only).collect();
         let latencies = Default::default();
@@ -185,8 +151,16 @@ fn states(
     states.into_iter().enumerate().map(state).collect()
 }
 
+/// Returns the objects in a text in YAML.
+pub(crate) fn documents(control_plane: &ControlPlane, yaml: &str) -> Vec<Value> {
+    let args = ["create", "--dry-run=client", "--output=json", "--filename=-"];
+    let documents = control_plane.kubectl.run(&args, yaml).accepted().stdout;
+    let documents = Deserializer::from_str(&documents).into_iter();
+    documents.map(|document| document.expect("JSON")).collect()
+}
+
 /// A configuration as another one that applies to a namespace alone.
-fn restricted(mut configuration: Value, namespace: &str) -> Value {
+pub(crate) fn restricted(mut configuration: Value, namespace: &str) -> Value {
     let name = configuration["metadata"]["name"].as_str().expect("a name");
     configuration["metadata"] = json!({ "name": format!("{name}-{namespace}") });
     for webhook in configuration["webhooks"].as_array_mut().expect("webhooks") {
@@ -229,13 +203,9 @@ fn empty(folder: &Path) -> (Process, Value) {
 const EMPTY: &str = "empty.example.com";
 
 fn register(control_plane: &ControlPlane, state: &State) {
-    let kubectl = &control_plane.kubectl;
-    kubectl.run(&["create", "namespace", &state.namespace], "").accepted();
-    for kind in ["DaemonSet", "StatefulSet"] {
-        let kept = object(kind, KEPT, &state.namespace).to_string();
-        kubectl.run(&["create", "-f", "-"], &kept).accepted();
-    }
+    writes::prepare(control_plane, &state.namespace);
     for configuration in &state.configurations {
+        let kubectl = &control_plane.kubectl;
         kubectl.run(&["create", "-f", "-"], &configuration.to_string()).accepted();
     }
 }
@@ -249,24 +219,12 @@ struct Api {
 
 impl Api {
     fn connect(control_plane: &ControlPlane) -> Self {
-        let address = SocketAddr::from(([127, 0, 0, 1], control_plane.port));
-        let tls = plain::trust(&control_plane.certificate());
-        let connection = Connection::open(address, &tls).expect("a connection");
-        Api { connection, empty_calls: 0.0 }
+        Api { connection: writes::connect(control_plane), empty_calls: 0.0 }
     }
 
     fn send(&mut self, request: &[u8]) -> (u16, String) {
         let (status, body) = self.connection.send(request).expect("an answer");
         (status, String::from_utf8_lossy(body).into_owned())
-    }
-
-    /// How long a write takes, which must be accepted.
-    fn time(&mut self, request: &[u8]) -> Duration {
-        let sent = Instant::now();
-        let (status, _) = self.connection.send(request).expect("an answer");
-        let latency = sent.elapsed();
-        assert!(matches!(status, 200 | 201), "{status}: a good object must be accepted");
-        latency
     }
 
     /// Checks that exactly the expected webhooks are called, as their effects show.
@@ -301,17 +259,6 @@ fn empty_calls(control_plane: &ControlPlane) -> f64 {
     lines.filter_map(|line| line.rsplit_once(' ')?.1.parse::<f64>().ok()).sum()
 }
 
-/// Returns a write that changes nothing and about which setguard reports nothing.
-fn ordinary(write: &Write, namespace: &str) -> Vec<u8> {
-    let updates = write.method == "PUT";
-    let mut set = object(write.kind, if updates { KEPT } else { "agent" }, namespace);
-    if updates {
-        set["spec"]["template"]["metadata"]["annotations"] =
-            json!({ "example.com/changed": "yes" });
-    }
-    dry_run(write.method, &set)
-}
-
 /// The creation of a DaemonSet. With the name `bad` it has a fault that setguard denies; with `asks`
 /// it has the label that gets it tolerations.
 fn create(name: &str, namespace: &str) -> Vec<u8> {
@@ -324,32 +271,4 @@ fn create(name: &str, namespace: &str) -> Vec<u8> {
         set["metadata"]["labels"] = json!({ "setguard.io/control-plane": "true" });
     }
     dry_run("POST", &set)
-}
-
-fn object(kind: &str, name: &str, namespace: &str) -> Value {
-    let labels = json!({ "app": "load" });
-    json!({
-        "apiVersion": "apps/v1",
-        "kind": kind,
-        "metadata": { "name": name, "namespace": namespace },
-        "spec": {
-            "selector": { "matchLabels": labels },
-            "template": { "metadata": { "labels": labels }, "spec": { "containers": [{
-                "name": "main",
-                "image": "registry.example/main:1",
-                "ports": [{ "containerPort": 80, "hostPort": 80 }],
-            }] } },
-        },
-    })
-}
-
-fn dry_run(method: &str, set: &Value) -> Vec<u8> {
-    let text = |field: &Value| field.as_str().expect("a text").to_lowercase();
-    let (resource, namespace) = (text(&set["kind"]), text(&set["metadata"]["namespace"]));
-    let mut path = format!("/apis/apps/v1/namespaces/{namespace}/{resource}s");
-    if method == "PUT" {
-        path = format!("{path}/{}", text(&set["metadata"]["name"]));
-    }
-    let headers = format!("Authorization: Bearer {ADMIN_TOKEN}\r\n");
-    plain::request(method, &format!("{path}?dryRun=All"), &headers, set.to_string().as_bytes())
 }

@@ -6,7 +6,9 @@
 //! it needs; and without an argument, to prepare the cluster, with the four rules of [`faults`], to
 //! register itself, and to become the webhook by `exec`, so that the memory and the processor time
 //! of this process are the webhook's. It must not register itself again after that: the benchmark
-//! removes the registration and restores it. The program gets these environment variables:
+//! removes the registration and restores it. The section `policies` starts it with the argument
+//! `policies` instead, to make ValidatingAdmissionPolicies of the four rules of that section, and to
+//! end. The program gets these environment variables:
 //!
 //! - `KUBECONFIG`, with all rights; and `KUBECTL`, a program.
 //! - `PORT`: the port to listen on, on 127.0.0.1.
@@ -17,7 +19,7 @@ use std::{
     env,
     ffi::{OsStr, OsString},
     net::SocketAddr,
-    path::Path,
+    path::{Path, PathBuf},
     process::{Command, Stdio},
     sync::Arc,
 };
@@ -30,7 +32,7 @@ use crate::{
     PINNED, SERVER_CORE, certificate,
     harness::{
         control_plane::{ADMIN_TOKEN, ControlPlane},
-        process::{Process, free_ports},
+        process::{Process, eventually, free_ports},
     },
     plain::{self, Connection},
     reviews,
@@ -38,6 +40,7 @@ use crate::{
 
 const VARIABLES: [(&str, &str); 2] = [("Gatekeeper", "GATEKEEPER"), ("Kyverno", "KYVERNO")];
 const KIND: &str = "validatingwebhookconfigurations";
+const POLICIES: &str = "validatingadmissionpolicies,validatingadmissionpolicybindings";
 
 /// A running webhook of another program, which is not registered.
 pub(crate) struct External {
@@ -76,20 +79,10 @@ impl External {
         name: &'static str,
         program: &OsStr,
     ) -> External {
-        let logs = control_plane.folder().join(name);
-        std::fs::create_dir(&logs).expect("a folder");
-        let kubeconfig = control_plane.kubeconfig(name, ADMIN_TOKEN);
+        let logs = folder(control_plane, name);
         let kubectl = &control_plane.kubectl;
-        let [certificate, key] = certificate::write(&logs);
-        let [port] = free_ports();
-        let port = OsString::from(port.to_string());
-        let variables = [
-            ("KUBECONFIG", kubeconfig.as_os_str()),
-            ("KUBECTL", kubectl.program.as_os_str()),
-            ("PORT", &port),
-            ("CERTIFICATE", certificate.as_os_str()),
-            ("KEY", key.as_os_str()),
-        ];
+        let variables = variables(control_plane, name, &logs);
+        let variables = variables.each_ref().map(|(name, value)| (*name, value.as_os_str()));
         let path = program.to_str().expect("a path in UTF-8");
         let mut process = if env::var_os(PINNED).is_some() {
             let args = ["-c", SERVER_CORE, path];
@@ -116,6 +109,55 @@ impl External {
         kubectl.run(&["delete", KIND, "--all"], "").accepted();
         External { name, configurations, process, address, tls, request }
     }
+}
+
+/// Lets a program that [`named`] returned make ValidatingAdmissionPolicies. Returns them and their
+/// bindings, which are no longer in the cluster.
+pub(crate) fn policies(
+    control_plane: &ControlPlane,
+    name: &'static str,
+    program: &OsStr,
+) -> Vec<Value> {
+    let logs = folder(control_plane, name);
+    let variables = variables(control_plane, name, &logs);
+    let variables = variables.each_ref().map(|(name, value)| (*name, value.as_os_str()));
+    let mut process = Process::start_with(Path::new(program), &["policies"], &variables, &logs);
+    let status = eventually(&format!("{name} to make policies"), || {
+        process.ended().ok_or("it has not ended")
+    });
+    let log = std::fs::read_to_string(&process.log).unwrap_or_default();
+    assert!(status.success(), "{name} ended with {status}:\n{log}");
+    let kubectl = &control_plane.kubectl;
+    let list = kubectl.run(&["get", POLICIES, "-o", "json"], "").json();
+    // Without these configurations, the cluster would call a webhook that has ended.
+    for kinds in [POLICIES, KIND, "mutatingwebhookconfigurations"] {
+        kubectl.run(&["delete", kinds, "--all"], "").accepted();
+    }
+    list["items"].as_array().expect("a list").clone()
+}
+
+/// Makes the folder for the files of a program.
+fn folder(control_plane: &ControlPlane, name: &str) -> PathBuf {
+    let folder = control_plane.folder().join(name);
+    std::fs::create_dir(&folder).expect("a folder");
+    folder
+}
+
+/// The environment variables that a program gets.
+fn variables(
+    control_plane: &ControlPlane,
+    name: &str,
+    folder: &Path,
+) -> [(&'static str, OsString); 5] {
+    let [certificate, key] = certificate::write(folder);
+    let [port] = free_ports();
+    [
+        ("KUBECONFIG", control_plane.kubeconfig(name, ADMIN_TOKEN).into()),
+        ("KUBECTL", control_plane.kubectl.program.clone().into()),
+        ("PORT", port.to_string().into()),
+        ("CERTIFICATE", certificate.into()),
+        ("KEY", key.into()),
+    ]
 }
 
 /// Returns the endpoint to which a configuration sends DaemonSets, and the CA of the server there.

@@ -2,7 +2,7 @@
 //! without reading, the same with a view of a large cluster, an API server with and without the webhooks, `setguard check`
 //! on many files, and `setguard audit` of a large cluster. Uses only the loopback interface. See benches/README.md.
 //!
-//! `cargo bench --bench load -- [throughput] [view] [api-server] [check] [audit] [growth] [compare]`
+//! `cargo bench --bench load -- [throughput] [view] [api-server] [check] [audit] [growth] [policies] [compare]`
 
 #![allow(
     clippy::disallowed_methods,
@@ -22,8 +22,10 @@ mod cost;
 mod external;
 mod growth;
 mod plot;
+mod policies;
 mod throughput;
 mod view;
+mod writes;
 
 use std::{
     env, fs,
@@ -108,6 +110,8 @@ enum Section {
     Check,
     Audit,
     Growth,
+    /// ValidatingAdmissionPolicies of setguard and of other programs; only on request
+    Policies,
     /// A comparison with other programs, as one table; only on request
     Compare,
 }
@@ -148,6 +152,9 @@ fn main() {
     }
     if arguments.sections.contains(&Section::Compare) {
         compare(&arguments);
+    }
+    if arguments.sections.contains(&Section::Policies) {
+        policies::measure(&arguments);
     }
     if wants(Section::Growth) {
         growth::measure(&arguments);

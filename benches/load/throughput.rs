@@ -29,7 +29,7 @@ use crate::{
 /// The memory is measured again after this many requests.
 const MANY: usize = 1_000_000;
 /// Names another binary of setguard, which takes turns with the measured one.
-const OTHER: &str = "SETGUARD_OTHER";
+pub(crate) const OTHER: &str = "SETGUARD_OTHER";
 /// Names a policy file for a second server, which takes turns with the one without a policy.
 const OTHER_POLICY: &str = "SETGUARD_OTHER_POLICY";
 

@@ -4,8 +4,8 @@ use serde_json::{Value, json};
 
 use super::{
     map,
-    objects::{action, not_in_deletion},
-    vap::{messages, not_ignored, parts, resources},
+    objects::{IN_DELETION, action},
+    vap::{ignored, message, parts, resources},
 };
 use crate::{
     catalogue,
@@ -24,12 +24,11 @@ use crate::{
 /// Returns an error if they cannot be written as YAML.
 pub fn yaml() -> anyhow::Result<String> {
     let header = "# Written by the code: UPDATE_GENERATED=1 cargo test --test it generated\n";
-    let expression = |condition: Value| condition["expression"].clone();
     let policies = json!({
         "newest": Version::NEWEST.minor(),
-        "notInDeletion": expression(not_in_deletion()),
+        "inDeletion": IN_DELETION,
         // RULE stands for the id.
-        "notIgnored": expression(not_ignored("RULE")),
+        "ignored": ignored("RULE"),
         "rules": IN_CEL.iter().map(|(rule, cel)| of_rule(rule, cel)).collect::<Value>(),
         "injections": injections(),
     });
@@ -38,7 +37,7 @@ pub fn yaml() -> anyhow::Result<String> {
 }
 
 fn of_rule(rule: &Rule, cel: &Cel) -> Value {
-    let (expression, message) = messages(rule, cel);
+    let message = message(rule, cel);
     let policies = |mode| {
         let one = parts(rule, cel, mode).into_iter().map(|part| {
             json!({
@@ -56,11 +55,13 @@ fn of_rule(rule: &Rule, cel: &Cel) -> Value {
         // Whether the policy finds all that the rule finds.
         "whole": cel.misses.is_none(),
         "resources": resources(rule),
-        "message": message,
-        "messageExpression": expression,
+        "message": message.text,
         "deny": policies(Mode::Deny),
         "other": policies(Mode::Warn),
     });
+    if let Some(expression) = message.expression {
+        found["messageExpression"] = json!(expression);
+    }
     if let Some(gate) = cel.gate {
         let minors = Version::OLDEST.minor()..=Version::NEWEST.minor();
         let is_on =

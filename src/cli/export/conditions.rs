@@ -38,6 +38,11 @@ impl Exceptions {
         }
     }
 
+    /// Returns an expression that is true for the objects that are exempt.
+    pub(super) fn covered(&self) -> Option<&str> {
+        self.covered.as_deref()
+    }
+
     /// Returns the condition that no exception covers the object.
     pub(super) fn condition(&self) -> Option<Value> {
         self.covered.as_ref().map(|it| condition("no-exception", format!("!({it})")))

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::{
     conditions::{Exceptions, about, expand, listed, resource},
-    objects::{SUFFIX, condition, matched, messages, not_in_deletion, quote, validating},
+    objects::{self, SUFFIX, condition, matched, not_in_deletion, quote, validating, validation},
 };
 use crate::{
     finding::Mode,
@@ -66,17 +66,12 @@ fn validations(limit: &Limit, kind: Kind) -> Vec<Value> {
     let validation = |consequence| {
         let Forbidden { fault, message, help } = forbidden_by(limit, consequence, kind)?;
         let help = format!("{}; {help}", limit.limits.why(consequence));
-        let (expression, message) = messages(&LIMIT_EXCEEDED, &message, &help);
+        let message = objects::message(&LIMIT_EXCEEDED, &message, &help);
         let holds = match permitted(limit, consequence) {
             Some(permitted) => format!("!({fault}) || ({permitted})"),
             None => format!("!({fault})"),
         };
-        Some(json!({
-            "expression": holds,
-            "messageExpression": expression,
-            "message": message,
-            "reason": "Forbidden",
-        }))
+        Some(validation(&holds, &message, "Forbidden"))
     };
     forbidden.filter_map(validation).collect()
 }

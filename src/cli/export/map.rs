@@ -14,7 +14,8 @@ use self::tolerations::{of_pod, of_template};
 use super::{
     conditions::listed,
     objects::{
-        Export, SUFFIX, condition, matched, messages, not_in_deletion, pair, quote, validating,
+        self, Export, SUFFIX, condition, matched, not_in_deletion, pair, quote, validating,
+        validation,
     },
 };
 use crate::{
@@ -146,17 +147,12 @@ fn warning(
     if mode == Mode::Off {
         return Vec::new();
     }
-    let (expression, message) = messages(meta, &message, help);
+    let message = objects::message(meta, &message, help);
     let spec = json!({
         "failurePolicy": "Ignore",
         "matchConstraints": pods(),
         "matchConditions": conditions,
-        "validations": [{
-            "expression": holds,
-            "messageExpression": expression,
-            "message": message,
-            "reason": "Invalid",
-        }],
+        "validations": [validation(&holds, &message, "Invalid")],
     });
     validating(&format!("{}.{SUFFIX}", meta.id), mode, &spec).to_vec()
 }

@@ -84,17 +84,45 @@ pub(super) fn matched(group: &str, resources: &[&str], operations: &[&str]) -> V
     }] })
 }
 
-/// Returns the expression for the message of a rule, and the message for when that fails. `expression` is for what
-/// is wrong, and `help` is the remedy.
-pub(super) fn messages(meta: &Meta, expression: &str, help: &str) -> (String, String) {
+/// The message of a policy.
+pub(super) struct Message {
+    /// An expression for it, if it depends on the object. The API server evaluates it in each write, even for an
+    /// object without the fault.
+    pub(super) expression: Option<String>,
+    /// The message, or that for when the expression fails.
+    pub(super) text: String,
+}
+
+/// Returns the message of a rule. `expression` is for what is wrong, and `help` is the remedy.
+pub(super) fn message(meta: &Meta, expression: &str, help: &str) -> Message {
     let id = meta.id;
     let end = format!("; {help} (setguard: {id}, {HOME}/rules/{id}.html)");
-    (format!("{expression} + {}", quote(&end)), format!("{}{end}", meta.summary))
+    match unquote(expression) {
+        Some(wrong) => Message { expression: None, text: format!("{wrong}{end}") },
+        None => Message {
+            expression: Some(format!("{expression} + {}", quote(&end))),
+            text: format!("{}{end}", meta.summary),
+        },
+    }
 }
+
+/// Returns a validation. `holds` is true for the objects without the fault.
+pub(super) fn validation(holds: &str, message: &Message, reason: &str) -> Value {
+    let mut validation = json!({ "expression": holds });
+    if let Some(expression) = &message.expression {
+        validation["messageExpression"] = json!(expression);
+    }
+    validation["message"] = json!(message.text);
+    validation["reason"] = json!(reason);
+    validation
+}
+
+/// An expression that is true for objects that are being deleted.
+pub(super) const IN_DELETION: &str = "has(object.metadata.deletionTimestamp)";
 
 /// The condition that keeps objects that are being deleted as they are.
 pub(super) fn not_in_deletion() -> Value {
-    condition("not-in-deletion", "!has(object.metadata.deletionTimestamp)")
+    condition("not-in-deletion", format!("!{IN_DELETION}"))
 }
 
 /// Returns objects as YAML, after comments. For kube-apiserver the comments must belong to the first document:
@@ -116,6 +144,13 @@ pub(super) fn yaml(header: String, objects: &[Value], is_static: bool) -> anyhow
 /// Returns a text as a literal of CEL.
 pub(super) fn quote(text: &str) -> String {
     format!("'{}'", text.replace('\\', "\\\\").replace('\'', "\\'").replace('\n', "\\n"))
+}
+
+/// Returns the text of an expression that is one literal.
+fn unquote(expression: &str) -> Option<String> {
+    let inner = expression.strip_prefix('\'')?.strip_suffix('\'')?;
+    let text = inner.replace("\\'", "'");
+    (quote(&text) == expression).then_some(text)
 }
 
 /// Returns texts as a list of literals of CEL.

@@ -13,7 +13,7 @@ use textwrap::{Options, WordSplitter};
 use super::{
     conditions::{Exceptions, expand, resource},
     limits, map,
-    objects::{self, Export, SUFFIX, condition, matched, not_in_deletion, quote, validating},
+    objects::{self, Export, IN_DELETION, Message, SUFFIX, matched, quote, validating, validation},
 };
 use crate::{
     catalogue,
@@ -177,9 +177,9 @@ pub(super) fn parts(rule: &Rule, cel: &Cel, mode: Mode) -> Vec<Part> {
     vec![denies, warns]
 }
 
-/// Returns the expression for the message of a rule, and the message for when that fails.
-pub(super) fn messages(rule: &Rule, cel: &Cel) -> (String, String) {
-    objects::messages(&rule.meta, &expand(cel.message, "object"), cel.help)
+/// Returns the message of a rule.
+pub(super) fn message(rule: &Rule, cel: &Cel) -> Message {
+    objects::message(&rule.meta, &expand(cel.message, "object"), cel.help)
 }
 
 /// Returns the resources that a rule is about.
@@ -187,14 +187,13 @@ pub(super) fn resources(rule: &Rule) -> Vec<&'static str> {
     rule.kinds().iter().filter_map(|kind| resource(*kind)).collect()
 }
 
-/// The condition that an object does not silence a rule.
-pub(super) fn not_ignored(id: &str) -> Value {
-    let ignores = format!(
-        "!object.metadata.?annotations[?{}].orValue('').split(',').exists(id, id.trim() == {})",
+/// Returns an expression that is true for an object that silences a rule.
+pub(super) fn ignored(id: &str) -> String {
+    format!(
+        "object.metadata.?annotations[?{}].orValue('').split(',').exists(id, id.trim() == {})",
         quote(IGNORE_ANNOTATION),
         quote(id),
-    );
-    condition("not-ignored", ignores)
+    )
 }
 
 /// The parts that the policies of a rule have in common.
@@ -214,30 +213,24 @@ impl Base<'_> {
     }
 
     fn spec(&self, part: &Part) -> Value {
-        let (expression, message) = messages(self.rule, self.cel);
         json!({
             // An expression that fails is a mistake of setguard, and must not block a write.
             "failurePolicy": "Ignore",
             "matchConstraints": matched("apps", &resources(self.rule), &part.operations()),
-            "matchConditions": self.conditions(),
-            "validations": [{
-                "expression": part.holds,
-                "messageExpression": expression,
-                "message": message,
-                "reason": "Invalid",
-            }],
+            "validations": [validation(&self.holds(part), &message(self.rule, self.cel), "Invalid")],
         })
     }
 
-    /// Returns the conditions under which a policy is evaluated.
-    fn conditions(&self) -> Vec<Value> {
-        let mut conditions = vec![not_in_deletion()];
-        let id = self.rule.meta.id;
+    /// Returns the expression of a policy. It starts with the fault, so that for most objects the rest is not
+    /// evaluated. The rest is not in match conditions, which the API server evaluates first, and for which it converts
+    /// the object once more.
+    fn holds(&self, part: &Part) -> String {
+        let mut any = vec![part.holds.clone(), IN_DELETION.to_owned()];
         // An object can silence a rule that warns, and no rule that denies.
         if self.mode == Mode::Warn {
-            conditions.push(not_ignored(id));
+            any.push(ignored(self.rule.meta.id));
         }
-        conditions.extend(self.exceptions.condition());
-        conditions
+        any.extend(self.exceptions.covered().map(str::to_owned));
+        any.join(" || ")
     }
 }

@@ -212,8 +212,7 @@ fn policies_select_what_the_webhooks_select() {
             spec["matchConditions"].as_array().unwrap().iter().map(|it| it["name"].as_str());
         names.map(Option::unwrap).collect::<Vec<_>>()
     };
-    let sets =
-        ["not-in-deletion", "not-by-exempt-users", "sets", "not-in-excluded-namespaces", "mine"];
+    let sets = ["not-by-exempt-users", "sets", "not-in-excluded-namespaces", "mine"];
     assert_eq!(conditions(("ValidatingAdmissionPolicy", "surge-host-port.setguard.io")), sets);
     let pods = ["daemon", "paired-controller", "pods", "not-in-excluded-namespaces", "mine"];
     assert_eq!(conditions(("MutatingAdmissionPolicy", "daemon-tolerations.setguard.io")), pods);
