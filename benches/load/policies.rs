@@ -31,7 +31,7 @@ const POLICY: &str = "ValidatingAdmissionPolicy";
 /// The times of a round, by kind of write.
 type Round = [Latencies; WRITES.len()];
 
-/// What checks the writes in a namespace.
+/// A webhook, or policies, for the writes in a namespace.
 struct Side {
     name: String,
     namespace: String,

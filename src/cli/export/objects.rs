@@ -89,7 +89,7 @@ pub(super) struct Message {
     /// An expression for it, if it depends on the object. The API server evaluates it in each write, even for an
     /// object without the fault.
     pub(super) expression: Option<String>,
-    /// The message, or that for when the expression fails.
+    /// The message, or the one for when the expression fails.
     pub(super) text: String,
 }
 
