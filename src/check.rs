@@ -67,9 +67,10 @@ use crate::{
 #[command(after_help = "\
 Exit codes:
   0  nothing would be denied
-  1  at least one object would be denied, or the baseline has findings that are fixed
-  2  wrong usage, an invalid policy, input that cannot be read (whatever else was found), or
-     nothing to check
+  1  at least one object would be denied, a file in a folder cannot be read and may have a set,
+     or the baseline has findings that are fixed
+  2  wrong usage, an invalid policy, a file that is named and cannot be read (whatever else was
+     found), or nothing to check
 
 Examples:
   setguard check daemonset.yaml

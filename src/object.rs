@@ -283,6 +283,11 @@ impl<'a> Subject<'a> {
         self.known_storage().is_some_and(|storage| storage.can_share(namespace, claim))
     }
 
+    /// Returns whether claims are known, but not this one.
+    pub fn is_unknown_claim(&self, claim: &str) -> bool {
+        self.storage.is_some_and(|storage| !storage.has_other_claim(claim))
+    }
+
     /// Returns whether a volume without a storage class is known to exist.
     pub fn has_volumes_without_class(&self) -> bool {
         self.known_storage().is_some_and(Storage::has_volumes_without_class)

@@ -16,6 +16,7 @@ use crate::{
         document::{Decoded, Manifest},
         id::ObjectId,
         namespaces::Namespaces,
+        patches::Patch,
         surroundings::Surroundings,
         volumes,
     },
@@ -198,7 +199,22 @@ impl<'a> Checker<'a> {
     pub(crate) fn set_aside(&self, verdict: &mut Verdict, file: &str) {
         let around = self.context.surroundings.get(file);
         if let Some(why) = around.and_then(|around| around.aside.as_deref()) {
-            verdict.set_aside(why);
+            verdict.set_aside(why, |_| true);
+        }
+    }
+
+    /// Makes notes of warnings about an object and others. A label that the object lacks may be added by a
+    /// kustomization.
+    pub(crate) fn set_related_aside(&self, verdict: &mut Verdict, item: &Item) {
+        let Some(file) = item.file() else { return };
+        self.set_aside(verdict, file);
+        let patches = self.context.surroundings.get(file).map_or(&[][..], |it| &it.patches);
+        let is_of_labels = |it: &&Patch| {
+            it.reaches(&item.kind().to_string(), item.name(), "spec.template.metadata.labels")
+        };
+        if let Some(patch) = patches.iter().find(is_of_labels) {
+            let why = format!("{} changes the labels", patch.folder.display());
+            verdict.set_aside(&why, |rule| rule.id == "service-selects-nothing");
         }
     }
 

@@ -218,7 +218,7 @@ impl CrossObject {
         let coverage = Coverage { kinds: self.kinds.clone(), is_whole };
         for (place, mut verdict) in checker.check_cross_object(&inventory, &coverage) {
             if let (Some(i), Some(item)) = (places.get(&place), inventory.get(place)) {
-                item.file().iter().for_each(|file| checker.set_aside(&mut verdict, file));
+                checker.set_related_aside(&mut verdict, item);
                 see(*i, (item.fields(), verdict));
             }
         }

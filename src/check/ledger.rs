@@ -70,6 +70,7 @@ impl Ledger {
         mut diagnostic: Diagnostic,
     ) -> io::Result<()> {
         self.summary.unreadable += 1;
+        self.summary.unreadable_in_folders += usize::from(!source.is_named());
         let path = collected::path(&self.repository, source.name());
         self.occurrences.number(&path, None, &mut diagnostic);
         self.progress.aside(|| self.reports.unreadable(source, &diagnostic))
@@ -155,6 +156,7 @@ impl Ledger {
         finished?;
         let failed = if self.failures.is_empty() { Exit::Clean } else { Exit::Error };
         let exit = self.summary.exit().and(failed);
-        Ok(exit.and(self.known.finish(args, exit != Exit::Error)?))
+        let is_complete = exit != Exit::Error && self.summary.unreadable == 0;
+        Ok(exit.and(self.known.finish(args, is_complete)?))
     }
 }

@@ -166,6 +166,8 @@ impl Verdict {
             } else if mode == Mode::Deny && had_before(&finding) {
                 mode = Mode::Warn;
                 downgrade = Some(Downgrade::Ratcheted);
+            } else if mode == Mode::Warn && finding.is_unsure {
+                mode = Mode::Audit;
             } else if mode == Mode::Warn
                 && let Some((since, file)) = finding.since.zip(object.file.or(cx.file))
                 && let Some(folder) = release::folder_before(file, since)

@@ -32,7 +32,7 @@ pub enum Downgrade {
         /// The mode without the annotation.
         mode: Mode,
     },
-    /// The name of a folder says that a warning about its files is of no use: the sentence that says why.
+    /// A folder gives a reason why a warning about its files is of no use: the sentence with the reason.
     Folder(String),
 }
 
@@ -90,14 +90,17 @@ impl Verdict {
         }
     }
 
-    /// Makes notes of the warnings, for what the name of a folder says.
-    pub(crate) fn set_aside(&mut self, why: &str) {
-        for violation in self.violations.iter_mut().filter(|it| it.mode == Mode::Warn) {
+    /// Makes notes of those warnings for which a folder gives a reason.
+    pub(crate) fn set_aside(&mut self, why: &str, is_about: impl Fn(&Meta) -> bool) {
+        let warnings = self.violations.iter_mut().filter(|it| it.mode == Mode::Warn);
+        for violation in warnings.filter(|it| is_about(it.finding.rule)) {
             violation.mode = Mode::Audit;
             violation.downgrade.get_or_insert_with(|| Downgrade::Folder(why.to_owned()));
         }
-        for (_, mode, _) in self.left_out.iter_mut().filter(|(_, mode, _)| *mode == Mode::Warn) {
-            *mode = Mode::Audit;
+        for (rule, mode, _) in &mut self.left_out {
+            if *mode == Mode::Warn && is_about(rule) {
+                *mode = Mode::Audit;
+            }
         }
     }
 

@@ -25,6 +25,8 @@ pub struct Finding {
     pub fix: Option<Fix>,
     /// The minor release since which this is a fault, if it has not always been one.
     pub since: Option<u32>,
+    /// Whether this is no fault if something is as it should be that is not known.
+    pub is_unsure: bool,
 }
 
 impl Finding {
@@ -51,6 +53,14 @@ impl Reported<'_> {
         if let Some(finding) = self.0 {
             finding.fix = Some(fix);
         }
+    }
+
+    /// Says that this is no fault if something is as it should be that is not known. It is only a note.
+    pub fn unsure_if(mut self, is_unsure: bool) -> Self {
+        if let Some(finding) = &mut self.0 {
+            finding.is_unsure = is_unsure;
+        }
+        self
     }
 
     /// Sets the minor release since which this is a fault. In a file for an older one it is only a note.

@@ -182,6 +182,7 @@ impl Findings {
             facts: None,
             fix: None,
             since: None,
+            is_unsure: false,
         })
     }
 
@@ -284,6 +285,7 @@ impl Findings {
                 facts: None,
                 fix: None,
                 since: None,
+                is_unsure: false,
             }
         });
     }

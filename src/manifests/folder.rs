@@ -23,10 +23,11 @@ use super::{
 
 /// The folders that are not entered unless they are named: other people's files, and tests. Tests have
 /// parts of objects to compare with, and objects with faults.
-const FOREIGN: [&str; 10] = [
+const FOREIGN: [&str; 11] = [
     "e2e",
     "e2e-tests",
     "e2e_tests",
+    "fixtures",
     "integration-tests",
     "integration_tests",
     "node_modules",

@@ -21,6 +21,9 @@ pub(crate) struct Surroundings {
 /// upgrades, which warnings are about.
 const TESTS: [&str; 3] = ["test", "testing", "tests"];
 
+/// The name of a folder with what only developers of the repository use.
+const DEVELOPMENT: &str = "hack";
+
 /// The names of folders with manifests that are kept, but no longer used.
 const RETIRED: [&str; 5] = ["archived", "attic", "deprecated", "obsolete", "unused"];
 
@@ -103,6 +106,7 @@ fn aside(file: &Path, named: &Path, folders: &BTreeSet<&Path>) -> Option<String>
             word if RETIRED.contains(&word) => "is no longer used",
             "test" if is_environment(folder, named, folders) => return None,
             word if TESTS.contains(&word) => "is for tests",
+            DEVELOPMENT => "is for development",
             _ => return None,
         };
         Some(format!("the folder {name} {says}"))

@@ -19,8 +19,12 @@ pub fn add(storage: &mut Storage, text: &str) {
             text.filter(|text| !text.is_empty()).map(str::to_owned)
         };
         match (object.api_version(), object.kind()) {
-            ("v1", "PersistentVolumeClaim") if is_shareable(spec) => {
+            ("v1", "PersistentVolumeClaim") => {
                 let name = text_of(metadata, "name").unwrap_or_default();
+                if !is_shareable(spec) {
+                    storage.add_other_claim(&name);
+                    continue;
+                }
                 storage.add_shareable_claim(text_of(metadata, "namespace").as_deref(), &name);
             }
             ("v1", "PersistentVolume") if text_of(spec, "storageClassName").is_none() => {

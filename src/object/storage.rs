@@ -1,5 +1,7 @@
 //! The known claims and volumes that an object may use.
 
+use std::collections::BTreeSet;
+
 use serde::Deserialize;
 
 /// The annotation of a claim that set its class before `storageClassName` did.
@@ -21,6 +23,8 @@ pub(crate) const DEFAULT_CLASS_ANNOTATIONS: [&str; 2] = [
 pub struct Storage {
     /// The claims that pods on several nodes can use, by namespace and name.
     shareable: Vec<(Option<Box<str>>, Box<str>)>,
+    /// The names of all other claims.
+    others: BTreeSet<Box<str>>,
     has_volumes_without_class: bool,
 }
 
@@ -59,6 +63,8 @@ impl Storage {
         let Raw { metadata, spec } = serde_json::from_str(json)?;
         if spec.access_modes.iter().any(|mode| is_shareable(mode)) {
             self.shareable.push((metadata.namespace, metadata.name));
+        } else {
+            self.others.insert(metadata.name);
         }
         Ok(())
     }
@@ -77,6 +83,16 @@ impl Storage {
     /// Adds a claim that pods on several nodes can use. The claim need not set its namespace.
     pub fn add_shareable_claim(&mut self, namespace: Option<&str>, name: &str) {
         self.shareable.push((namespace.map(Into::into), name.into()));
+    }
+
+    /// Adds a claim that only the pods of one node can use.
+    pub fn add_other_claim(&mut self, name: &str) {
+        self.others.insert(name.into());
+    }
+
+    /// Returns whether there is a claim of this name that only the pods of one node can use.
+    pub fn has_other_claim(&self, name: &str) -> bool {
+        self.others.contains(name)
     }
 
     /// Adds a volume without a storage class.

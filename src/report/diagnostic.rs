@@ -232,6 +232,8 @@ pub(crate) struct Summary {
     /// The number of documents that could not be read, or that aren't objects although they should
     /// be.
     pub(crate) unreadable: usize,
+    /// The number of these in files that the user did not name.
+    pub(crate) unreadable_in_folders: usize,
     /// The number of parts of files that aren't objects and need not be.
     pub(crate) passed_over: usize,
     /// Findings that are not reported.
@@ -295,8 +297,11 @@ impl Summary {
     }
 
     pub(crate) fn exit(&self) -> Exit {
-        let denied = if self.denied > 0 { Exit::Denied } else { Exit::Clean };
-        denied.and(if self.unreadable > 0 { Exit::Error } else { Exit::Clean })
+        // The API server would refuse a set in a file that cannot be read.
+        let is_denied = self.denied + self.unreadable_in_folders > 0;
+        let denied = if is_denied { Exit::Denied } else { Exit::Clean };
+        let has_failed = self.unreadable > self.unreadable_in_folders;
+        denied.and(if has_failed { Exit::Error } else { Exit::Clean })
     }
 }
 
@@ -310,6 +315,7 @@ impl fmt::Display for Summary {
             warned,
             others,
             unreadable,
+            unreadable_in_folders: _,
             passed_over,
             hidden,
             healthy,

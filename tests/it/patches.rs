@@ -175,3 +175,20 @@ fn a_plan_does_not_call_refused_what_a_kustomization_completes() {
     // A file that is named is planned as it is.
     assert_eq!(folder.setguard(&["plan", "base/set.yaml"]).code, 1);
 }
+
+/// From kind of rabbitmq/diy-kubernetes-examples.
+#[test]
+fn a_label_that_a_kustomization_adds_is_not_missing_for_a_service() {
+    let service = "apiVersion: v1\nkind: Service\nmetadata: {name: palworld}\nspec:\n  clusterIP: None\n  \
+                   selector: {app: palworld, part-of: games}\n";
+    let (set, _) = PARTIAL.split_once("  volumeClaimTemplates").unwrap();
+    let set = set.replace(",\n      volumeMounts: [{name: data, mountPath: /data}]", "");
+    for (labels, severity) in [("", "warning"), ("commonLabels: {part-of: games}\n", "note")] {
+        let folder = folder(&format!("resources: [set.yaml, service.yaml]\n{labels}"));
+        folder.write("base/set.yaml", &set);
+        folder.write("base/service.yaml", service);
+        let ran = check(&folder);
+        let found = format!("{severity}[service-selects-nothing]");
+        assert!(ran.stdout.contains(&found), "{ran:?}");
+    }
+}

@@ -26,6 +26,7 @@ fn a_warning_about_a_test_or_about_what_is_no_longer_used_is_a_note() {
         // From manifests/deprecated of easzlab/kubeasz, and test/goldpinger of microsoft/retina.
         ("manifests/deprecated/efk/b.yaml", &set),
         ("test/goldpinger/c.yaml", &set),
+        ("hack/cni-install.yaml", &set),
         // An environment.
         ("apps/prod/d.yaml", &set),
         ("apps/test/e.yaml", &set),
@@ -33,7 +34,11 @@ fn a_warning_about_a_test_or_about_what_is_no_longer_used_is_a_note() {
     ]);
     let (code, report) = folder.json(". --deny-warnings");
     assert_eq!(code, 1, "{report}");
-    let notes = ["./manifests/deprecated/efk/b.yaml", "./test/goldpinger/c.yaml"];
+    let notes = [
+        "./hack/cni-install.yaml",
+        "./manifests/deprecated/efk/b.yaml",
+        "./test/goldpinger/c.yaml",
+    ];
     assert_eq!(severities(&report), notes.map(|file| (file, "note")));
     let findings = report["findings"].as_array().unwrap().iter();
     assert_eq!(findings.filter(|it| it["severity"] == "error").count(), 4, "{report}");
@@ -71,6 +76,7 @@ fn the_tests_of_a_cluster_are_not_entered() {
         "e2e-tests/compare/statefulset.yaml",
         "e2e/manifests/set.yaml",
         "hack/test_data/set.yaml",
+        "rules/fixtures/set.yaml",
         "integration-tests/k8s/set.yaml",
         // Chainsaw and KUTTL.
         "checks/volume/assert.yaml",
@@ -84,7 +90,7 @@ fn the_tests_of_a_cluster_are_not_entered() {
     assert_eq!((code, &report["summary"]["objects"]), (0, &1.into()), "{report}");
     let ran = folder.check(".");
     for note in [
-        "4 folders of dependencies and tests are not entered (name them to check them), such as ./e2e",
+        "5 folders of dependencies and tests are not entered (name them to check them), such as ./e2e",
         "2 folders are test cases, whose files are not read (name them to check them), such as ./checks/plan",
     ] {
         assert!(ran.stderr.contains(note), "{ran:?}");
@@ -94,5 +100,34 @@ fn the_tests_of_a_cluster_are_not_entered() {
     }
     for case in ["e2e", "checks/volume", "checks/plan"] {
         assert_eq!(folder.check(case).code, 1, "{case}");
+    }
+}
+
+/// From tdarr of Apocrathia/homelab and samples of fluid-cloudnative/fluid: the claims are made elsewhere.
+#[test]
+fn a_claim_whose_access_mode_is_not_known_is_one_note() {
+    let set = on_delete("agent", "").replace(
+        "      containers:\n",
+        "      volumes:\n      \
+        - {name: a, persistentVolumeClaim: {claimName: tv}}\n      \
+        - {name: b, persistentVolumeClaim: {claimName: music}}\n      containers:\n",
+    );
+    let claim = |mode: &str| {
+        format!(
+            "---\napiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {{name: tv, namespace: ops}}\n\
+             spec: {{accessModes: [{mode}]}}\n"
+        )
+    };
+    for (claims, severity, names) in [
+        (String::new(), "note", "the claims \"tv\", \"music\", which work only if"),
+        (claim("ReadWriteOnce"), "warning", "the claims \"tv\", \"music\", which work only if"),
+        (claim("ReadWriteMany"), "note", "the claim \"music\", which works only if"),
+    ] {
+        let folder = Folder::new([("set.yaml", format!("{set}{claims}").as_str())]);
+        let ran = folder.check("set.yaml --format concise");
+        let lines: Vec<_> = ran.stdout.lines().filter(|it| it.contains("shared-volume")).collect();
+        assert_eq!(lines.len(), 1, "{ran:?}");
+        assert!(lines[0].contains(&format!("{severity}[shared-volume]")), "{ran:?}");
+        assert!(lines[0].contains(names), "{ran:?}");
     }
 }

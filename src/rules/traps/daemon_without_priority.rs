@@ -24,7 +24,8 @@ the class is a choice: the pods that it is to evict need a lower priority, and t
 equal or a higher one. A class with `preemptionPolicy: Never` evicts nothing.
 
 The rule finds DaemonSets that mount a hostPath in /etc/cni, /opt/cni or the kubelet's folders for plugins,
-and can write there. It cannot see whether the cluster has a PriorityClass with globalDefault.
+and can write there; all folders for storage plugins together are mounted by backups too, and don't count. It
+cannot see whether the cluster has a PriorityClass with globalDefault.
 
 Kubernetes: `PodEligibleToPreemptOthers` and `SelectVictimsOnNode`,
 pkg/scheduler/framework/plugins/defaultpreemption/default_preemption.go.",
@@ -43,7 +44,7 @@ pkg/scheduler/framework/plugins/defaultpreemption/default_preemption.go.",
 pub(super) static CEL: Cel = Cel {
     fault: "@pod.?priorityClassName.orValue('') == '' && !has(@pod.priority) && \
         @volumes.exists(v, \
-        v.?hostPath.?path.orValue('').matches('^(/etc/cni|/opt/cni|/var/lib/kubelet/plugins|/var/lib/kubelet/plugins_registry|/var/lib/kubelet/device-plugins)(/|$)') \
+        v.?hostPath.?path.orValue('').matches('^((/etc/cni|/opt/cni|/var/lib/kubelet/plugins_registry|/var/lib/kubelet/device-plugins)(/|$)|/var/lib/kubelet/plugins/+[^/])') \
         && @all.exists(c, c.?volumeMounts.orValue([]).exists(m, m.name == v.name && \
         !m.?readOnly.orValue(false))))",
     message: "'a plugin for the network, storage or devices without a priorityClassName stays \

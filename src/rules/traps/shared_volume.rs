@@ -21,7 +21,7 @@ Every pod gets the same `volumes`. So a claim there is one volume for all pods: 
 ReadWriteOnce the pods on other nodes stay in ContainerCreating (\"Multi-Attach error\"), with
 ReadWriteOncePod all but one stay Pending, and pods on the same node all write to the same files. It
 works with ReadWriteMany, but the rule sees the access mode only if `setguard check` gets the claim in the
-same run. A cloud or SAN disk that is not read-only can be attached to only one node.
+same run; without it, `check` prints a note. A cloud or SAN disk that is not read-only can be attached to only one node.
 
 The rule ignores read-only sources, claims that are only mounted read-only, and StatefulSets with one
 replica. Older releases of Kubernetes refused some of this.
@@ -102,12 +102,14 @@ fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
         1 => ("claim", "which works only if its access mode is", "it is"),
         _ => ("claims", "which work only if the access mode of each is", "they are"),
     };
-    found.report(
+    let is_unsure = shared.iter().all(|(_, name)| subject.is_unknown_claim(name));
+    let reported = found.report(
         &VOLUMES.index(*i).child("persistentVolumeClaim"),
         Reason::Invalid,
         format!("{who} share the {claims} {}, {work} ReadWriteMany", names.join(", ")),
         format!("make sure that {that}, or give each pod its own volume with {instead}"),
     );
+    reported.unsure_if(is_unsure);
 }
 
 fn writes(read_only: Option<bool>) -> bool {

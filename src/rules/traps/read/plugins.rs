@@ -4,11 +4,14 @@ use k8s_openapi::api::core::v1::{PodSpec, Volume};
 
 use crate::kubernetes::containers::containers;
 
+/// The folder with a folder for each plugin for storage.
+const STORAGE: &str = "/var/lib/kubelet/plugins";
+
 /// The folders of the node in which plugins are installed, and what they are plugins for.
 const FOLDERS: [(&str, &str); 5] = [
     ("/etc/cni", "the network"),
     ("/opt/cni", "the network"),
-    ("/var/lib/kubelet/plugins", "storage"),
+    (STORAGE, "storage"),
     ("/var/lib/kubelet/plugins_registry", "storage"),
     ("/var/lib/kubelet/device-plugins", "devices"),
 ];
@@ -24,7 +27,12 @@ pub(crate) fn plugin_folder(pod: &PodSpec) -> Option<(&str, &'static str)> {
     let paths = volumes.filter_map(|volume| volume.host_path.as_ref());
     paths.map(|host| host.path.as_str()).find_map(|path| {
         let is_in = |folder: &&(&str, _)| {
-            path.strip_prefix(folder.0).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+            let rest = path.strip_prefix(folder.0);
+            rest.is_some_and(|rest| {
+                // A program that reads the volumes of all plugins, such as a backup, isn't one of them.
+                let is_all = rest.trim_end_matches('/').is_empty() && folder.0 == STORAGE;
+                !is_all && (rest.is_empty() || rest.starts_with('/'))
+            })
         };
         FOLDERS.iter().find(is_in).map(|(_, purpose)| (path, *purpose))
     })
