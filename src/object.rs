@@ -283,9 +283,9 @@ impl<'a> Subject<'a> {
         self.known_storage().is_some_and(|storage| storage.can_share(namespace, claim))
     }
 
-    /// Returns whether claims are known, but not this one.
+    /// Returns whether it is not known that only the pods of one node can use a claim.
     pub fn is_unknown_claim(&self, claim: &str) -> bool {
-        self.storage.is_some_and(|storage| !storage.has_other_claim(claim))
+        self.known_storage().is_none_or(|storage| !storage.has_other_claim(claim))
     }
 
     /// Returns whether a volume without a storage class is known to exist.

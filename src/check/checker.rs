@@ -244,19 +244,19 @@ fn excuse(report: &mut ObjectReport, node: &Node<'_>, around: &Surroundings) {
     }
 }
 
-/// Makes notes of what would be denied where the manifest has a placeholder, such as `${REPLICAS}`. In a
-/// repository, it is replaced before the manifest is applied.
+/// Makes notes of what would be denied where the manifest has a placeholder, such as `${REPLICAS}` or
+/// `{{replicas}}`. In a repository, it is replaced before the manifest is applied.
 pub(super) fn excuse_placeholders(report: &mut ObjectReport, node: &Node<'_>) {
     for diagnostic in report.diagnostics.iter_mut().filter(|it| it.mode == Mode::Deny) {
         // The API server names a map of labels, and quotes the value.
         let quoted = diagnostic.message.strip_prefix("Invalid value: \"");
         let text = text_at(node, diagnostic.mark).or(quoted).unwrap_or_default();
-        let rest = text.split_once("${").map(|(_, rest)| rest);
-        if let Some((name, _)) = rest.and_then(|rest| rest.split_once('}')) {
-            forgive(
-                diagnostic,
-                &format!("${{{name}}} seems to be replaced before this is applied"),
-            );
+        let placeholder = [("${", "}"), ("{{", "}}")].into_iter().find_map(|(open, close)| {
+            let (name, _) = text.split_once(open)?.1.split_once(close)?;
+            Some(format!("{open}{name}{close}"))
+        });
+        if let Some(it) = placeholder {
+            forgive(diagnostic, &format!("{it} seems to be replaced before this is applied"));
         }
     }
 }

@@ -25,7 +25,7 @@ pub struct Finding {
     pub fix: Option<Fix>,
     /// The minor release since which this is a fault, if it has not always been one.
     pub since: Option<u32>,
-    /// Whether this is no fault if something is as it should be that is not known.
+    /// Whether the fault depends on what is not known.
     pub is_unsure: bool,
 }
 
@@ -55,7 +55,7 @@ impl Reported<'_> {
         }
     }
 
-    /// Says that this is no fault if something is as it should be that is not known. It is only a note.
+    /// Says whether the fault depends on what is not known. The finding is then only a note.
     pub fn unsure_if(mut self, is_unsure: bool) -> Self {
         if let Some(finding) = &mut self.0 {
             finding.is_unsure = is_unsure;

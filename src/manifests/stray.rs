@@ -126,7 +126,7 @@ fn is_template(text: &str) -> bool {
     // The parts between two of these signs.
     let words: Vec<&str> = text.split('@').collect();
     let mut words = words.get(1..words.len() - 1).unwrap_or_default().iter();
-    ["{{", "{%", "<%"].iter().any(|mark| text.contains(mark))
+    ["{{", "{%", "<%", "<#"].iter().any(|mark| text.contains(mark))
         || words.any(|word| {
             let is_of_name = |byte: u8| byte.is_ascii_uppercase() || byte == b'_';
             !word.is_empty() && word.bytes().all(is_of_name)

@@ -149,14 +149,16 @@ fn what_is_wrong_about_a_placeholder_is_not_denied() {
     let set = PARTIAL.split_once("  volumeClaimTemplates").unwrap().0;
     let set = set.replace(",\n      volumeMounts: [{name: data, mountPath: /data}]", "");
     for (old, new, name) in [
-        ("spec: {c", "spec: {nodeSelector: {host: \"m1.${DOMAIN}\"}, c", "DOMAIN"),
-        ("  serviceName", "  replicas: ${REPLICAS:=2}\n  serviceName", "REPLICAS:=2"),
+        ("spec: {c", "spec: {nodeSelector: {host: \"m1.${DOMAIN}\"}, c", "${DOMAIN}"),
+        ("  serviceName", "  replicas: ${REPLICAS:=2}\n  serviceName", "${REPLICAS:=2}"),
+        // From ibm-vpc-block-csi-driver.
+        ("  serviceName", "  replicas: \"{{replicas}}\"\n  serviceName", "{{replicas}}"),
     ] {
         let set = set.replace(old, new);
         let folder = Folder::new([("apps/set.yaml", set.as_str())]);
         let ran = check(&folder);
         assert_eq!(ran.code, 0, "{ran:?}");
-        let note = format!("not denied: ${{{name}}} seems to be replaced before this is applied");
+        let note = format!("not denied: {name} seems to be replaced before this is applied");
         assert!(ran.stdout.contains(&note), "{ran:?}");
         // A file that is named, and a rendered one, are applied as they are.
         assert_eq!(folder.setguard(&["check", "apps/set.yaml"]).code, 1);

@@ -38,12 +38,17 @@ fn a_file_that_is_no_manifest_is_passed_over_in_a_folder() {
             "{\"kind\": \"compute#diskList\", \"items\": [{\"kind\": \"compute#disk\"}]}",
         ),
         ("scale.yaml", "apiVersion: v1\nkind: Pod\nmetadata: {name: @NAME@}\n"),
+        // From templates of cloudogu/gitops-playground.
+        (
+            "roles.ftl.yaml",
+            "apiVersion: v1\nkind: ${kind}\nsubjects:\n  <#list accounts as it>\n  - a: b\n",
+        ),
         ("template.yaml", "apiVersion: v1\nkind: Service\nmetadata: {{ include \"a\" . }}\n"),
     ]);
     folder.write("latin.yaml", b"name: M\xfcller\n");
     let ran = check(&folder, &["."]);
     assert_eq!(ran.code, 0, "{ran:?}");
-    assert!(ran.stderr.contains("5 files are passed over"), "{ran:?}");
+    assert!(ran.stderr.contains("6 files are passed over"), "{ran:?}");
     // Named, it is an error.
     for file in ["tsconfig.json", "vault.yaml", "latin.yaml", "template.yaml"] {
         assert_eq!(check(&folder, &[file]).code, 2, "{file}");

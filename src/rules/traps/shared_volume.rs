@@ -19,9 +19,10 @@ pub(super) static RULE: Rule = Rule {
         why: "\
 Every pod gets the same `volumes`. So a claim there is one volume for all pods: with the access mode
 ReadWriteOnce the pods on other nodes stay in ContainerCreating (\"Multi-Attach error\"), with
-ReadWriteOncePod all but one stay Pending, and pods on the same node all write to the same files. It
-works with ReadWriteMany, but the rule sees the access mode only if `setguard check` gets the claim in the
-same run; without it, `check` prints a note. A cloud or SAN disk that is not read-only can be attached to only one node.
+ReadWriteOncePod all but one stay Pending, and pods on the same node all write to the same files. It works
+with ReadWriteMany, but the rule sees the access mode only if `setguard check` gets the claim in the same
+run; otherwise `check` prints a note, and the webhook only counts. A cloud or SAN disk that is not
+read-only can be attached to only one node.
 
 The rule ignores read-only sources, claims that are only mounted read-only, and StatefulSets with one
 replica. Older releases of Kubernetes refused some of this.
