@@ -58,7 +58,7 @@ enum Command {
     #[cfg(feature = "server")]
     #[command(hide = true)]
     Probe(server::probe::ProbeArgs),
-    Check(check::CheckArgs),
+    Check(Box<check::CheckArgs>),
     Diff(diff::DiffArgs),
     Plan(plan::PlanArgs),
     #[cfg(feature = "server")]
