@@ -18,7 +18,7 @@ use super::{
     files::{self, Fence, LARGEST_IN_FOLDER},
     layout::Layout,
     source::Source,
-    surroundings::Surroundings,
+    surroundings::{Around, Surroundings},
 };
 
 /// The folders that are not entered unless they are named: other people's files, and tests. Tests have
@@ -53,6 +53,32 @@ pub(super) struct Contents {
 
 /// Returns the manifests in a folder.
 pub(super) fn list(folder: &Path, exclude: &Exclude) -> Contents {
+    let (files, around, notes) = walk(folder, exclude);
+    let layout = &around.layout;
+    let read = files
+        .iter()
+        .filter(|file| file.as_ref().map_or(true, |path| is_manifest(path) && !layout.skips(path)));
+    let mut surroundings = HashMap::new();
+    let mut of_group = |path: &PathBuf| {
+        if let Some(facts) = around.facts(path) {
+            surroundings.insert(path.display().to_string(), facts);
+        }
+        Source::FileInFolder(path.clone(), layout.group(path, folder))
+    };
+    let sources = read.map(|file| file.as_ref().map(&mut of_group).map_err(String::clone));
+    let sources = sources.collect();
+    Contents { sources, notes, surroundings }
+}
+
+/// Returns what a folder says about the files in it.
+pub(super) fn around(folder: &Path, exclude: &Exclude) -> Around {
+    walk(folder, exclude).1
+}
+
+type Walked = (Vec<Result<PathBuf, String>>, Around, Vec<String>);
+
+/// Returns the files in a folder, what it says about them, and notes about what is not read.
+fn walk(folder: &Path, exclude: &Exclude) -> Walked {
     let walk = Walk::new(folder, exclude);
     let files: Vec<_> = WalkDir::new(folder)
         .follow_links(true)
@@ -72,19 +98,8 @@ pub(super) fn list(folder: &Path, exclude: &Exclude) -> Contents {
     let mut notes = walk.notes();
     notes.extend(layout.notes());
     let folders: BTreeSet<_> = files.iter().flatten().filter_map(|path| path.parent()).collect();
-    let read = files
-        .iter()
-        .filter(|file| file.as_ref().map_or(true, |path| is_manifest(path) && !layout.skips(path)));
-    let mut surroundings = HashMap::new();
-    let mut of_group = |path: &PathBuf| {
-        if let Some(around) = Surroundings::of(path, folder, &layout, &folders) {
-            surroundings.insert(path.display().to_string(), around);
-        }
-        Source::FileInFolder(path.clone(), layout.group(path, folder))
-    };
-    let sources = read.map(|file| file.as_ref().map(&mut of_group).map_err(String::clone));
-    let sources = sources.collect();
-    Contents { sources, notes, surroundings }
+    let folders = folders.into_iter().map(Path::to_owned).collect();
+    (files, Around { folder: folder.to_owned(), layout, folders }, notes)
 }
 
 /// Returns whether a file in a folder, or below it, isn't a manifest or is left out by the policy.

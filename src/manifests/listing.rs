@@ -7,7 +7,12 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::{exclude::Exclude, folder, source::Source, surroundings::Surroundings};
+use super::{
+    exclude::Exclude,
+    folder,
+    source::Source,
+    surroundings::{Around, Surroundings},
+};
 
 /// Returns all sources below these paths, in order. `look` first sees the text of every source;
 /// then the sources are read again one at a time. Each comes with an unread copy of itself, unless
@@ -72,12 +77,10 @@ pub(crate) fn list(paths: &[PathBuf], exclude: &Exclude) -> Listing {
     listing
 }
 
-/// Returns what the folders below a repository's root say about a file there. Other folders are not walked,
-/// since they may be as large as a disk.
-pub(crate) fn surroundings(file: &Path, root: &Path, exclude: &Exclude) -> Option<Surroundings> {
-    let is_repository = file.starts_with(root) && root.join(".git").exists();
-    let mut all = is_repository.then(|| folder::list(root, exclude))?.surroundings;
-    all.remove(&file.display().to_string())
+/// Returns what a folder says about the files in it, if it is the root of a repository. Other folders are not
+/// walked, since they may be as large as a disk.
+pub(crate) fn around(root: &Path, exclude: &Exclude) -> Option<Around> {
+    root.join(".git").exists().then(|| folder::around(root, exclude))
 }
 
 /// Returns whether the list of a folder would not have this file, because it is part of a chart or of a

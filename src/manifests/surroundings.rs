@@ -1,7 +1,10 @@
 //! Facts about a file from the folders around it: a kustomization changes it, or it runs in no cluster
 //! that lasts.
 
-use std::{collections::BTreeSet, path::Path};
+use std::{
+    collections::BTreeSet,
+    path::{Path, PathBuf},
+};
 
 use super::{layout::Layout, patches::Patch};
 use crate::{finding::Reason, yaml::Node};
@@ -15,6 +18,15 @@ pub(crate) struct Surroundings {
     pub(crate) may_be_patch: bool,
     /// The reason why a warning about it is only a note, such as "the folder tests is for tests".
     pub(crate) aside: Option<String>,
+}
+
+/// A folder, as far as it says something about the files in it.
+#[derive(Debug)]
+pub(crate) struct Around {
+    pub(super) folder: PathBuf,
+    pub(super) layout: Layout,
+    /// All folders with files.
+    pub(super) folders: BTreeSet<PathBuf>,
 }
 
 /// The names of folders with manifests for tests. These run in clusters without full nodes, drains and
@@ -51,21 +63,18 @@ const ENVIRONMENTS: [&str; 16] = [
 const PER_ENVIRONMENT: [&str; 8] =
     ["cluster", "clusters", "env", "environment", "environments", "envs", "overlays", "stages"];
 
-impl Surroundings {
-    /// Returns what the folders below `named` say about a file there. `folders` has all those with files.
-    pub(super) fn of(
-        file: &Path,
-        named: &Path,
-        layout: &Layout,
-        folders: &BTreeSet<&Path>,
-    ) -> Option<Self> {
-        let patches = layout.patches(file);
-        let may_be_patch = layout.may_be_patch(file);
-        let aside = aside(file, named, folders);
+impl Around {
+    /// Returns what the folders say about a file, if it is below the folder.
+    pub(crate) fn facts(&self, file: &Path) -> Option<Surroundings> {
+        let patches = self.layout.patches(file);
+        let may_be_patch = self.layout.may_be_patch(file);
+        let aside = aside(file, &self.folder, &self.folders);
         let is_telling = !patches.is_empty() || may_be_patch || aside.is_some();
         is_telling.then_some(Surroundings { patches, may_be_patch, aside })
     }
+}
 
+impl Surroundings {
     /// Returns why a fault in a field of an object may be none in the object that is applied, and how to check
     /// that one with a command.
     pub(crate) fn excuse(
@@ -98,7 +107,7 @@ fn is_partial(node: &Node<'_>) -> bool {
     spec.and_then(|spec| spec.get("selector")).is_none() && labels.is_none()
 }
 
-fn aside(file: &Path, named: &Path, folders: &BTreeSet<&Path>) -> Option<String> {
+fn aside(file: &Path, named: &Path, folders: &BTreeSet<PathBuf>) -> Option<String> {
     let below = file.ancestors().skip(1).take_while(|folder| *folder != named);
     below.filter(|folder| folder.starts_with(named)).find_map(|folder| {
         let name = name_of(folder)?;
@@ -114,14 +123,14 @@ fn aside(file: &Path, named: &Path, folders: &BTreeSet<&Path>) -> Option<String>
 }
 
 /// Returns whether a folder that is named `test` is for an environment of that name.
-fn is_environment(folder: &Path, named: &Path, folders: &BTreeSet<&Path>) -> bool {
+fn is_environment(folder: &Path, named: &Path, folders: &BTreeSet<PathBuf>) -> bool {
     let above = folder.ancestors().skip(1).take_while(|it| it.starts_with(named));
     let is_listed = |it: &Path, words: &[&str]| {
         name_of(it).is_some_and(|name| words.contains(&name.to_ascii_lowercase().as_str()))
     };
     let is_next_to = |name: &&str| {
         let path = folder.with_file_name(name);
-        folders.range(&*path..).next().is_some_and(|next| next.starts_with(&path))
+        folders.range(path.clone()..).next().is_some_and(|next| next.starts_with(&path))
     };
     above.into_iter().any(|it| is_listed(it, &PER_ENVIRONMENT))
         || ENVIRONMENTS.iter().any(is_next_to)
@@ -137,7 +146,7 @@ mod tests {
 
     #[test]
     fn the_folders_below_the_one_that_is_named_set_a_file_aside() {
-        let folders = ["", "apps/prod/shop", "apps/test/shop", "test/agent"].map(Path::new);
+        let folders = ["", "apps/prod/shop", "apps/test/shop", "test/agent"].map(PathBuf::from);
         let folders = BTreeSet::from(folders);
         let found = |file: &str, named: &str| aside(Path::new(file), Path::new(named), &folders);
         let tests = Some("the folder test is for tests".to_owned());

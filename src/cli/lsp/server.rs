@@ -21,7 +21,12 @@ use super::{
 };
 use crate::{
     check::editor::Earlier,
-    manifests::{layout::Layout, listing, repository::Repository, surroundings::Surroundings},
+    manifests::{
+        layout::Layout,
+        listing,
+        repository::Repository,
+        surroundings::{Around, Surroundings},
+    },
 };
 
 /// The number of the protocol for messages about errors.
@@ -52,6 +57,8 @@ pub(super) struct Server {
     against: Option<String>,
     /// The open documents, by their addresses.
     documents: BTreeMap<String, Document>,
+    /// The facts of the repository about its files, if there is one; `None` until a document needs them.
+    around: Option<Option<Around>>,
     /// The addresses of the documents that are to be checked.
     changed: BTreeSet<String>,
     out: Vec<Message>,
@@ -308,6 +315,7 @@ impl Server {
 
     /// Looks at the folders around all documents again, and then checks these again.
     fn look_around(&mut self) {
+        self.around = None;
         let uris: Vec<String> = self.documents.keys().cloned().collect();
         for uri in uris {
             let is_template = self.documents.get(&uri).is_some_and(|it| it.is_template);
@@ -321,8 +329,11 @@ impl Server {
         }
     }
 
-    fn surroundings(&self, uri: &str) -> Option<Surroundings> {
-        listing::surroundings(&path(uri)?, self.policy.root(), &self.policy.exclude)
+    fn surroundings(&mut self, uri: &str) -> Option<Surroundings> {
+        let root = self.policy.root();
+        let path = path(uri).filter(|path| path.starts_with(root))?;
+        let around = self.around.get_or_insert_with(|| listing::around(root, &self.policy.exclude));
+        around.as_ref()?.facts(&path)
     }
 
     fn kind(&self, uri: &str, is_template: bool) -> Kind {
