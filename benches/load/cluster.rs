@@ -186,6 +186,11 @@ impl Cluster {
             return whole(&mut stream, r#"{"metadata":{},"items":[]}"#);
         }
         let Some(kind) = self.kinds.iter().find(|kind| kind.plural == plural) else {
+            // `/apis/GROUP/VERSION/PLURAL` or `/api/v1/PLURAL`: a list without objects.
+            let parts = path.split('/').filter(|part| !part.is_empty()).count();
+            if path.starts_with("/apis/") && parts > 3 || path.starts_with("/api/") && parts > 2 {
+                return whole(&mut stream, r#"{"metadata":{},"items":[]}"#);
+            }
             let version = format!("v1.{}.0", self.minor);
             let body = json!({"major": "1", "minor": self.minor, "gitVersion": version});
             return whole(&mut stream, &body.to_string());

@@ -161,7 +161,6 @@ pub static IN_CEL: &[(&Rule, &Cel)] = &[
     (&self_affinity_in_daemonset::RULE, &self_affinity_in_daemonset::CEL),
     (&self_anti_affinity::RULE, &self_anti_affinity::CEL),
     (&service_name_empty::RULE, &service_name_empty::CEL),
-    (&shared_volume::RULE, &shared_volume::CEL),
     (&spread_in_daemonset::RULE, &spread_in_daemonset::CEL),
     (&surge_host_port::RULE, &surge_host_port::CEL),
     (&surge_shared_node_resource::RULE, &surge_shared_node_resource::CEL),

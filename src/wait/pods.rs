@@ -69,9 +69,14 @@ pub(crate) fn obstacle(view: &View<'_>, set: &Set, pod: &Pod) -> Obstacle {
     let text = format!("{} is not ready{why}", pod.name);
     match scaling(view, set, pod) {
         None => Obstacle::new(group, hold, text).of_pod(&pod.name, since),
-        Some(Scaling { by, adds_node, message, .. }) => {
-            let adds = if adds_node { "is adding a node" } else { "adds no node" };
-            let text = format!("{text}; {by} {adds}: {message}");
+        Some(scaling) => {
+            let Scaling { by, adds_node, message, .. } = scaling;
+            let does = match adds_node {
+                true if scaling.end() > view.now.as_second() => "is adding a node",
+                true => "began to add a node, which has not come",
+                false => "adds no node",
+            };
+            let text = format!("{text}; {by} {does}: {message}");
             Obstacle::new(group, hold, text).of_pod(&pod.name, since)
         }
     }

@@ -9,7 +9,7 @@ use crate::{
     finding::{Findings, Meta, Mode, Reason, paths::VOLUMES},
     kubernetes::{cluster::Cluster, containers::containers},
     object::{Subject, Workload},
-    rules::rule::{Cel, ObjectCheck, OpenKruise, Phase, Rule, Scope},
+    rules::rule::{ObjectCheck, OpenKruise, Phase, Rule, Scope},
 };
 
 pub(super) static RULE: Rule = Rule {
@@ -39,22 +39,6 @@ Kubernetes: `PersistentVolumeClaimVolumeSource`, staging/src/k8s.io/api/core/v1/
         openkruise: OpenKruise::Applies,
         check: ObjectCheck::Both(check),
     },
-};
-
-pub(super) static CEL: Cel = Cel {
-    fault: "(@.kind == 'DaemonSet' || dyn(@).spec.?replicas.orValue(1) > 1) && \
-        @volumes.exists(v, v.?persistentVolumeClaim.hasValue() && \
-        !v.persistentVolumeClaim.?readOnly.orValue(false) && !(@.kind == 'StatefulSet' && \
-        dyn(@).spec.?volumeClaimTemplates.orValue([]).exists(c, c.metadata.?name.orValue('') \
-        == v.name)) && !(@all.exists(c, c.?volumeMounts.orValue([]).exists(m, m.name == \
-        v.name)) && @all.all(c, c.?volumeMounts.orValue([]).all(m, m.name != v.name || \
-        m.?readOnly.orValue(false)))))",
-    message: "'all pods share the claim ' + @volumes.filter(v, \
-        has(v.persistentVolumeClaim)).map(v, v.persistentVolumeClaim.claimName).join(', ') + \
-        ', which works only if its access mode is ReadWriteMany'",
-    help: "make sure that it is, or give each pod its own volume",
-    misses: Some("disks that are not claims"),
-    ..Cel::EMPTY
 };
 
 fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {

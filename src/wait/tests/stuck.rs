@@ -268,7 +268,11 @@ fn pods_without_a_place_and_nodes_that_are_down() {
     gives_up(&answered("NotTriggerScaleUp", at_most), TRANSIENT, adds_none);
     // A node that has not come after a quarter of an hour is given up by the autoscaler too.
     let nominated = answered("Nominated", "Pod should schedule on: nodeclaim/gpu-x2");
-    gives_up(&nominated, 900, "Karpenter is adding a node: nodeclaim/gpu-x2");
+    gives_up(
+        &nominated,
+        900,
+        "Karpenter began to add a node, which has not come: nodeclaim/gpu-x2",
+    );
     let gone = "persistentvolumeclaim \"data\" not found";
     gives_up(&last(|pod| unschedulable(pod, gone)), LIKELY, gone);
     let no_scheduler = last(|mut pod| {

@@ -151,6 +151,7 @@ impl Trace {
         let planned: Vec<_> = planned.into_values().collect();
         let waves = self.waves();
         let mut differences = Vec::new();
+        let early = claims_for_pods_that_wait(object);
         let notes = object["notes"].as_array().into_iter().flatten();
         if notes.into_iter().any(|note| note.as_str().is_some_and(|it| it.contains("at random"))) {
             return self.differences_by_chance(&planned, &waves);
@@ -165,7 +166,7 @@ impl Trace {
             // Two pods of a node that go together have been recorded as one event.
             let is_first = |i: &usize| !known[..*i].contains(&known[*i]);
             for step in (0..known.len()).filter(is_first).map(|i| known[i]) {
-                match left.iter().position(|event| self.is_as_planned(step, event)) {
+                match left.iter().position(|event| self.is_as_planned(step, event, &early)) {
                     Some(at) => taken.push(left.remove(at)),
                     None => differences.push(format!("wave {}: not seen: {step}", i + 1)),
                 }
@@ -299,7 +300,8 @@ impl Trace {
 impl Trace {
     /// Whether an event is what a step of the plan says. With `whenScaled: Retain` the controller does not wait
     /// for the end of a claim that goes with a pod: it may find the claim before the garbage collector does.
-    fn is_as_planned(&self, step: &Value, event: &Event) -> bool {
+    /// `early` are claims that are created before their pods, with which they have been recorded.
+    fn is_as_planned(&self, step: &Value, event: &Event, early: &BTreeSet<&str>) -> bool {
         let name = step["pod"].as_str().or_else(|| step["node"].as_str());
         let claims: BTreeSet<_> = step["claims"]["created"]
             .as_array()
@@ -313,6 +315,15 @@ impl Trace {
         step["action"] == event.action.as_str()
             && name == Some(&event.pod)
             && step["revision"] == event.revision.as_str()
-            && unlike.all(|claim| !waits && self.claims_deleted.contains(claim))
+            && unlike.all(|claim| {
+                early.contains(claim.as_str()) || !waits && self.claims_deleted.contains(claim)
+            })
     }
+}
+
+/// The claims that the controller creates for pods that wait for them.
+fn claims_for_pods_that_wait(object: &Value) -> BTreeSet<&str> {
+    let notes = object["notes"].as_array().into_iter().flatten().filter_map(Value::as_str);
+    let lists = notes.filter_map(|note| note.strip_prefix("created for pods that wait for it: "));
+    lists.flat_map(|list| list.split(", ")).collect()
 }
