@@ -1,16 +1,12 @@
 //! The previous manifests (`--against`).
 
-use std::{
-    cell::LazyCell,
-    collections::HashMap,
-    path::{Path, PathBuf},
-};
+use std::{cell::LazyCell, collections::HashMap, path::Path};
 
 use crate::{
     inventory::{Inventory, item::Item},
     kubernetes::version::Version,
     manifests::{
-        alternatives::{self, Alternatives},
+        alternatives::{Alternatives, Files},
         document::{Decoded, Manifest, documents},
         group::Group,
         id::ObjectId,
@@ -30,7 +26,7 @@ pub(crate) struct Previous {
     /// The namespace of manifests that set none.
     namespace: Option<String>,
     /// The new files in folders.
-    pub(crate) new: Vec<PathBuf>,
+    pub(crate) new: Files,
 }
 
 impl Previous {
@@ -80,11 +76,8 @@ impl Previous {
     /// API server generates the name, because such an object is always new.
     pub(crate) fn get(&self, id: &ObjectId, file: &str) -> Option<&str> {
         let alternatives = self.objects.get(id).filter(|_| !id.is_generated)?;
-        let has_nearer = |old: &str, common: usize| {
-            let names = self.new.iter().map(|path| (path, path.display().to_string()));
-            let mut nearer = names.filter(|(_, name)| alternatives::common(old, name) > common);
-            nearer.any(|(path, _)| self.has(path, id))
-        };
+        let has_nearer =
+            |old: &str, common: usize| self.new.nearer(old, common).any(|path| self.has(path, id));
         alternatives.continued_by(file, &has_nearer).map(String::as_str)
     }
 

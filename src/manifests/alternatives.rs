@@ -1,6 +1,11 @@
 //! Objects of the same kind, namespace and name in several files: for other clouds or releases. A
 //! cluster has one of them.
 
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+};
+
 /// The values of such objects in another version of the manifests.
 #[derive(Clone, Debug)]
 pub(crate) struct Alternatives<T>(Vec<Alternative<T>>);
@@ -54,6 +59,27 @@ impl<T> Alternatives<T> {
     }
 }
 
+/// Files, by the parts of their paths from the end.
+#[derive(Debug, Default)]
+pub(crate) struct Files(BTreeMap<Vec<String>, PathBuf>);
+
+impl FromIterator<PathBuf> for Files {
+    fn from_iter<I: IntoIterator<Item = PathBuf>>(paths: I) -> Self {
+        let key = |path: &Path| parts(&path.display().to_string()).map(str::to_owned).collect();
+        Files(paths.into_iter().map(|path| (key(&path), path)).collect())
+    }
+}
+
+impl Files {
+    /// Returns the files that have more than so many parts in common with a path at the end.
+    pub(crate) fn nearer(&self, path: &str, so_many: usize) -> impl Iterator<Item = &Path> {
+        let end: Vec<_> = parts(path).take(so_many + 1).map(str::to_owned).collect();
+        let has_more = end.len() > so_many;
+        let files = self.0.range(end.clone()..).take_while(move |(key, _)| key.starts_with(&end));
+        files.filter(move |_| has_more).map(|(_, path)| path.as_path())
+    }
+}
+
 /// Returns how many parts two paths have in common at the end.
 pub(crate) fn common(one: &str, other: &str) -> usize {
     parts(one).zip(parts(other)).take_while(|(a, b)| a == b).count()
@@ -70,8 +96,8 @@ mod tests {
 
     /// Returns what a file continues, next to other new files with the object.
     fn continued(all: &Alternatives<i32>, file: &str, others: &[&str]) -> Option<i32> {
-        let has_nearer =
-            |old: &str, so_much: usize| others.iter().any(|it| common(old, it) > so_much);
+        let others: Files = others.iter().map(PathBuf::from).collect();
+        let has_nearer = |old: &str, so_much: usize| others.nearer(old, so_much).next().is_some();
         all.continued_by(file, &has_nearer).copied()
     }
 
@@ -102,5 +128,23 @@ mod tests {
         // Of two files, one has moved.
         all.add("HEAD:deploy/v2/set.yaml", false, 2);
         assert_eq!(continued(&all, "./deploy/v3/set.yaml", &["./deploy/v1/set.yaml"]), Some(2));
+    }
+
+    #[test]
+    fn the_nearer_files_have_more_in_common() {
+        let names =
+            ["./a/x/set.yaml", "b/x/set.yaml", "b/y/set.yaml", "set.yaml", "/b/x/other.yaml"];
+        let files: Files = names.iter().map(PathBuf::from).collect();
+        for old in names.into_iter().chain(["HEAD:b/x/set.yaml", "HEAD:other.yaml", ""]) {
+            for so_many in 0..4 {
+                let mut nearer: Vec<_> = files.nearer(old, so_many).map(Path::to_owned).collect();
+                nearer.sort();
+                let is_nearer = |it: &&str| common(old, it) > so_many;
+                let wanted = names.into_iter().filter(is_nearer);
+                let mut wanted: Vec<_> = wanted.map(PathBuf::from).collect();
+                wanted.sort();
+                assert_eq!(nearer, wanted, "{old} {so_many}");
+            }
+        }
     }
 }
