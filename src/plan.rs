@@ -174,6 +174,7 @@ pub fn run(args: &PlanArgs) -> anyhow::Result<Exit> {
     let input = args.input(&policy, now, &mut complain)?;
     let forecaster = Forecaster {
         input: &input,
+        files: input.files(),
         context: Context::of_command(&policy, Origin::Manifest, now),
         delivery: Delivery::new(args.verb, args.field_manager.clone())?,
         never_ready: &args.never_ready,
@@ -297,6 +298,7 @@ impl Texts<'_> {
         let input = Input::of_texts(sources, policy.cluster.version, now, &mut complain);
         let forecaster = Forecaster {
             input: &input,
+            files: input.files(),
             context: Context::of_command(policy, Origin::Manifest, now),
             delivery: Delivery::default(),
             never_ready,

@@ -31,6 +31,8 @@ use crate::{
 /// A maker of forecasts.
 pub(super) struct Forecaster<'a> {
     pub(super) input: &'a Input,
+    /// The names of the new files with each object.
+    pub(super) files: HashMap<&'a ObjectId, Vec<&'a str>>,
     pub(super) context: Context<'a>,
     pub(super) delivery: Delivery,
     /// The pods that never become ready, as in `--never-ready`.
@@ -96,20 +98,17 @@ impl Forecaster<'_> {
     /// the manifests no longer contain.
     pub(super) fn all(&self) -> Plan {
         let mut plan = Plan::default();
-        let mut count = HashMap::<_, usize>::new();
-        self.input.given.iter().for_each(|it| *count.entry(&it.id).or_default() += 1);
         for given in &self.input.given {
             if self.input.lacks_previous && !self.input.previous.contains_key(&given.id) {
                 plan.unknown.push(format!("{}: it may be new or not", given.id));
             } else {
                 let mut forecast = self.given(given);
-                let is_one_of_several = count.get(&given.id).is_some_and(|count| *count > 1);
-                forecast.file = is_one_of_several.then(|| given.file.clone());
+                forecast.file = (self.files_of(&given.id).len() > 1).then(|| given.file.clone());
                 plan.forecasts.push(forecast);
             }
         }
         let previous = self.input.previous.iter();
-        let mut gone: Vec<_> = previous.filter(|(id, _)| !self.is_given(id)).collect();
+        let mut gone: Vec<_> = previous.filter(|(id, _)| self.files_of(id).is_empty()).collect();
         gone.sort_by_key(|(_, (order, ..))| *order);
         for (id, (_, resource, json)) in gone {
             let old = json.last().and_then(|json| Object::parse(resource, json).ok());
@@ -125,8 +124,9 @@ impl Forecaster<'_> {
         plan
     }
 
-    fn is_given(&self, id: &ObjectId) -> bool {
-        self.input.given.iter().any(|given| given.id == *id)
+    /// Returns the names of the new files with an object; none if the manifests lack it.
+    fn files_of(&self, id: &ObjectId) -> &[&str] {
+        self.files.get(id).map(Vec::as_slice).unwrap_or_default()
     }
 
     /// Returns a note if a new object has the name of one that the manifests lack, and perhaps belongs to its
@@ -136,7 +136,7 @@ impl Forecaster<'_> {
             return None;
         }
         let is_namesake = |id: &&ObjectId| {
-            id.kind == new.kind && id.name == new.name && id != &new && !self.is_given(id)
+            id.kind == new.kind && id.name == new.name && self.files_of(id).is_empty()
         };
         let mut namesakes = self.input.previous.keys().filter(is_namesake);
         let (Some(ObjectId { namespace, .. }), None) = (namesakes.next(), namesakes.next()) else {
@@ -152,8 +152,7 @@ impl Forecaster<'_> {
         let (_, resource, all) =
             self.input.previous.get(&given.id).filter(|_| !given.id.is_generated)?;
         let has_nearer = |old: &str, common: usize| {
-            let mut others = self.input.given.iter().filter(|other| other.id == given.id);
-            others.any(|other| alternatives::common(old, &other.file) > common)
+            self.files_of(&given.id).iter().any(|file| alternatives::common(old, file) > common)
         };
         all.continued_by(&given.file, &has_nearer).filter(|_| *resource == given.resource)
     }

@@ -129,6 +129,15 @@ impl Input {
         input
     }
 
+    /// Returns the names of the new files with each object.
+    pub(super) fn files(&self) -> HashMap<&ObjectId, Vec<&str>> {
+        let mut files = HashMap::<_, Vec<_>>::new();
+        for Given { id, file, .. } in &self.given {
+            files.entry(id).or_default().push(&**file);
+        }
+        files
+    }
+
     /// Reads texts: the new manifests, the previous ones and the nodes. A text that is empty counts as
     /// not given.
     pub(super) fn of_texts(
