@@ -40,7 +40,7 @@ pub use self::{
 };
 pub(crate) use self::{
     event::{LONGEST_GAP, LONGEST_WAIT, SLACK, is_of_ended},
-    scaling::Scaling,
+    scaling::{NewNode, Scaling},
     set::{DaemonSet, Ready, State, StatefulSet},
     trouble::{INITIALIZING, NOT_READY},
 };

@@ -1,7 +1,7 @@
 //! The answers of autoscalers of nodes to pods that have no place, and preemption.
 
 use super::{
-    event::{Event, NOMINATED, NOT_SCALED_UP, PREEMPTED, SCALED_UP},
+    event::{Event, LONGEST_WAIT, NOMINATED, NOT_SCALED_UP, PREEMPTED, SCALED_UP, SLACK},
     pod::Pod,
     store::Observed,
 };
@@ -19,16 +19,27 @@ const KARPENTER: &str = "Failed to schedule pod, ";
 pub(crate) struct Scaling<'a> {
     /// The name of the autoscaler.
     pub(crate) by: &'static str,
-    /// Whether a node is being added for the pod, or was.
-    pub(crate) adds_node: bool,
+    pub(crate) node: NewNode,
     /// The time of the answer, in seconds since 1970.
     pub(crate) at: i64,
     /// The details: the node or its group, or why none is added.
     pub(crate) message: &'a str,
 }
 
+/// The node that an autoscaler adds for a pod.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum NewNode {
+    /// The node may come until this second.
+    Coming(i64),
+    /// The node should have come.
+    Late,
+    /// No node is added.
+    Refused,
+}
+
 impl<'a> Scaling<'a> {
-    fn of(event: &'a Event) -> Option<Self> {
+    /// Reads an answer. A refusal is repeated as long as it is true, so an old one is history.
+    fn of(event: &'a Event, now: i64) -> Option<Self> {
         let cluster_autoscaler = "the cluster autoscaler";
         let (by, adds_node, prefix) = match &*event.reason {
             SCALED_UP => (cluster_autoscaler, true, "pod triggered scale-up: "),
@@ -40,22 +51,24 @@ impl<'a> Scaling<'a> {
             _ => return None,
         };
         let message = event.message.strip_prefix(prefix).unwrap_or(&event.message);
-        Some(Scaling { by, adds_node, at: event.last, message })
-    }
-
-    /// Returns the second until which a node may come that is being added.
-    pub(crate) const fn end(&self) -> i64 {
-        self.at.saturating_add(LONGEST)
+        let after = |seconds| event.last.saturating_add(seconds);
+        let node = match adds_node {
+            true if after(LONGEST) > now => NewNode::Coming(after(LONGEST)),
+            true => NewNode::Late,
+            false if after(LONGEST_WAIT + SLACK) > now => NewNode::Refused,
+            false => return None,
+        };
+        Some(Scaling { by, node, at: event.last, message })
     }
 }
 
 impl Observed {
-    /// Returns the last answer of an autoscaler to a pod.
-    pub(crate) fn scaling(&self, namespace: &str, pod: &Pod) -> Option<Scaling<'_>> {
+    /// Returns the last answer of an autoscaler to a pod, as of this second.
+    pub(crate) fn scaling(&self, namespace: &str, pod: &Pod, now: i64) -> Option<Scaling<'_>> {
         let notes = self.notes(namespace, &pod.name).iter();
         let all = notes.chain(self.events(namespace, Kind::Pod, &pod.name));
-        let own = all.filter_map(Scaling::of).filter(|it| it.at >= pod.created);
-        own.max_by_key(|it| it.at)
+        let answers = all.filter_map(|event| Scaling::of(event, now));
+        answers.filter(|it| it.at >= pod.created).max_by_key(|it| it.at)
     }
 
     /// Returns the preemption of the pod that had the name of this one before.

@@ -5,7 +5,7 @@ use jiff::Timestamp;
 use super::obstacle::{Hold, Obstacle, View};
 use crate::{
     kubernetes::kind::Kind,
-    observed::{Event, Pod, Scaling, Set, Trouble, TroubleKind},
+    observed::{Event, NewNode, Pod, Scaling, Set, Trouble, TroubleKind},
 };
 
 /// The words of registries and kubelets for an image that does not exist.
@@ -57,7 +57,8 @@ pub(crate) fn obstacle(view: &View<'_>, set: &Set, pod: &Pod) -> Obstacle {
         obstacle.since = obstacle.since.filter(|end| *end <= view.now.as_second());
         return obstacle;
     }
-    let (group, hold, event) = of_status(view, set, pod);
+    let scaling = scaling(view, set, pod);
+    let (group, hold, event) = of_status(view, set, pod, scaling);
     let why = match (event, pod.trouble.as_deref()) {
         (Some(Event { reason, message, .. }), _) => format!(": {reason}: {message}"),
         (None, Some(Trouble { reason, message, .. })) if !message.is_empty() => {
@@ -66,27 +67,23 @@ pub(crate) fn obstacle(view: &View<'_>, set: &Set, pod: &Pod) -> Obstacle {
         (None, Some(Trouble { reason, .. })) => format!(": {reason}"),
         (None, None) => String::new(),
     };
-    let text = format!("{} is not ready{why}", pod.name);
-    match scaling(view, set, pod) {
-        None => Obstacle::new(group, hold, text).of_pod(&pod.name, since),
-        Some(scaling) => {
-            let Scaling { by, adds_node, message, .. } = scaling;
-            let does = match adds_node {
-                true if scaling.end() > view.now.as_second() => "is adding a node",
-                true => "began to add a node, which has not come",
-                false => "adds no node",
-            };
-            let text = format!("{text}; {by} {does}: {message}");
-            Obstacle::new(group, hold, text).of_pod(&pod.name, since)
-        }
-    }
+    let scaled = scaling.map(|Scaling { by, node, message, .. }| {
+        let does = match node {
+            NewNode::Coming(_) => "is adding a node",
+            NewNode::Late => "began to add a node, which has not come",
+            NewNode::Refused => "adds no node",
+        };
+        format!("; {by} {does}: {message}")
+    });
+    let text = format!("{} is not ready{why}{}", pod.name, scaled.unwrap_or_default());
+    Obstacle::new(group, hold, text).of_pod(&pod.name, since)
 }
 
 /// Returns the last answer of an autoscaler of nodes to a pod that has no place.
 fn scaling<'a>(view: &View<'a>, set: &Set, pod: &Pod) -> Option<Scaling<'a>> {
     let trouble = pod.trouble.as_deref()?;
     let has_no_place = trouble.kind == TroubleKind::Unschedulable;
-    view.observed.scaling(set.namespace(), pod).filter(|_| has_no_place)
+    has_no_place.then(|| view.observed.scaling(set.namespace(), pod, view.now.as_second()))?
 }
 
 /// Returns the obstacle of a node that is down, or gone.
@@ -114,7 +111,7 @@ fn of_node(view: &View<'_>, pod: &Pod) -> Option<Obstacle> {
 type Told<'a> = (&'static str, Hold, Option<&'a Event>);
 
 /// Returns the kind of trouble that the status and the events of a pod tell.
-fn of_status<'a>(view: &View<'a>, set: &Set, pod: &Pod) -> Told<'a> {
+fn of_status<'a>(view: &View<'a>, set: &Set, pod: &Pod, scaling: Option<Scaling<'_>>) -> Told<'a> {
     let Some(trouble) = pod.trouble.as_deref() else { return ("slow", Hold::Slow, None) };
     let says = |words: &[&str]| words.iter().any(|word| trouble.message.contains(word));
     let (group, hold) = match trouble.kind {
@@ -122,8 +119,8 @@ fn of_status<'a>(view: &View<'a>, set: &Set, pod: &Pod) -> Told<'a> {
         TroubleKind::Unschedulable if trouble.message.contains("persistentvolumeclaim \"") => {
             ("place", Hold::Likely)
         }
-        TroubleKind::Unschedulable => match scaling(view, set, pod) {
-            Some(it) if it.adds_node => ("place", Hold::Until(it.end())),
+        TroubleKind::Unschedulable => match scaling.map(|it| it.node) {
+            Some(NewNode::Coming(end)) => ("place", Hold::Until(end)),
             _ => ("place", Hold::Transient),
         },
         TroubleKind::Broken => match &*trouble.reason {
