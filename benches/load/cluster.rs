@@ -21,6 +21,8 @@ const NAMESPACES: usize = 200;
 /// The number of sets of each kind that the pods belong to: so many that owner and pod are in one
 /// namespace.
 const OWNERS: usize = 12 * NAMESPACES;
+/// A list without objects.
+const NOTHING: &str = r#"{"metadata":{},"items":[]}"#;
 
 /// The objects and answers of a cluster.
 #[derive(Clone)]
@@ -183,13 +185,13 @@ impl Cluster {
                 .write_all(b"HTTP/1.1 404 x\r\nConnection: close\r\nContent-Length: 0\r\n\r\n");
         }
         if value("labelSelector").is_some() {
-            return whole(&mut stream, r#"{"metadata":{},"items":[]}"#);
+            return whole(&mut stream, NOTHING);
         }
         let Some(kind) = self.kinds.iter().find(|kind| kind.plural == plural) else {
             // `/apis/GROUP/VERSION/PLURAL` or `/api/v1/PLURAL`: a list without objects.
             let parts = path.split('/').filter(|part| !part.is_empty()).count();
             if path.starts_with("/apis/") && parts > 3 || path.starts_with("/api/") && parts > 2 {
-                return whole(&mut stream, r#"{"metadata":{},"items":[]}"#);
+                return whole(&mut stream, NOTHING);
             }
             let version = format!("v1.{}.0", self.minor);
             let body = json!({"major": "1", "minor": self.minor, "gitVersion": version});

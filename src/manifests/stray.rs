@@ -5,7 +5,7 @@ use super::group::Group;
 use crate::{
     finding::{Path, nearest_of},
     kubernetes::resource::{RESOURCES, Resource},
-    yaml::{Key, Node, Problem, Value},
+    yaml::{Node, Problem, Value},
 };
 
 /// The keys that make an object.
@@ -49,19 +49,16 @@ pub(crate) fn no_object(node: &Node<'_>) -> Option<Problem> {
 pub(crate) fn is_meant_as_object(node: &Node<'_>) -> bool {
     match &node.value {
         Value::Map(entries) => {
-            let is_there = |key: &&str| {
-                entries.iter().any(|(other, _)| other.name == **key || is_near(&other.name, key))
+            let value = |key: &str| {
+                let mut near = entries.iter();
+                near.find(|(other, _)| other.name == *key || is_near(&other.name, key))
             };
-            let text = |key: &str| {
-                let of = |(other, _): &&(Key<'_>, Node<'_>)| {
-                    other.name == *key || is_near(&other.name, key)
-                };
-                entries.iter().find(of).and_then(|(_, value)| value.as_str()).unwrap_or_default()
-            };
+            let text =
+                |key: &str| value(key).and_then(|(_, value)| value.as_str()).unwrap_or_default();
             let (kind, group) = (text("kind"), text("apiVersion"));
             let group = group.split_once('/').map_or("", |(group, _)| group);
-            let is_set = RESOURCES.iter().any(|it| it.kind.as_str() == kind);
             let sets: Vec<_> = RESOURCES.iter().map(|it| it.kind.as_str()).collect();
+            let is_set = sets.contains(&kind);
             let may_be_set = match kind {
                 "" => RESOURCES.iter().any(|it| it.group == group),
                 _ => is_set || kind.ends_with("List") || near_kind(kind, &sets).is_some(),
@@ -69,8 +66,8 @@ pub(crate) fn is_meant_as_object(node: &Node<'_>) -> bool {
             // Teachers write skeletons: `apiVersion:`, `kind:`, and no values.
             let is_blank = |key: &&str| node.get(key).is_some_and(|it| it.value == Value::Null);
             let is_skeleton = KEYS.iter().all(is_blank);
-            KEYS.iter().all(is_there) && !is_skeleton && may_be_set
-                || is_set && node.get("spec").is_some()
+            let is_whole = KEYS.iter().all(|key| value(key).is_some());
+            is_whole && !is_skeleton && may_be_set || is_set && node.get("spec").is_some()
         }
         _ => false,
     }

@@ -47,32 +47,40 @@ impl Deployer {
     /// again.
     pub(crate) fn after_undo(&self) -> String {
         match self {
-            Deployer::Flux(kind, namespace, name) => format!(
-                "Flux deploys it (the {kind} {name} in {namespace}): revert the change in git too, or it comes back"
-            ),
-            Deployer::ArgoCd(application) => format!(
-                "Argo CD deploys it (the application {application}): revert the change in git too, or it comes back"
-            ),
             Deployer::Helm(namespace, release) => format!(
                 "Helm deploys it: helm rollback {release} -n {namespace} rolls the whole release back"
             ),
+            Deployer::Flux(..) | Deployer::ArgoCd(_) => {
+                format!("{}: revert the change in git too, or it comes back", self.deploys())
+            }
         }
     }
 
     /// Returns what else to do when a command changes the object: the tool would deploy the old state
     /// again.
     pub(crate) fn after_change(&self) -> String {
+        let also = match self {
+            Deployer::Helm(..) => {
+                "make the change in the chart or its values too, or an upgrade may undo it"
+            }
+            Deployer::Flux(..) | Deployer::ArgoCd(_) => {
+                "make the change in git too, or it is undone"
+            }
+        };
+        format!("{}: {also}", self.deploys())
+    }
+
+    fn deploys(&self) -> String {
         match self {
-            Deployer::Flux(kind, namespace, name) => format!(
-                "Flux deploys it (the {kind} {name} in {namespace}): make the change in git too, or it is undone"
-            ),
-            Deployer::ArgoCd(application) => format!(
-                "Argo CD deploys it (the application {application}): make the change in git too, or it is undone"
-            ),
-            Deployer::Helm(namespace, release) => format!(
-                "Helm deploys it (the release {release} in {namespace}): make the change in the chart or its \
-                 values too, or an upgrade may undo it"
-            ),
+            Deployer::Flux(kind, namespace, name) => {
+                format!("Flux deploys it (the {kind} {name} in {namespace})")
+            }
+            Deployer::ArgoCd(application) => {
+                format!("Argo CD deploys it (the application {application})")
+            }
+            Deployer::Helm(namespace, release) => {
+                format!("Helm deploys it (the release {release} in {namespace})")
+            }
         }
     }
 }
