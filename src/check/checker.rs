@@ -128,6 +128,7 @@ impl<'a> Checker<'a> {
         checked.report.diagnostics.extend(problems.into_iter().map(schema));
         let id = checked.report.id.clone();
         let old = self.previous.get(&id, file);
+        checked.report.remarks.extend(self.previous.namesake(&id, node));
         let proposal = Proposal { id: &id, resource, node, json: &json, old };
         // An unknown field doesn't keep the rest from being checked; a wrong type does.
         self.applier(file).apply(&proposal, |node, outcome| match outcome {

@@ -1,6 +1,6 @@
 //! The previous manifests (`--against`).
 
-use std::{cell::LazyCell, collections::HashMap, path::Path};
+use std::{cell::LazyCell, collections::HashMap, path::Path, sync::OnceLock};
 
 use crate::{
     inventory::{Inventory, item::Item},
@@ -10,10 +10,12 @@ use crate::{
         document::{Decoded, Manifest, documents},
         group::Group,
         id::ObjectId,
+        namespaces,
         source::Source,
         stray::Broken,
     },
-    object::Object,
+    object::{Object, namespace_or_default},
+    yaml::Node,
 };
 
 /// The previous objects.
@@ -21,6 +23,8 @@ use crate::{
 pub(crate) struct Previous {
     /// The objects as JSON.
     objects: HashMap<ObjectId, Alternatives<String>>,
+    /// The namespaces of the objects, by kind and name; computed on first use.
+    namespaces: OnceLock<HashMap<(String, String), Vec<String>>>,
     /// The objects as summaries, for the cross-object rules.
     pub(crate) inventory: Inventory,
     /// The namespace of manifests that set none.
@@ -79,6 +83,26 @@ impl Previous {
         let has_nearer =
             |old: &str, common: usize| self.new.nearer(old, common).any(|path| self.has(path, id));
         alternatives.continued_by(file, &has_nearer).map(String::as_str)
+    }
+
+    /// Returns a note if a manifest sets no namespace, and the previous manifests have an object with its name only
+    /// in another namespace.
+    pub(crate) fn namesake(&self, new: &ObjectId, manifest: &Node<'_>) -> Option<String> {
+        let sets_namespace = manifest.get("metadata").and_then(|it| it.get("namespace")).is_some();
+        if self.objects.is_empty() || sets_namespace || new.is_generated {
+            return None;
+        }
+        let all = self.namespaces.get_or_init(|| {
+            let mut all = HashMap::<_, Vec<_>>::new();
+            for ObjectId { kind, name, namespace, .. } in self.objects.keys() {
+                all.entry((kind.clone(), name.clone())).or_default().push(namespace.clone());
+            }
+            all
+        });
+        match &all.get(&(new.kind.clone(), new.name.clone()))?[..] {
+            [one] if *one != namespace_or_default(None) => Some(namespaces::hint(one)),
+            _ => None,
+        }
     }
 
     /// Returns whether a new file has an object.

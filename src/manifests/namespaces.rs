@@ -40,3 +40,10 @@ impl Namespaces {
         self.0.contains(name)
     }
 }
+
+/// Returns a note about a new object that perhaps is the one in this namespace.
+pub(crate) fn hint(namespace: &str) -> String {
+    format!(
+        "{namespace} has one with this name; -n {namespace} is the namespace of manifests that set none"
+    )
+}

@@ -18,7 +18,7 @@ use super::{
 };
 use crate::{
     engine::{Context, verdict::Verdict},
-    manifests::{alternatives, id::ObjectId},
+    manifests::{alternatives, id::ObjectId, namespaces},
     object::{Object, Subject, Workload, deployer::Deployer, namespace_or_default},
     proposal::{
         Applied, Applier, Proposal, Stored,
@@ -142,9 +142,7 @@ impl Forecaster<'_> {
         let (Some(ObjectId { namespace, .. }), None) = (namesakes.next(), namesakes.next()) else {
             return None;
         };
-        Some(format!(
-            "{namespace} has one with this name; -n {namespace} is the namespace of manifests that set none"
-        ))
+        Some(namespaces::hint(namespace))
     }
 
     /// Returns the previous state of an object, as JSON.

@@ -106,7 +106,9 @@ fn manifests_without_a_namespace_belong_to_the_one_that_is_given() {
         ("old.yaml", &rendered.replace("OnDelete", "x")),
     ]);
     let check = |args: &[&str]| folder.feed(&[&["check", "-"], args].concat(), &rendered);
-    assert_eq!(check(&["--against", "dump.yaml"]).code, 0);
+    let hint = "ops has one with this name; -n ops is the namespace of manifests that set none";
+    let ran = check(&["--against", "dump.yaml"]);
+    assert!(ran.code == 0 && ran.stdout.contains(hint), "{ran:?}");
     for flag in ["-n", "--namespace"] {
         let ran = check(&["--against", "dump.yaml", flag, "ops"]);
         assert_eq!(ran.code, 1, "{ran:?}");
@@ -114,8 +116,11 @@ fn manifests_without_a_namespace_belong_to_the_one_that_is_given() {
             ran.stdout.contains("field is immutable") && ran.stdout.contains("ops/agent"),
             "{ran:?}"
         );
+        assert!(!ran.stdout.contains(hint), "{ran:?}");
     }
-    assert_eq!(check(&["--against", "dump.yaml", "-n", "shop"]).code, 0);
+    // The namespace is meant.
+    let ran = check(&["--against", "dump.yaml", "-n", "shop"]);
+    assert!(ran.code == 0 && !ran.stdout.contains(hint), "{ran:?}");
     // Previous manifests that set none belong to it too, and so do neighbors and exceptions of the policy.
     let ran = check(&["--against", "old.yaml", "-n", "ops", "--format", "json"]);
     assert!(ran.stdout.contains("\"namespace\": \"ops\""), "{ran:?}");

@@ -82,7 +82,8 @@ fn header(
     let (version, release) = (env!("CARGO_PKG_VERSION"), policy.cluster.version);
     let file = policy.file.as_ref().map(|file| format!(", with the policy {file}"));
     let mut text = format!(
-        "# {count} rules of setguard {version} as ValidatingAdmissionPolicies, for Kubernetes {release}{}.\n",
+        "# {count} {} of setguard {version} as ValidatingAdmissionPolicies, for Kubernetes {release}{}.\n",
+        if count == 1 { "rule" } else { "rules" },
         file.unwrap_or_default(),
     );
     for remark in remarks {
