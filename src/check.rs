@@ -262,6 +262,10 @@ fn findings(
     Ok(ledger.known.collected.unwrap_or_default())
 }
 
+/// The number of bytes of texts that are kept from the first look at the files until their check. The rest is read
+/// again.
+const KEPT: usize = 32 << 20;
+
 /// Finds all sources, and the parts of the input that objects are checked against. A source that
 /// can be read only once is read now.
 fn look_around(
@@ -279,15 +283,21 @@ fn look_around(
     let paths: Vec<_> = paths.collect();
     // Each source is read here, and checked later.
     progress.set_steps(2 * paths.len());
-    let mut sources = Vec::with_capacity(paths.len());
+    let (mut sources, mut room) = (Vec::with_capacity(paths.len()), KEPT);
     let done: Result<(), Infallible> = workers::in_order(
         paths,
-        |source| look(source, args.stdin_path.as_deref()),
-        |(source, text)| {
-            if let Some(text) = &text {
-                context.add(text);
-            }
-            sources.push(source);
+        |source| look(source?, args.stdin_path.as_deref()),
+        |looked| {
+            sources.push(looked.map(|(source, is_telling)| {
+                if is_telling {
+                    context.add(source.text());
+                }
+                let unread = if source.text().len() > room { source.unread() } else { None };
+                unread.unwrap_or_else(|| {
+                    room = room.saturating_sub(source.text().len());
+                    source
+                })
+            }));
             progress.advance();
             Ok(())
         },
@@ -297,33 +307,15 @@ fn look_around(
     }
 }
 
-/// Returns a source to be read, and its text if that affects other objects.
-fn look(
-    source: Result<Source, String>,
-    stdin_path: Option<&str>,
-) -> (Result<Source, String>, Option<String>) {
-    let source = match source {
-        Ok(source) => source,
-        error => return (error, None),
-    };
-    let (again, is_stdin) = (source.again(), matches!(source, Source::Stdin));
-    let mut source = match (source.read(), again) {
-        (Ok(source), None) => source,
-        (Ok(source), Some(again)) => {
-            let text = source.text();
-            let is_telling = InputContext::may_learn_from(text);
-            return (Ok(again), is_telling.then(|| text.to_owned()));
-        }
-        // Reading the source again reports the problem.
-        (Err(_), Some(again)) => return (Ok(again), None),
-        (error, None) => return (error, None),
-    };
+/// Reads a source. Returns also whether its text affects other objects.
+fn look(source: Source, stdin_path: Option<&str>) -> Result<(Source, bool), String> {
+    let is_stdin = matches!(source, Source::Stdin);
+    let mut source = source.read()?;
     if let Some(name) = stdin_path.filter(|_| is_stdin) {
         source.rename(name);
     }
-    let text = source.text();
-    let text = InputContext::may_learn_from(text).then(|| text.to_owned());
-    (Ok(source), text)
+    let is_telling = InputContext::may_learn_from(source.text());
+    Ok((source, is_telling))
 }
 
 /// Records the findings in a source. If they are not known yet, its parts are checked now, on all cores.

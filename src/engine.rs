@@ -18,6 +18,7 @@ use std::{
     collections::BTreeMap,
 };
 
+pub(crate) use self::cross_object::Neighbors;
 use self::verdict::{Downgrade, Verdict, Violation};
 pub use self::{
     context::{Context, Identity, Origin},

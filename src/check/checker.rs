@@ -2,13 +2,13 @@
 
 #![expect(clippy::disallowed_methods, reason = "today's date is read here")]
 
-use std::collections::{BTreeMap, HashMap};
+use std::{collections::HashMap, convert::Infallible};
 
 use jiff::Timestamp;
 
-use super::{ignores::Ignores, previous::Previous};
+use super::{ignores::Ignores, previous::Previous, workers};
 use crate::{
-    engine::{self, Context, Origin, verdict::Verdict},
+    engine::{self, Context, Neighbors, Origin, verdict::Verdict},
     finding::{Mode, Reason},
     inventory::{Inventory, item::Item},
     kubernetes::pod_security::ENFORCE_LABEL,
@@ -27,6 +27,9 @@ use crate::{
     rules::{api_validation::meta::SCHEMA, rule::inventory::Coverage},
     yaml::{Document, Mark, Node, Problem, Value},
 };
+
+/// The number of objects that a thread takes at a time for the cross-object rules.
+const AT_A_TIME: usize = 64;
 
 /// An object that was checked.
 #[derive(Debug)]
@@ -62,15 +65,19 @@ impl InputContext {
 
     /// Returns whether a source may have anything to add.
     pub(crate) fn may_learn_from(text: &str) -> bool {
-        Namespaces::may_be_in(text) || text.contains(ENFORCE_LABEL) || volumes::may_be_in(text)
+        Namespaces::may_be_in(text) || has_pod_security(text) || volumes::may_be_in(text)
     }
 
     /// Adds the namespaces, claims and volumes of a source.
     pub(crate) fn add(&mut self, text: &str) {
         self.namespaces.add(text);
-        self.has_pod_security |= text.contains(ENFORCE_LABEL);
+        self.has_pod_security |= has_pod_security(text);
         volumes::add(&mut self.storage, text);
     }
+}
+
+fn has_pod_security(text: &str) -> bool {
+    memchr::memmem::find(text.as_bytes(), ENFORCE_LABEL.as_bytes()).is_some()
 }
 
 /// All inputs of a verdict besides the object.
@@ -219,14 +226,28 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// Runs the cross-object rules.
+    /// Runs the cross-object rules on all cores. Returns the objects about which something is found, each with
+    /// its index in the inventory.
     pub(crate) fn check_cross_object(
         &self,
         inventory: &Inventory,
         coverage: &Coverage,
-    ) -> BTreeMap<usize, Verdict> {
-        let before = &self.previous.inventory;
-        engine::evaluate_cross_object(inventory, coverage, before, &self.context())
+    ) -> Vec<(usize, Verdict)> {
+        let context = self.context();
+        let neighbors = Neighbors::new(inventory, coverage, &self.previous.inventory, &context);
+        let mut found = Vec::new();
+        let done: Result<(), Infallible> = workers::in_batches(
+            neighbors.evaluated().collect(),
+            AT_A_TIME,
+            |index| Some((index, neighbors.evaluate(index)?)),
+            |of_one| {
+                found.extend(of_one);
+                Ok(())
+            },
+        );
+        match done {
+            Ok(()) => found,
+        }
     }
 
     fn context(&self) -> Context<'a> {

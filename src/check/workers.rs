@@ -37,7 +37,7 @@ pub(super) fn in_batches<I: Send, O: Send, E>(
     mut take: impl FnMut(O) -> Result<(), E>,
 ) -> Result<(), E> {
     let threads = threads();
-    if threads < 2 || items.len() < 2 {
+    if threads < 2 || items.len() <= batch {
         return items.into_iter().try_for_each(|item| take(work(item)));
     }
     // The batches are dealt like cards, so that the order in which the threads return them is

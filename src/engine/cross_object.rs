@@ -120,45 +120,100 @@ pub fn evaluate_cross_object(
     before: &Inventory,
     cx: &Context<'_>,
 ) -> BTreeMap<usize, Verdict> {
-    let mut verdicts: BTreeMap<usize, Verdict> = BTreeMap::new();
-    let evaluated = || inventory.items().filter(|(_, item)| item.is_evaluated());
-    let former = |item| {
-        let former = before.same_as(item).next().and_then(|old| before.get(old));
-        former.map_or(Former::None, Former::Item)
-    };
-    let query = |inventory, index, former| {
-        let query = Query::in_input(inventory, index, coverage, &cx.policy.cluster)?;
-        Some(query.changed_from(former))
-    };
-    for rule in RULES.iter().filter(|rule| cx.mode(&rule.meta) != Mode::Off) {
-        let run = |inventory, index, former| match query(inventory, index, former) {
-            Some(query) => rule.run_among(&query),
-            None => InventoryFindings::of(&rule.meta),
-        };
-        for (index, item) in evaluated() {
-            let found = run(inventory, index, former(item));
+    let neighbors = Neighbors::new(inventory, coverage, before, cx);
+    let verdicts = neighbors.evaluated();
+    verdicts.filter_map(|index| Some((index, neighbors.evaluate(index)?))).collect()
+}
+
+/// The objects of an input, for evaluating each of them by the cross-object rules.
+#[derive(Debug)]
+pub(crate) struct Neighbors<'a> {
+    inventory: &'a Inventory,
+    coverage: &'a Coverage,
+    /// The previous objects, for ratcheting.
+    before: &'a Inventory,
+    cx: &'a Context<'a>,
+    /// The rules that are not off.
+    rules: Vec<&'static Rule>,
+}
+
+impl<'a> Neighbors<'a> {
+    /// Takes the objects, those that are known to be all, and the previous ones.
+    pub(crate) fn new(
+        inventory: &'a Inventory,
+        coverage: &'a Coverage,
+        before: &'a Inventory,
+        cx: &'a Context<'a>,
+    ) -> Self {
+        let rules = RULES.iter().copied().filter(|rule| cx.mode(&rule.meta) != Mode::Off);
+        let rules = rules.collect();
+        Neighbors { inventory, coverage, before, cx, rules }
+    }
+
+    /// Returns the indices of the objects that rules are about.
+    pub(crate) fn evaluated(&self) -> impl Iterator<Item = usize> {
+        self.inventory.items().filter(|(_, item)| item.is_evaluated()).map(|(index, _)| index)
+    }
+
+    /// Evaluates the object with this index. `None` if nothing is found.
+    pub(crate) fn evaluate(&self, index: usize) -> Option<Verdict> {
+        let item = self.inventory.get(index)?;
+        let former = self.before.same_as(item).next().and_then(|old| self.before.get(old));
+        let former = former.map_or(Former::None, Former::Item);
+        let (mut verdict, mut is_found) = (Verdict::default(), false);
+        for rule in self.rules.iter().copied() {
+            let found = self.run(rule, self.inventory, index, former);
             if found.is_empty() {
                 continue;
             }
-            let verdict = verdicts.entry(index).or_default();
+            is_found = true;
             let left_out = found.left_out();
             for (_, finding) in found.into_vec() {
                 let had_before = |_: &Finding| {
-                    before.same_as(item).any(|old| !run(before, old, Former::None).is_empty())
+                    let mut old = self.before.same_as(item);
+                    old.any(|old| !self.run(rule, self.before, old, Former::None).is_empty())
                 };
-                verdict.add(finding, &item.into(), had_before, cx);
+                verdict.add(finding, &item.into(), had_before, self.cx);
             }
             verdict.leave_out(&rule.meta, left_out);
         }
+        let of_limits = self.beyond_limits(item, self.query(self.inventory, index, former)?);
+        if of_limits.violations.is_empty() {
+            return is_found.then_some(verdict);
+        }
+        verdict.join(of_limits);
+        Some(verdict)
     }
-    for (index, item) in evaluated().filter(|_| !cx.policy.limits.is_empty()) {
+
+    /// Returns what the policy limits on the nodes of an object.
+    fn beyond_limits(&self, item: &Item, query: Query<'_>) -> Verdict {
         let mut verdict = Verdict::default();
-        if let Some(query) = query(inventory, index, former(item)) {
-            limits::add_nodes(&query, item, cx, &mut verdict);
+        if !self.cx.policy.limits.is_empty() {
+            limits::add_nodes(&query, item, self.cx, &mut verdict);
         }
-        if !verdict.violations.is_empty() {
-            verdicts.entry(index).or_default().join(verdict);
+        verdict
+    }
+
+    fn query<'q>(
+        &'q self,
+        inventory: &'q Inventory,
+        index: usize,
+        former: Former<'q>,
+    ) -> Option<Query<'q>> {
+        let query = Query::in_input(inventory, index, self.coverage, &self.cx.policy.cluster)?;
+        Some(query.changed_from(former))
+    }
+
+    fn run<'q>(
+        &'q self,
+        rule: &'static Rule,
+        inventory: &'q Inventory,
+        index: usize,
+        former: Former<'q>,
+    ) -> InventoryFindings {
+        match self.query(inventory, index, former) {
+            Some(query) => rule.run_among(&query),
+            None => InventoryFindings::of(&rule.meta),
         }
     }
-    verdicts
 }

@@ -44,6 +44,11 @@ impl Exclude {
         Exclude { flags: patterns(Path::new(""), flags), policy: patterns(&root, policy) }
     }
 
+    /// Returns whether there are no patterns.
+    pub(super) fn is_empty(&self) -> bool {
+        self.flags.is_empty() && self.policy.is_empty()
+    }
+
     /// Returns which patterns match an entry of a folder: `path` as the user would write it, and `whole`
     /// without links.
     pub(super) fn excludes(&self, path: &Path, whole: &Path, is_folder: bool) -> Option<Excluded> {

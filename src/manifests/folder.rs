@@ -5,12 +5,13 @@
 
 use std::{
     cell::RefCell,
-    collections::{BTreeSet, HashMap},
+    collections::HashMap,
     ffi::OsStr,
     path::{Path, PathBuf},
+    rc::Rc,
 };
 
-use ignore::{Match, gitignore::Gitignore};
+use ignore::gitignore::Gitignore;
 use walkdir::{DirEntry, WalkDir};
 
 use super::{
@@ -97,7 +98,8 @@ fn walk(folder: &Path, exclude: &Exclude) -> Walked {
     let layout = Layout::of(about, &read);
     let mut notes = walk.notes();
     notes.extend(layout.notes());
-    let folders: BTreeSet<_> = files.iter().flatten().filter_map(|path| path.parent()).collect();
+    let mut folders: Vec<_> = files.iter().flatten().filter_map(|path| path.parent()).collect();
+    folders.dedup();
     let folders = folders.into_iter().map(Path::to_owned).collect();
     (files, Around { folder: folder.to_owned(), layout, folders }, notes)
 }
@@ -128,19 +130,28 @@ struct LeftOut {
     excluded: Vec<PathBuf>,
 }
 
-/// The files that git ignores in a folder and below.
-#[derive(Debug)]
+/// The patterns of the files `.gitignore`.
+#[derive(Debug, Default)]
 struct Ignores {
-    /// The patterns of its `.gitignore`.
-    patterns: Gitignore,
-    /// Whether the folder is the root of a repository, so that the folders above have no effect.
-    is_root: bool,
+    /// By folder, the patterns of its file and of those above it, the nearest first.
+    by_folder: HashMap<PathBuf, Rc<[Rc<Gitignore>]>>,
 }
 
 impl Ignores {
-    fn of(folder: &Path) -> Self {
+    /// Returns the patterns that count in a folder, the nearest first. The folders above the root of the repository
+    /// have no effect.
+    fn of(&mut self, folder: &Path) -> Rc<[Rc<Gitignore>]> {
+        if let Some(known) = self.by_folder.get(folder) {
+            return Rc::clone(known);
+        }
         let (patterns, _) = Gitignore::new(folder.join(".gitignore"));
-        Ignores { patterns, is_root: folder.join(".git").exists() }
+        let own = (!patterns.is_empty()).then(|| Rc::new(patterns));
+        let above = folder.parent().filter(|_| !folder.join(".git").exists());
+        let above = above.map(|above| self.of(above));
+        let all: Rc<[_]> =
+            own.into_iter().chain(above.iter().flat_map(|it| it.iter().cloned())).collect();
+        self.by_folder.insert(folder.to_owned(), Rc::clone(&all));
+        all
     }
 }
 
@@ -152,8 +163,8 @@ struct Walk<'a> {
     base: PathBuf,
     fence: Fence,
     exclude: &'a Exclude,
-    /// The files that git ignores, by folder; none outside of a repository.
-    ignores: Option<RefCell<HashMap<PathBuf, Ignores>>>,
+    /// The files that git ignores; none outside of a repository.
+    ignores: Option<RefCell<Ignores>>,
     left_out: RefCell<LeftOut>,
 }
 
@@ -181,7 +192,9 @@ impl<'a> Walk<'a> {
         if is_hidden(entry.file_name()) {
             return false;
         }
-        if let Some(by) = self.exclude.excludes(path, &self.whole(path), is_folder) {
+        if !self.exclude.is_empty()
+            && let Some(by) = self.exclude.excludes(path, &self.whole(path), is_folder)
+        {
             if by == Excluded::ByPolicy && matters {
                 self.left_out.borrow_mut().excluded.push(path.to_owned());
             }
@@ -258,20 +271,10 @@ impl<'a> Walk<'a> {
     fn is_ignored(&self, path: &Path, is_folder: bool) -> bool {
         let Some(ignores) = &self.ignores else { return false };
         let path = self.whole(path);
-        let mut ignores = ignores.borrow_mut();
-        for folder in path.ancestors().skip(1) {
-            if !ignores.contains_key(folder) {
-                ignores.insert(folder.to_owned(), Ignores::of(folder));
-            }
-            let Some(Ignores { patterns, is_root }) = ignores.get(folder) else { break };
-            match patterns.matched(&path, is_folder) {
-                Match::Ignore(_) => return true,
-                Match::Whitelist(_) => return false,
-                Match::None if *is_root => return false,
-                Match::None => {}
-            }
-        }
-        false
+        let Some(folder) = path.parent() else { return false };
+        let patterns = ignores.borrow_mut().of(folder);
+        let mut matches = patterns.iter().map(|patterns| patterns.matched(&path, is_folder));
+        matches.find(|it| !it.is_none()).is_some_and(|nearest| nearest.is_ignore())
     }
 
     fn notes(self) -> Vec<String> {

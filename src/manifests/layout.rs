@@ -108,7 +108,7 @@ impl Layout {
 
     /// Returns the files to which a file belongs, of those below a folder that the user named.
     pub(crate) fn group(&self, file: &Path, named: &Path) -> Group {
-        let users = self.resources.get(&clean(file)).into_iter().flatten();
+        let users = self.users(file);
         // Several kustomizations with the same resource are alternatives.
         match users.collect::<Vec<_>>()[..] {
             [folder] => Group::Kustomization(folder.clone()),
@@ -121,7 +121,7 @@ impl Layout {
     pub(crate) fn patches(&self, file: &Path) -> Vec<Patch> {
         let mut patches = Vec::new();
         let mut seen = BTreeSet::new();
-        let mut built = vec![clean(file)];
+        let mut built = if self.resources.is_empty() { Vec::new() } else { vec![clean(file)] };
         while let Some(part) = built.pop() {
             for folder in self.resources.get(&part).into_iter().flatten() {
                 if !seen.insert(folder) {
@@ -146,7 +146,14 @@ impl Layout {
             let name = folder.file_name().and_then(|name| name.to_str()).unwrap_or_default();
             self.components.contains_key(folder) || matches!(name, "patch" | "patches")
         };
-        !self.resources.contains_key(&clean(file)) && file.ancestors().skip(1).take(2).any(is_near)
+        file.ancestors().skip(1).take(2).any(is_near) && self.users(file).next().is_none()
+    }
+
+    /// Returns the folders of the kustomizations that have a file among their resources.
+    fn users(&self, file: &Path) -> impl Iterator<Item = &PathBuf> {
+        let has_resources = !self.resources.is_empty();
+        let users = has_resources.then(|| self.resources.get(&clean(file))).flatten();
+        users.into_iter().flatten()
     }
 
     /// Tells people how to check the files that are not read.

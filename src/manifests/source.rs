@@ -34,6 +34,8 @@ pub(crate) enum Source {
         name: String,
         /// The text of the source.
         text: String,
+        /// The file from which the text was read, if it can be read again.
+        path: Option<PathBuf>,
         /// The files to which this one belongs.
         group: Group,
         /// The positions of its lines; computed on first use.
@@ -44,7 +46,7 @@ pub(crate) enum Source {
 impl Source {
     /// Creates a source whose text is known.
     pub(crate) const fn of(name: String, text: String, group: Group) -> Source {
-        Source::Text { name, text, group, lines: OnceCell::new() }
+        Source::Text { name, text, path: None, group, lines: OnceCell::new() }
     }
 
     /// Creates a source that the user named and whose text is known.
@@ -59,15 +61,15 @@ impl Source {
 
     /// Reads the source if it has at most this many bytes.
     pub(crate) fn read_at_most(self, most: u64) -> Result<Source, String> {
-        let group = self.group().clone();
-        let (name, bytes) = match self {
-            Source::File(path) => (path.display().to_string(), files::read(&path, most)),
+        let (name, bytes) = match &self {
+            Source::File(path) => (path.display().to_string(), files::read(path, most)),
             Source::FileInFolder(path, _) => {
-                (path.display().to_string(), files::read_regular(&path, LARGEST_IN_FOLDER))
+                (path.display().to_string(), files::read_regular(path, LARGEST_IN_FOLDER))
             }
             Source::Stdin => (STDIN.to_owned(), files::at_most(std::io::stdin(), most)),
-            text @ Source::Text { .. } => return Ok(text),
+            Source::Text { .. } => return Ok(self),
         };
+        let group = self.group().clone();
         let bytes = bytes.map_err(|error| format!("{name}: cannot be read: {error}"))?;
         let text = match encoding::decode(bytes) {
             Ok(text) => text,
@@ -77,7 +79,12 @@ impl Source {
             // Whatever it is, it isn't a manifest with a set.
             Err(_) => String::new(),
         };
-        Ok(Source::of(name, text, group))
+        let path = match self {
+            Source::File(path) if path.is_file() => Some(path),
+            Source::FileInFolder(path, _) => Some(path),
+            _ => None,
+        };
+        Ok(Source::Text { name, text, path, group, lines: OnceCell::new() })
     }
 
     /// Returns an unread copy of the source. `None` if it can be read only once. In folders only regular files
@@ -89,14 +96,16 @@ impl Source {
         }
     }
 
-    /// Returns an unread copy of the file. `None` if the source isn't a file, or has been read.
+    /// Returns an unread copy of the file. `None` if the source isn't a file.
     pub(crate) fn unread(&self) -> Option<Source> {
         match self {
-            Source::File(path) => Some(Source::File(path.clone())),
-            Source::FileInFolder(path, group) => {
+            Source::File(path) | Source::Text { path: Some(path), group: Group::Named, .. } => {
+                Some(Source::File(path.clone()))
+            }
+            Source::FileInFolder(path, group) | Source::Text { path: Some(path), group, .. } => {
                 Some(Source::FileInFolder(path.clone(), group.clone()))
             }
-            Source::Stdin | Source::Text { .. } => None,
+            Source::Stdin | Source::Text { path: None, .. } => None,
         }
     }
 
@@ -138,10 +147,11 @@ impl Source {
         }
     }
 
-    /// Returns the path of a file that is read because it is in a folder, before it is read.
+    /// Returns the path of a file that is read because it is in a folder.
     pub(crate) fn path_in_folder(&self) -> Option<PathBuf> {
         match self {
             Source::FileInFolder(path, _) => Some(path.clone()),
+            Source::Text { path, .. } if !self.is_named() => path.clone(),
             Source::File(_) | Source::Stdin | Source::Text { .. } => None,
         }
     }
@@ -153,7 +163,9 @@ impl Source {
             Source::File(path) | Source::FileInFolder(path, _) => {
                 Some((path.display().to_string(), path))
             }
-            Source::Text { name, .. } => Some((name.clone(), Path::new(name))),
+            Source::Text { name, path, .. } => {
+                Some((name.clone(), path.as_deref().unwrap_or_else(|| Path::new(name))))
+            }
             Source::Stdin => None,
         }
     }

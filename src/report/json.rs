@@ -2,7 +2,7 @@
 
 use std::{
     borrow::Cow,
-    io::{self, Write},
+    io::{self, BufWriter, Write},
 };
 
 use jiff::Timestamp;
@@ -22,6 +22,9 @@ use crate::{
     printable::Printable,
     yaml::Mark,
 };
+
+/// The number of bytes that are made printable at once.
+const BUFFER: usize = 64 << 10;
 
 const API_VERSION: &str = "setguard.io/v1";
 
@@ -326,9 +329,11 @@ pub(super) fn write(collected: &Collected, out: &mut dyn Write) -> io::Result<()
         // The summary counts files that could not be read.
         failures: if is_audit { &collected.failures } else { &[] },
     };
-    let mut out = Printable::new(out);
+    // serde_json writes in small pieces.
+    let mut out = BufWriter::with_capacity(BUFFER, Printable::new(out));
     serde_json::to_writer_pretty(&mut out, &report)?;
-    writeln!(out)
+    writeln!(out)?;
+    out.flush()
 }
 
 fn severities() -> [&'static str; 3] {

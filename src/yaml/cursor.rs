@@ -117,7 +117,11 @@ impl<'a> Cursor<'a> {
     /// Advances over `bytes` bytes without a line break.
     pub(super) fn advance(&mut self, bytes: usize) {
         let passed = self.text.as_bytes().get(self.at..self.at + bytes).unwrap_or_default();
-        let characters = passed.iter().filter(|byte| **byte & 0xc0 != 0x80).count();
+        let characters = match passed {
+            [_] => 1,
+            passed if passed.is_ascii() => passed.len(),
+            passed => passed.iter().filter(|byte| **byte & 0xc0 != 0x80).count(),
+        };
         self.at += bytes;
         self.index += characters;
         self.column += characters;
@@ -133,9 +137,35 @@ impl<'a> Cursor<'a> {
         bytes
     }
 
+    /// Advances to the end of the text, or to the first byte at which this is true. It is only asked about bytes
+    /// for which the table is true.
+    pub(super) fn advance_to(
+        &mut self,
+        may_end: &[bool; 256],
+        ends: impl Fn(&Self, u8, usize) -> bool,
+    ) -> usize {
+        let rest = self.text.as_bytes().get(self.at..).unwrap_or_default();
+        let is_end = |(n, byte): (usize, &u8)| {
+            may_end.get(usize::from(*byte)).is_some_and(|may| *may) && ends(self, *byte, n)
+        };
+        let bytes = rest.iter().enumerate().position(is_end).unwrap_or(rest.len());
+        self.advance(bytes);
+        bytes
+    }
+
+    /// Skips spaces, and tabs if these are to be skipped.
+    pub(super) fn skip_spaces(&mut self, and_tabs: bool) {
+        let rest = self.text.as_bytes().get(self.at..).unwrap_or_default();
+        let is_skipped = |byte: &u8| *byte == b' ' || and_tabs && *byte == b'\t';
+        let spaces = rest.iter().take_while(|byte| is_skipped(byte)).count();
+        self.at += spaces;
+        self.index += spaces;
+        self.column += spaces;
+    }
+
     /// Skips spaces and tabs.
     pub(super) fn skip_blanks(&mut self) {
-        self.advance_while(|_, byte, _| matches!(byte, b' ' | b'\t'));
+        self.skip_spaces(true);
     }
 
     /// Skips a comment, if one begins here.

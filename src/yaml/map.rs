@@ -1,6 +1,9 @@
 //! A mapping under construction: no key occurs twice, and the last one wins, as with kubectl.
 
-use std::{borrow::Cow, collections::HashMap};
+use std::{
+    borrow::Cow,
+    collections::{BTreeSet, HashMap},
+};
 
 use super::{
     node::{Key, Mark, Node},
@@ -15,8 +18,8 @@ const MANY: usize = 24;
 #[derive(Default)]
 pub(super) struct Entries<'a> {
     list: Vec<(Key<'a>, Node<'a>)>,
-    /// The entries that come from a merge key (`<<`), and so may be written once more.
-    merged: Vec<bool>,
+    /// The positions of the entries that come from a merge key (`<<`), and so may be written once more.
+    merged: BTreeSet<usize>,
     index: HashMap<Cow<'a, str>, usize>,
 }
 
@@ -24,10 +27,10 @@ impl<'a> Entries<'a> {
     /// Adds an entry. If the key was written before, returns it with its previous position.
     pub(super) fn insert(&mut self, key: Key<'a>, node: Node<'a>) -> Option<(Cow<'a, str>, Mark)> {
         let Some(i) = self.find(&key.name) else {
-            self.push(key, node, false);
+            self.push(key, node);
             return None;
         };
-        let merged = self.merged.get_mut(i).is_some_and(|merged| std::mem::replace(merged, false));
+        let merged = self.merged.remove(&i);
         let entry = self.list.get_mut(i)?;
         let (before, _) = std::mem::replace(entry, (key, node));
         (!merged).then_some((before.name, before.mark))
@@ -38,7 +41,10 @@ impl<'a> Entries<'a> {
     pub(super) fn merge(&mut self, key: Key<'a>, node: Node<'a>) {
         match self.find(&key.name).and_then(|i| self.list.get_mut(i)) {
             Some(entry) => entry.1 = node,
-            None => self.push(key, node, true),
+            None => {
+                self.merged.insert(self.list.len());
+                self.push(key, node);
+            }
         }
     }
 
@@ -46,13 +52,12 @@ impl<'a> Entries<'a> {
         self.list
     }
 
-    fn push(&mut self, key: Key<'a>, node: Node<'a>, merged: bool) {
+    fn push(&mut self, key: Key<'a>, node: Node<'a>) {
         let i = self.list.len();
         if i >= MANY {
             self.index.insert(key.name.clone(), i);
         }
         self.list.push((key, node));
-        self.merged.push(merged);
     }
 
     /// Searches the first few keys one by one, and the others in the index.

@@ -73,20 +73,29 @@ impl<'a> Scanner<'a> {
     }
 
     /// Returns the next token.
+    #[inline]
     pub(super) fn peek(&mut self) -> Result<&Token<'a>, Problem> {
         if !self.is_ready {
-            while self.is_more_needed()? {
-                self.fetch()?;
-            }
-            self.is_ready = true;
+            self.fill()?;
         }
         let mark = self.cursor.mark();
         self.queue.front().ok_or_else(|| Problem::not_yaml(mark, "the text ends unexpectedly"))
     }
 
+    /// Reads on until the first token of the queue is final.
+    fn fill(&mut self) -> Done {
+        while self.is_more_needed()? {
+            self.fetch()?;
+        }
+        self.is_ready = true;
+        Ok(())
+    }
+
     /// Takes the next token.
     pub(super) fn take(&mut self) -> Result<Token<'a>, Problem> {
-        self.peek()?;
+        if !self.is_ready {
+            self.fill()?;
+        }
         self.is_ready = false;
         self.taken += 1;
         let mark = self.cursor.mark();
@@ -109,9 +118,8 @@ impl<'a> Scanner<'a> {
         }
         let is_first =
             |candidate: &&mut Candidate| candidate.is_awaited && candidate.token == self.taken;
-        let cursor = self.cursor;
         match self.candidates.iter_mut().find(is_first) {
-            Some(candidate) => candidate.is_still_possible(&cursor),
+            Some(candidate) => candidate.is_still_possible(&self.cursor),
             None => Ok(false),
         }
     }
@@ -176,7 +184,7 @@ impl<'a> Scanner<'a> {
     fn skip_to_token(&mut self) {
         loop {
             let may_be_tab = self.flow > 0 || !self.is_key_allowed;
-            self.cursor.advance_while(|_, c, _| c == b' ' || c == b'\t' && may_be_tab);
+            self.cursor.skip_spaces(may_be_tab);
             self.comment();
             if !self.cursor.is_break(0) {
                 return;
@@ -188,13 +196,14 @@ impl<'a> Scanner<'a> {
 
     /// Skips a comment, if one begins here, and keeps it if it is for programs.
     fn comment(&mut self) {
+        if self.cursor.peek(0) != b'#' {
+            return;
+        }
         let start = self.cursor;
         self.cursor.skip_comment();
         let text = self.cursor.text_since(start.at());
-        if !text.is_empty() {
-            let comment = Comment::of(text, start.mark().line, start.line_before());
-            self.comments.extend(comment);
-        }
+        let comment = Comment::of(text, start.mark().line, start.line_before());
+        self.comments.extend(comment);
     }
 
     /// Handles an anchor or an alias.

@@ -6,7 +6,9 @@
 //!
 //! Upstream: `YAMLOrJSONDecoder` and `YAMLReader` in k8s.io/apimachinery/pkg/util/yaml.
 
-use std::mem;
+use std::{iter, mem};
+
+use memchr::memmem;
 
 use super::{
     comment::Comment,
@@ -181,32 +183,32 @@ impl<'a> Documents<'a> {
     /// Returns the number of lines before the next chunk, and the chunk.
     pub(super) fn chunk(&mut self) -> Option<(usize, Chunk<'a>)> {
         let (text, first) = (self.rest, self.line);
-        let (mut end, mut next) = (0, 0);
-        let mut chunk = None;
-        for line in text.split_inclusive('\n') {
-            if let Some(after) = line.strip_prefix("---") {
-                let after = after.trim_start();
-                if !after.is_empty() && !after.starts_with('#') {
-                    if end == 0 {
-                        chunk = Some(Chunk::BadSeparator);
-                        next += line.len();
-                        self.line += 1;
-                    }
-                    break;
-                }
-                if end > 0 {
-                    next += line.len();
-                    self.line += 1;
-                    break;
-                }
-            }
-            next += line.len();
-            self.line += 1;
-            end = next;
+        if text.is_empty() {
+            return None;
         }
-        self.rest = text.get(next..).unwrap_or_default();
-        let chunk = chunk.unwrap_or_else(|| Chunk::Text(text.get(..end).unwrap_or_default()));
-        (next > 0).then_some((first, chunk))
+        let later = memmem::find_iter(text.as_bytes(), b"\n---").map(|newline| newline + 1);
+        let (mut end, mut next) = (text.len(), text.len());
+        for at in iter::once(0).filter(|_| text.starts_with("---")).chain(later) {
+            let rest = text.get(at..).unwrap_or_default();
+            let line = rest.split_inclusive('\n').next().unwrap_or_default();
+            let after = line.get(3..).unwrap_or_default().trim_start();
+            let is_separator = after.is_empty() || after.starts_with('#');
+            if at == 0 && is_separator {
+                continue;
+            }
+            end = at;
+            next = if at == 0 || is_separator { at + line.len() } else { at };
+            break;
+        }
+        let (read, rest) = text.split_at_checked(next).unwrap_or((text, ""));
+        let is_cut = !read.ends_with('\n');
+        self.line += memchr::memchr_iter(b'\n', read.as_bytes()).count() + usize::from(is_cut);
+        self.rest = rest;
+        let chunk = match text.get(..end) {
+            None | Some("") => Chunk::BadSeparator,
+            Some(text) => Chunk::Text(text),
+        };
+        Some((first, chunk))
     }
 }
 

@@ -1,13 +1,13 @@
 //! A tree written as JSON.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
 use serde::{Serialize, Serializer};
 
 use super::node::{Node, Value};
 
 /// The JSON that replaces some nodes, by their addresses.
-pub(crate) type Replacements = HashMap<usize, serde_json::Value>;
+pub(crate) type Replacements = BTreeMap<usize, serde_json::Value>;
 
 impl Node<'_> {
     /// Returns the tree as compact JSON, with the keys in the order of the text.

@@ -2,8 +2,8 @@
 //! is enforced.
 
 use std::{
-    cell::Cell,
     process::{Command, Output},
+    sync::atomic::{AtomicUsize, Ordering},
 };
 
 use jiff::civil::date;
@@ -141,11 +141,8 @@ fn nothing_is_injected_into_what_is_too_large() {
 fn evaluation_ends_in_time_with_what_was_found_so_far() {
     let set = daemon_set(1);
     let validate = |looks: usize, policy: &Policy| {
-        let looked = Cell::new(0);
-        let has_passed = || {
-            looked.set(looked.get() + 1);
-            looked.get() > looks
-        };
+        let looked = AtomicUsize::new(0);
+        let has_passed = || looked.fetch_add(1, Ordering::Relaxed) >= looks;
         let deadline = Deadline::passed_when(&has_passed);
         answer(Endpoint::Validate, &set, None, policy, deadline)
     };

@@ -26,7 +26,7 @@ impl<'a> Scanner<'a> {
             let begin = self.cursor.at();
             let length = self
                 .cursor
-                .advance_while(|cursor, byte, n| !is_end_of_run(cursor, byte, n, is_flow));
+                .advance_to(&MAY_END, |cursor, byte, n| is_end_of_run(cursor, byte, n, is_flow));
             if length > 0 {
                 if is_new_line {
                     let text = folded.get_or_insert_default();
@@ -85,6 +85,17 @@ impl<'a> Scanner<'a> {
         }
     }
 }
+
+/// The bytes for which [`is_end_of_run`] may be true.
+const MAY_END: [bool; 256] = {
+    let mut may_end = [false; 256];
+    let mut all: &[u8] = b" \t\n\r\0:,?[]{}\xc2\xe2";
+    while let [byte, rest @ ..] = all {
+        may_end[*byte as usize] = true;
+        all = rest;
+    }
+    may_end
+};
 
 /// Returns whether the text without spaces ends before this byte.
 fn is_end_of_run(cursor: &Cursor<'_>, byte: u8, n: usize, is_flow: bool) -> bool {
