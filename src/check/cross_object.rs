@@ -4,6 +4,7 @@
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap},
     io, mem,
+    sync::Arc,
 };
 
 use super::{checked::CheckedManifest, checker::Checker, ignores::Ignores, ledger::Ledger};
@@ -64,7 +65,7 @@ struct Entry {
     source: usize,
     /// The number in the reports.
     number: usize,
-    id: ObjectId,
+    id: Arc<ObjectId>,
     rendered_from: Option<String>,
     /// The positions of the fields in which cross-object rules may find more.
     marks: Box<[Mark]>,

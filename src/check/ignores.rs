@@ -5,7 +5,7 @@
 //! of an object covers the object. It has the same effect as the annotation `setguard.io/ignore`:
 //! it never exempts from a denial.
 
-use std::ops::RangeInclusive;
+use std::{ops::RangeInclusive, sync::Arc};
 
 use crate::{
     catalogue,
@@ -22,7 +22,7 @@ pub(crate) struct Ignores {
     /// The problems of the comments.
     remarks: Vec<String>,
     /// The first object of the document that is checked.
-    object: Option<ObjectId>,
+    object: Option<Arc<ObjectId>>,
 }
 
 /// A rule in a comment.

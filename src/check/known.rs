@@ -137,7 +137,7 @@ impl Known {
         if let Some(baseline) = &mut self.baseline {
             baseline.checked(&Fingerprint::object(file, Some(&report.id)));
         }
-        let id = Some(&report.id);
+        let id = Some(&*report.id);
         report.diagnostics.retain(|diagnostic| {
             if is_always_reported(diagnostic) {
                 return true;

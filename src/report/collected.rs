@@ -1,6 +1,6 @@
 //! All findings, kept until they are written.
 
-use std::{borrow::Cow, io};
+use std::{borrow::Cow, io, sync::Arc};
 
 use super::{
     Report,
@@ -54,7 +54,7 @@ pub(super) struct File {
 /// An object that was evaluated.
 #[derive(Clone, Debug)]
 pub(super) struct Object {
-    pub(super) id: ObjectId,
+    pub(super) id: Arc<ObjectId>,
     /// The number of the object's file.
     pub(super) file: Option<usize>,
     rendered_from: Option<String>,
@@ -111,7 +111,7 @@ impl Collected {
 
     /// Returns the object of a finding.
     pub(super) fn object(&self, entry: &Entry) -> Option<&ObjectId> {
-        self.objects.get(entry.object?).map(|object| &object.id)
+        self.objects.get(entry.object?).map(|object| &*object.id)
     }
 
     /// Returns how many pods of the object of a finding are ready.
@@ -177,7 +177,7 @@ impl Report for Collected {
         if number >= self.objects.len() {
             let file = source.map(|source| self.file_number(source));
             self.objects.push(Object {
-                id: object.id.clone(),
+                id: Arc::clone(&object.id),
                 file,
                 rendered_from: object.rendered_from.clone(),
                 ready: object.ready,

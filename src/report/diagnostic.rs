@@ -1,6 +1,6 @@
 //! The contents of a report, independent of its format.
 
-use std::fmt;
+use std::{fmt, sync::Arc};
 
 use clap::ValueEnum;
 
@@ -104,7 +104,7 @@ pub(crate) struct Folded {
     pub(crate) diagnostic: Diagnostic,
     pub(crate) count: usize,
     /// The first of the objects.
-    pub(crate) first: Vec<ObjectId>,
+    pub(crate) first: Vec<Arc<ObjectId>>,
 }
 
 /// The strictness of a command, beyond its policy.
@@ -189,7 +189,7 @@ impl Diagnostic {
 pub(crate) struct ObjectReport {
     /// The number of objects that were evaluated earlier in the run.
     pub(crate) number: usize,
-    pub(crate) id: ObjectId,
+    pub(crate) id: Arc<ObjectId>,
     /// The file that the object was rendered from, according to the tool that rendered it.
     pub(crate) rendered_from: Option<String>,
     /// How many pods are ready, of an object in a cluster.
@@ -201,10 +201,10 @@ pub(crate) struct ObjectReport {
 
 impl ObjectReport {
     /// Creates an empty report on an object.
-    pub(crate) const fn of(id: ObjectId) -> Self {
+    pub(crate) fn of(id: impl Into<Arc<ObjectId>>) -> Self {
         ObjectReport {
             number: 0,
-            id,
+            id: id.into(),
             rendered_from: None,
             ready: None,
             diagnostics: Vec::new(),

@@ -7,7 +7,7 @@ use std::{
 
 use jiff::Timestamp;
 use schemars::{JsonSchema, generate::SchemaSettings};
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 use super::{
     changes::{Change, Changes},
@@ -48,7 +48,8 @@ struct ReportV1<'a> {
     /// The difference from an earlier audit.
     #[serde(skip_serializing_if = "Option::is_none")]
     changes: Option<&'a Changes>,
-    findings: Vec<FindingV1<'a>>,
+    #[schemars(with = "Vec<FindingV1<'a>>")]
+    findings: FindingsV1<'a>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     remarks: Vec<RemarkV1<'a>>,
     /// The parts of a cluster that may not be read.
@@ -151,6 +152,17 @@ struct FindingV1<'a> {
     /// The reason why the finding is less severe than its rule's mode.
     #[serde(skip_serializing_if = "Option::is_none")]
     eased: Option<&'a str>,
+}
+
+/// All findings, each of which is in memory in this form only while it is written.
+#[derive(Debug)]
+struct FindingsV1<'a>(&'a Collected);
+
+impl Serialize for FindingsV1<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let FindingsV1(collected) = self;
+        serializer.collect_seq(collected.findings.iter().map(|it| FindingV1::new(collected, it)))
+    }
 }
 
 /// The parts of a message about the status of an object.
@@ -314,7 +326,7 @@ pub(super) fn write(collected: &Collected, out: &mut dyn Write) -> io::Result<()
         let object = collected.objects.get(*number)?;
         let file = object.file.and_then(|file| collected.files.get(file));
         let file = file.map(|file| file.name.as_str());
-        Some(RemarkV1 { file, object: (&object.id).into(), message })
+        Some(RemarkV1 { file, object: (&*object.id).into(), message })
     });
     let is_audit = collected.summary.healthy.is_some();
     let report = ReportV1 {
@@ -323,7 +335,7 @@ pub(super) fn write(collected: &Collected, out: &mut dyn Write) -> io::Result<()
         policy: collected.policy.as_ref(),
         summary: collected.summary.into(),
         changes: collected.changes.as_ref(),
-        findings: collected.findings.iter().map(|it| FindingV1::new(collected, it)).collect(),
+        findings: FindingsV1(collected),
         remarks: remarks.collect(),
         notes: &collected.notes,
         // The summary counts files that could not be read.
