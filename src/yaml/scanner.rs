@@ -102,6 +102,17 @@ impl<'a> Scanner<'a> {
         self.queue.pop_front().ok_or_else(|| Problem::not_yaml(mark, "the text ends unexpectedly"))
     }
 
+    /// Passes over the next token.
+    pub(super) fn skip(&mut self) -> Done {
+        if !self.is_ready {
+            self.fill()?;
+        }
+        self.is_ready = false;
+        self.taken += 1;
+        self.queue.pop_front();
+        Ok(())
+    }
+
     /// Returns the kept comments so far.
     pub(super) fn take_comments(&mut self) -> Vec<Comment<'a>> {
         mem::take(&mut self.comments)

@@ -109,7 +109,7 @@ impl<'a> Builder<'a> {
     fn take(&mut self, kind: &Kind<'_>) -> Result<bool, Problem> {
         let is = self.is(kind)?;
         if is {
-            self.tokens.take()?;
+            self.tokens.skip()?;
         }
         Ok(is)
     }
