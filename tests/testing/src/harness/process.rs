@@ -35,6 +35,12 @@ impl Process {
         Self::spawn(command.args(args), program, logs, None)
     }
 
+    /// Works like [`Process::start`], in a folder.
+    pub fn start_in(folder: &Path, program: &Path, args: &[&str], logs: &Path) -> Self {
+        let mut command = leashed(program);
+        Self::spawn(command.args(args).current_dir(folder), program, logs, None)
+    }
+
     /// Works like [`Process::start`], but with standard output in a pipe.
     pub fn start_piped(program: &Path, args: &[&str], logs: &Path) -> (Self, ChildStdout) {
         let mut command = leashed(program);
