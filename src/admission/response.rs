@@ -122,7 +122,7 @@ impl<'a> Response<'a> {
             Some(Downgrade::Permit { text, .. }) => {
                 Some(format!("{} ({EXCEED_ANNOTATION}: {text})", it.finding.rule.id))
             }
-            Some(Downgrade::Ratcheted | Downgrade::Folder(_)) | None => None,
+            Some(Downgrade::Ratcheted | Downgrade::Place(_)) | None => None,
         });
         self.audit("excepted", &join(excepted));
     }

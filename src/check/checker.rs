@@ -9,7 +9,7 @@ use jiff::Timestamp;
 use super::{ignores::Ignores, previous::Previous, workers};
 use crate::{
     engine::{self, Context, Neighbors, Origin, verdict::Verdict},
-    finding::{Mode, Reason},
+    finding::{Finding, Mode, Premise, Reason},
     inventory::{Inventory, item::Item},
     kubernetes::pod_security::ENFORCE_LABEL,
     manifests::{
@@ -17,6 +17,7 @@ use crate::{
         id::ObjectId,
         namespaces::Namespaces,
         patches::Patch,
+        samples,
         surroundings::Surroundings,
         volumes,
     },
@@ -196,6 +197,13 @@ impl<'a> Checker<'a> {
         object: &mut CheckedObject,
     ) {
         self.set_aside(&mut verdict, file);
+        let is_about_full_nodes = |it: &Finding| it.premise == Some(Premise::FullNodes);
+        if verdict.violations.iter().any(|it| is_about_full_nodes(&it.finding))
+            && let Some(image) = samples::image(node)
+        {
+            let why = format!("the image {image} is a sample, which no other pod needs");
+            verdict.set_aside(&why, is_about_full_nodes);
+        }
         object.report.remarks.extend(verdict.remarks);
         object.report.diagnostics.extend(verdict.violations.into_iter().filter_map(|violation| {
             let mark = node.locate(&violation.finding.field);
@@ -205,9 +213,12 @@ impl<'a> Checker<'a> {
 
     /// Makes notes of the warnings about a file that is set aside.
     pub(crate) fn set_aside(&self, verdict: &mut Verdict, file: &str) {
-        let around = self.context.surroundings.get(file);
-        if let Some(why) = around.and_then(|around| around.aside.as_deref()) {
+        let Some(around) = self.context.surroundings.get(file) else { return };
+        if let Some(why) = &around.aside {
             verdict.set_aside(why, |_| true);
+        }
+        for (premise, why) in &around.lacks {
+            verdict.set_aside(why, |it| it.premise == Some(*premise));
         }
     }
 
@@ -222,7 +233,7 @@ impl<'a> Checker<'a> {
         };
         if let Some(patch) = patches.iter().find(is_of_labels) {
             let why = format!("{} changes the labels", patch.folder.display());
-            verdict.set_aside(&why, |rule| rule.id == "service-selects-nothing");
+            verdict.set_aside(&why, |it| it.rule.id == "service-selects-nothing");
         }
     }
 
@@ -255,11 +266,17 @@ impl<'a> Checker<'a> {
     }
 }
 
-/// Makes a note of what would be denied, if it may be no fault in the object that is applied.
+/// Makes a note of what would be denied, or of a warning, if it may be no fault in the object that is applied.
 fn excuse(report: &mut ObjectReport, node: &Node<'_>, around: &Surroundings) {
     let ObjectReport { id, diagnostics, .. } = report;
-    let denials = diagnostics.iter_mut().filter(|it| it.mode == Mode::Deny && it.rule != &SCHEMA);
-    for diagnostic in denials {
+    // A kustomization that changes anything in the pod need not change what the pod lacks.
+    let is_large = |field: &str| matches!(field, "spec" | "spec.template" | "spec.template.spec");
+    let faults = diagnostics.iter_mut().filter(|it| match it.mode {
+        Mode::Deny => it.rule != &SCHEMA,
+        Mode::Warn => !is_large(&it.field),
+        _ => false,
+    });
+    for diagnostic in faults {
         let fault = (diagnostic.reason, &*diagnostic.field);
         let why = around.excuse((&id.kind, &id.name), node, fault, "check");
         why.iter().for_each(|why| forgive(diagnostic, why));
@@ -270,9 +287,9 @@ fn excuse(report: &mut ObjectReport, node: &Node<'_>, around: &Surroundings) {
 /// `{{replicas}}`. In a repository, it is replaced before the manifest is applied.
 pub(super) fn excuse_placeholders(report: &mut ObjectReport, node: &Node<'_>) {
     for diagnostic in report.diagnostics.iter_mut().filter(|it| it.mode == Mode::Deny) {
-        // The API server names a map of labels, and quotes the value.
-        let quoted = diagnostic.message.strip_prefix("Invalid value: \"");
-        let text = text_at(node, diagnostic.mark).or(quoted).unwrap_or_default();
+        // The API server names a map of labels, or the whole selector, and repeats the value.
+        let repeated = diagnostic.message.strip_prefix("Invalid value: ");
+        let text = text_at(node, diagnostic.mark).or(repeated).unwrap_or_default();
         let placeholder = [("${", "}"), ("{{", "}}")].into_iter().find_map(|(open, close)| {
             let (name, _) = text.split_once(open)?.1.split_once(close)?;
             Some(format!("{open}{name}{close}"))
@@ -293,9 +310,10 @@ fn text_at<'n>(node: &'n Node<'_>, mark: Mark) -> Option<&'n str> {
 }
 
 fn forgive(diagnostic: &mut Diagnostic, why: &str) {
+    let what = if diagnostic.mode == Mode::Warn { "a warning" } else { "denied" };
     diagnostic.severity = Severity::Note;
     diagnostic.mode = Mode::Audit;
-    diagnostic.downgrade = Some(format!("not denied: {why}"));
+    diagnostic.downgrade = Some(format!("not {what}: {why}"));
 }
 
 fn schema(problem: Problem) -> Diagnostic {

@@ -170,11 +170,10 @@ impl Verdict {
                 mode = Mode::Audit;
             } else if mode == Mode::Warn
                 && let Some((since, file)) = finding.since.zip(object.file.or(cx.file))
-                && let Some(folder) = release::folder_before(file, since)
+                && let Some(why) = release::named_before(file, since)
             {
                 mode = Mode::Audit;
-                let why = format!("the folder {folder} is named after an older release");
-                downgrade = Some(Downgrade::Folder(why));
+                downgrade = Some(Downgrade::Place(why));
             }
         }
         if mode != Mode::Off {

@@ -32,8 +32,8 @@ pub enum Downgrade {
         /// The mode without the annotation.
         mode: Mode,
     },
-    /// A folder gives a reason why a warning about its files is of no use: the sentence with the reason.
-    Folder(String),
+    /// The place or the content of a file gives a reason why a warning is of no use: the sentence with the reason.
+    Place(String),
 }
 
 /// The verdict on one object.
@@ -90,17 +90,16 @@ impl Verdict {
         }
     }
 
-    /// Makes notes of those warnings for which a folder gives a reason.
-    pub(crate) fn set_aside(&mut self, why: &str, is_about: impl Fn(&Meta) -> bool) {
+    /// Makes notes of those warnings for which the place or the content of a file gives a reason.
+    pub(crate) fn set_aside(&mut self, why: &str, is_about: impl Fn(&Finding) -> bool) {
         let warnings = self.violations.iter_mut().filter(|it| it.mode == Mode::Warn);
-        for violation in warnings.filter(|it| is_about(it.finding.rule)) {
+        for violation in warnings.filter(|it| is_about(&it.finding)) {
             violation.mode = Mode::Audit;
-            violation.downgrade.get_or_insert_with(|| Downgrade::Folder(why.to_owned()));
+            violation.downgrade.get_or_insert_with(|| Downgrade::Place(why.to_owned()));
         }
         for (rule, mode, _) in &mut self.left_out {
-            if *mode == Mode::Warn && is_about(rule) {
-                *mode = Mode::Audit;
-            }
+            let kept = self.violations.iter().rfind(|it| it.finding.rule == *rule);
+            *mode = kept.map_or(*mode, |it| it.mode.min(*mode));
         }
     }
 

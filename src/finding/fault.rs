@@ -4,6 +4,15 @@ use std::borrow::Cow;
 
 use super::{facts::Facts, field::Field, fix::Fix, help::Command, reason::Reason, rule::Meta};
 
+/// A property of a cluster without which a fault does no damage.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Premise {
+    /// Nodes that become full, and pods on them that need this one.
+    FullNodes,
+    /// Control plane nodes that can run pods.
+    ControlPlaneNodes,
+}
+
 /// One fault in one field.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
@@ -27,6 +36,8 @@ pub struct Finding {
     pub since: Option<u32>,
     /// Whether the fault depends on what is not known.
     pub is_unsure: bool,
+    /// The property of a cluster without which this does no damage.
+    pub premise: Option<Premise>,
 }
 
 impl Finding {
@@ -67,6 +78,15 @@ impl Reported<'_> {
     pub fn since(mut self, minor: u32) -> Self {
         if let Some(finding) = &mut self.0 {
             finding.since = Some(minor);
+        }
+        self
+    }
+
+    /// Sets the property of a cluster without which this does no damage. `check` only notes it where a file is for
+    /// a cluster that lacks the property.
+    pub fn only_with(mut self, premise: Premise) -> Self {
+        if let Some(finding) = &mut self.0 {
+            finding.premise = Some(premise);
         }
         self
     }

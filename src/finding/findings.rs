@@ -183,6 +183,7 @@ impl Findings {
             fix: None,
             since: None,
             is_unsure: false,
+            premise: None,
         })
     }
 
@@ -286,6 +287,7 @@ impl Findings {
                 fix: None,
                 since: None,
                 is_unsure: false,
+                premise: None,
             }
         });
     }

@@ -20,6 +20,7 @@ use super::{
     layout::Layout,
     source::Source,
     surroundings::{Around, Surroundings},
+    versions::Versions,
 };
 
 /// The folders that are not entered unless they are named: other people's files, and tests. Tests have
@@ -101,7 +102,8 @@ fn walk(folder: &Path, exclude: &Exclude) -> Walked {
     let mut folders: Vec<_> = files.iter().flatten().filter_map(|path| path.parent()).collect();
     folders.dedup();
     let folders = folders.into_iter().map(Path::to_owned).collect();
-    (files, Around { folder: folder.to_owned(), layout, folders }, notes)
+    let versions = Versions::of(files.iter().flatten().map(PathBuf::as_path));
+    (files, Around { folder: folder.to_owned(), layout, folders, versions }, notes)
 }
 
 /// Returns whether a file in a folder, or below it, isn't a manifest or is left out by the policy.

@@ -140,13 +140,16 @@ impl Layout {
     }
 
     /// Returns whether a file can be a patch that no kustomization lists: there is one in its folder or in
-    /// the folder above, or one of these is named after patches.
+    /// the folder above, or the file or one of these is named after patches.
     pub(super) fn may_be_patch(&self, file: &Path) -> bool {
+        let stem = file.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
+        let is_called_so = stem.split(['-', '_', '.']).any(|it| matches!(it, "patch" | "patches"));
         let is_near = |folder: &Path| {
             let name = folder.file_name().and_then(|name| name.to_str()).unwrap_or_default();
             self.components.contains_key(folder) || matches!(name, "patch" | "patches")
         };
-        file.ancestors().skip(1).take(2).any(is_near) && self.users(file).next().is_none()
+        (is_called_so || file.ancestors().skip(1).take(2).any(is_near))
+            && self.users(file).next().is_none()
     }
 
     /// Returns the folders of the kustomizations that have a file among their resources.

@@ -54,11 +54,13 @@ impl Patch {
                 all.push(Patch { fields: Some(fields), ..any.select(target.get("select")) });
             }
         }
-        let selectors = items(root.get("labels"))
-            .any(|it| it.get("includeSelectors").is_some_and(|it| it.value == Value::Bool(true)));
+        let selectors = items(root.get("labels")).any(|it| is_true(it.get("includeSelectors")));
         if selectors || root.get("commonLabels").is_some() {
             let fields = ["spec.selector", "spec.template.metadata.labels"];
             let fields = fields.map(|field| names(field.split('.'))).to_vec();
+            all.push(Patch { fields: Some(fields), ..any });
+        } else if items(root.get("labels")).any(|it| is_true(it.get("includeTemplates"))) {
+            let fields = vec![names("spec.template.metadata.labels".split('.'))];
             all.push(Patch { fields: Some(fields), ..any });
         }
         all
@@ -158,6 +160,10 @@ fn above_keys(field: &str) -> &str {
         !field[at + 1..].starts_with(|first: char| first.is_ascii_digit())
     };
     field.match_indices('[').find(is_key).map_or(field, |(at, _)| &field[..at])
+}
+
+fn is_true(node: Option<&Node<'_>>) -> bool {
+    node.is_some_and(|it| it.value == Value::Bool(true))
 }
 
 fn str_of<'n>(node: &'n Node<'_>, key: &str) -> Option<&'n str> {

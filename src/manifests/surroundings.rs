@@ -6,8 +6,11 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::{layout::Layout, patches::Patch};
-use crate::{finding::Reason, yaml::Node};
+use super::{layout::Layout, patches::Patch, versions::Versions};
+use crate::{
+    finding::{Premise, Reason},
+    yaml::Node,
+};
 
 /// Facts about a file from the folders around it.
 #[derive(Clone, Debug, Default)]
@@ -18,6 +21,9 @@ pub(crate) struct Surroundings {
     pub(crate) may_be_patch: bool,
     /// The reason why a warning about it is only a note, such as "the folder tests is for tests".
     pub(crate) aside: Option<String>,
+    /// The properties that the cluster lacks for which it is, and the reasons, such as "the folder kind is for
+    /// a local cluster".
+    pub(crate) lacks: Vec<(Premise, String)>,
 }
 
 /// A folder, as far as it says something about the files in it.
@@ -27,7 +33,12 @@ pub(crate) struct Around {
     pub(super) layout: Layout,
     /// All folders with files.
     pub(super) folders: BTreeSet<PathBuf>,
+    /// The newest releases of what is kept for each release.
+    pub(super) versions: Versions,
 }
+
+/// The characters between the words of a name.
+const BREAKS: [char; 3] = ['-', '_', '.'];
 
 /// The names of folders with manifests for tests. These run in clusters without full nodes, drains and
 /// upgrades, which warnings are about.
@@ -38,6 +49,16 @@ const DEVELOPMENT: &str = "hack";
 
 /// The names of folders with manifests that are kept, but no longer used.
 const RETIRED: [&str; 5] = ["archived", "attic", "deprecated", "obsolete", "unused"];
+
+/// The programs that run a cluster on the machine of a developer. A folder that is named after one, such as `kind`
+/// or `kind-sriov`, is for a cluster that nothing else runs in.
+const LOCAL: [&str; 4] = ["k3d", "kind", "minikube", "tilt"];
+
+/// The name of a folder with the clusters of KubeVirt's tests, which many repositories copy.
+const CLUSTER_UP: &str = "cluster-up";
+
+/// The managed clusters whose control plane has no nodes, as words in the names of folders and files.
+const MANAGED: [&str; 3] = ["aks", "eks", "gke"];
 
 /// The names of folders for the environments of an application. Next to these, `test` is an environment.
 const ENVIRONMENTS: [&str; 16] = [
@@ -68,9 +89,12 @@ impl Around {
     pub(crate) fn facts(&self, file: &Path) -> Option<Surroundings> {
         let patches = self.layout.patches(file);
         let may_be_patch = self.layout.may_be_patch(file);
-        let aside = aside(file, &self.folder, &self.folders);
-        let is_telling = !patches.is_empty() || may_be_patch || aside.is_some();
-        is_telling.then_some(Surroundings { patches, may_be_patch, aside })
+        let aside = aside(file, &self.folder, &self.folders)
+            .or_else(|| self.versions.older(file, &self.folder));
+        let lacks = lacks(file, &self.folder);
+        let says_nothing = patches.is_empty() && !may_be_patch && aside.is_none();
+        let is_telling = !says_nothing || !lacks.is_empty();
+        is_telling.then_some(Surroundings { patches, may_be_patch, aside, lacks })
     }
 }
 
@@ -122,6 +146,29 @@ fn aside(file: &Path, named: &Path, folders: &BTreeSet<PathBuf>) -> Option<Strin
     })
 }
 
+/// Returns the properties that the cluster lacks for which a file is, by the names of folders and of the file.
+fn lacks(file: &Path, named: &Path) -> Vec<(Premise, String)> {
+    let below = file.ancestors().skip(1).take_while(|folder| *folder != named);
+    let below: Vec<_> = below.filter(|it| it.starts_with(named)).filter_map(name_of).collect();
+    let local = below.iter().find(|name| {
+        let name = name.to_ascii_lowercase();
+        name == CLUSTER_UP || name.split(BREAKS).next().is_some_and(|it| LOCAL.contains(&it))
+    });
+    let is_managed =
+        |name: &&str| name.to_ascii_lowercase().split(BREAKS).any(|it| MANAGED.contains(&it));
+    let managed = match name_of(file).filter(|name| file != named && is_managed(name)) {
+        Some(name) => Some(format!("the file {name}")),
+        None => below.iter().find(|name| is_managed(name)).map(|name| format!("the folder {name}")),
+    };
+    let local =
+        local.map(|it| (Premise::FullNodes, format!("the folder {it} is for a local cluster")));
+    let managed = managed.map(|it| {
+        let why = format!("{it} is for a managed cluster, whose control plane has no nodes");
+        (Premise::ControlPlaneNodes, why)
+    });
+    local.into_iter().chain(managed).collect()
+}
+
 /// Returns whether a folder that is named `test` is for an environment of that name.
 fn is_environment(folder: &Path, named: &Path, folders: &BTreeSet<PathBuf>) -> bool {
     let above = folder.ancestors().skip(1).take_while(|it| it.starts_with(named));
@@ -160,5 +207,28 @@ mod tests {
         assert_eq!(found("deploy/overlays/test/set.yaml", ""), None);
         let old = Some("the folder _archived is no longer used".to_owned());
         assert_eq!(found("_archived/storage/set.yaml", ""), old);
+    }
+
+    #[test]
+    fn the_cluster_that_a_file_is_for_may_lack_nodes() {
+        let found = |file: &str| lacks(Path::new(file), Path::new(""));
+        let local = |folder: &str| {
+            vec![(Premise::FullNodes, format!("the folder {folder} is for a local cluster"))]
+        };
+        assert_eq!(found("cluster-up/k8s-1.36/set.yaml"), local("cluster-up"));
+        assert_eq!(found("deploy/kind-sriov/set.yaml"), local("kind-sriov"));
+        assert_eq!(found("deploy/minikube/set.yaml"), local("minikube"));
+        let managed = |place: &str| {
+            let why = format!("{place} is for a managed cluster, whose control plane has no nodes");
+            vec![(Premise::ControlPlaneNodes, why)]
+        };
+        assert_eq!(found("gke-costs/set.yaml"), managed("the folder gke-costs"));
+        assert_eq!(found("deploy/agent_eks.yaml"), managed("the file agent_eks.yaml"));
+        for file in ["kinds/set.yaml", "mankind/set.yaml", "kind.yaml", "seeks/set.yaml"] {
+            assert_eq!(found(file), [], "{file}");
+        }
+        // Folders above the one that is named, and files that are named themselves.
+        assert_eq!(lacks(Path::new("/kind/repo/set.yaml"), Path::new("/kind/repo")), []);
+        assert_eq!(lacks(Path::new("eks/agent-eks.yaml"), Path::new("eks/agent-eks.yaml")), []);
     }
 }

@@ -152,7 +152,7 @@ impl Diagnostic {
                 Downgrade::Annotation => {
                     format!("exempted by the annotation {}", marks::IGNORE_ANNOTATION)
                 }
-                Downgrade::Folder(why) => format!("not a warning: {why}"),
+                Downgrade::Place(why) => format!("not a warning: {why}"),
                 Downgrade::Permit { text, .. } => {
                     format!("permitted by the annotation {}: {text}", marks::EXCEED_ANNOTATION)
                 }

@@ -118,7 +118,13 @@ fn a_part_of_a_set_that_no_kustomization_lists_seems_to_be_a_patch() {
     let part = "apiVersion: apps/v1\nkind: StatefulSet\nmetadata: {name: palworld}\nspec:\n  template:\n    \
                 spec: {containers: [{name: main}]}\n";
     // From overlays/default of ThinkParQ/beegfs-csi-driver, and manifests/dev of gcp-filestore-csi-driver.
-    for file in ["base/other.yaml", "base/patches/limits.yaml", "examples/patches/limits.yaml"] {
+    // From examples of networkservicemesh/deployments-k8s.
+    for file in [
+        "base/other.yaml",
+        "base/patches/limits.yaml",
+        "examples/patches/limits.yaml",
+        "examples/patch-forwarder.yaml",
+    ] {
         let folder = folder("resources: [set.yaml]\npatches: [{path: env/patch.yaml}]\n");
         folder.write(file, part);
         let ran = check(&folder);
@@ -185,12 +191,39 @@ fn a_label_that_a_kustomization_adds_is_not_missing_for_a_service() {
                    selector: {app: palworld, part-of: games}\n";
     let (set, _) = PARTIAL.split_once("  volumeClaimTemplates").unwrap();
     let set = set.replace(",\n      volumeMounts: [{name: data, mountPath: /data}]", "");
-    for (labels, severity) in [("", "warning"), ("commonLabels: {part-of: games}\n", "note")] {
+    for (labels, severity) in [
+        ("", "warning"),
+        ("commonLabels: {part-of: games}\n", "note"),
+        // From gitea-mirror of shikanime/manifests.
+        ("labels: [{includeTemplates: true, pairs: {part-of: games}}]\n", "note"),
+    ] {
         let folder = folder(&format!("resources: [set.yaml, service.yaml]\n{labels}"));
         folder.write("base/set.yaml", &set);
         folder.write("base/service.yaml", service);
         let ran = check(&folder);
         let found = format!("{severity}[service-selects-nothing]");
+        assert!(ran.stdout.contains(&found), "{ran:?}");
+    }
+}
+
+/// From topolvm of cybozu-go/neco-apps: the patch replaces the tolerations.
+#[test]
+fn a_warning_about_a_field_that_a_kustomization_changes_is_a_note() {
+    let (set, _) = PARTIAL.split_once("  volumeClaimTemplates").unwrap();
+    let set = set.replace(",\n      volumeMounts: [{name: data, mountPath: /data}]", "").replace(
+        "    spec: {c",
+        "    spec: {tolerations: [{key: node-role.kubernetes.io/master, effect: NoSchedule}], c",
+    );
+    for (patch, severity) in [
+        ("tolerations: [{key: example.com/master}]", "note"),
+        ("nodeSelector: {disk: ssd}", "warning"),
+    ] {
+        let folder = folder("resources: [set.yaml]\npatches: [{path: env/patch.yaml}]\n");
+        folder.write("base/set.yaml", &set);
+        let patch = format!("kind: StatefulSet\nspec: {{template: {{spec: {{{patch}}}}}}}\n");
+        folder.write("base/env/patch.yaml", patch);
+        let ran = check(&folder);
+        let found = format!("{severity}[legacy-master-toleration]");
         assert!(ran.stdout.contains(&found), "{ran:?}");
     }
 }

@@ -51,6 +51,76 @@ fn a_warning_about_a_test_or_about_what_is_no_longer_used_is_a_note() {
     }
 }
 
+/// A DaemonSet with a toleration of the old taint and a folder of device plugins.
+const PLUGIN: &str = "apiVersion: apps/v1\nkind: DaemonSet\nmetadata: {name: plugin}\nspec:\n  \
+     selector: {matchLabels: {app: plugin}}\n  template:\n    metadata: {labels: {app: plugin}}\n    spec:\n      \
+     tolerations: [{key: node-role.kubernetes.io/master, effect: NoSchedule}]\n      \
+     volumes: [{name: d, hostPath: {path: /var/lib/kubelet/device-plugins}}]\n      \
+     containers: [{name: main, image: \"gpu:1\", volumeMounts: [{name: d, mountPath: /d}]}]\n";
+
+/// The rules of the warnings about a file.
+fn warned(folder: &Folder, args: &str, file: &str) -> Vec<String> {
+    let (_, report) = folder.json(args);
+    let findings = report["findings"].as_array().unwrap().iter();
+    let found = findings.filter(|it| it["severity"] == "warning");
+    let of_file = found.filter(|it| it["file"].as_str().unwrap().ends_with(file));
+    of_file.map(|it| it["rule"].as_str().unwrap().to_owned()).collect()
+}
+
+#[test]
+fn a_fault_that_does_no_damage_in_the_cluster_of_a_folder_is_a_note() {
+    let sample = PLUGIN.replace("gpu:1", "registry.example.com/sample-device-plugin:1");
+    let (full, old) = ("daemon-without-priority", "legacy-master-toleration");
+    let cases = [
+        ("deploy/a.yaml", PLUGIN, vec![full, old]),
+        // From kubevirt/hostpath-provisioner.
+        ("cluster-up/b.yaml", PLUGIN, vec![old]),
+        ("hosts/kind-sriov/c.yaml", PLUGIN, vec![old]),
+        // From GoogleCloudPlatform/kubernetes-engine-samples.
+        ("gke-costs/d.yaml", PLUGIN, vec![full]),
+        ("deploy/e-eks.yaml", PLUGIN, vec![full]),
+        // From Excelero/nvmesh-csi-driver.
+        ("deploy/f_k8s_1.22.yaml", PLUGIN, vec![full]),
+        // From k8stopologyawareschedwg/sample-device-plugin.
+        ("deploy/g.yaml", &sample, vec![old]),
+    ];
+    let folder = Folder::new(cases.each_ref().map(|(file, text, _)| (*file, *text)));
+    for (file, _, rules) in cases {
+        assert_eq!(warned(&folder, ".", file), rules, "{file}");
+    }
+    let ran = folder.check(".");
+    for why in [
+        "not a warning: the folder cluster-up is for a local cluster",
+        "not a warning: the folder gke-costs is for a managed cluster, whose control plane has no nodes",
+        "not a warning: the file f_k8s_1.22.yaml is named after an older release",
+        "not a warning: the image sample-device-plugin is a sample, which no other pod needs",
+    ] {
+        assert!(ran.stdout.contains(why), "{why}: {ran:?}");
+    }
+    // A folder that the user names is meant.
+    assert_eq!(warned(&folder, "cluster-up", "b.yaml"), [full, old]);
+}
+
+#[test]
+fn a_warning_about_an_older_release_is_a_note() {
+    let folder = Folder::new([
+        // From vultr/vultr-csi and aws/amazon-vpc-cni-k8s.
+        ("releases/v0.9.0.yaml", PLUGIN),
+        ("releases/v0.10.0.yaml", PLUGIN),
+        ("multus/v3.9.2/thin.yaml", PLUGIN),
+        ("multus/v3.9.2/thick.yaml", PLUGIN),
+        ("multus/v4.1.4/thick.yaml", PLUGIN),
+    ]);
+    for file in ["releases/v0.10.0.yaml", "v3.9.2/thin.yaml", "v4.1.4/thick.yaml"] {
+        assert_eq!(warned(&folder, ".", file).len(), 2, "{file}");
+    }
+    for file in ["releases/v0.9.0.yaml", "v3.9.2/thick.yaml"] {
+        assert!(warned(&folder, ".", file).is_empty(), "{file}");
+    }
+    let why = "not a warning: v0.9.0.yaml is for an older release than v0.10.0.yaml";
+    assert!(folder.check(".").stdout.contains(why));
+}
+
 #[test]
 fn a_finding_about_several_objects_is_a_note_there_too() {
     let set = "apiVersion: apps/v1\nkind: StatefulSet\nmetadata: {name: db, namespace: a}\nspec:\n  replicas: 2\n  \

@@ -2,7 +2,7 @@
 
 use super::read;
 use crate::{
-    finding::{Findings, Meta, Mode, Reason, paths::POD_SPEC},
+    finding::{Findings, Meta, Mode, Premise, Reason, paths::POD_SPEC},
     kubernetes::cluster::Cluster,
     object::{DaemonSetSpec, Subject},
     rules::rule::{Cel, ObjectCheck, OpenKruise, Phase, Rule, Scope},
@@ -22,6 +22,9 @@ Pending with \"Insufficient cpu\" and \"No preemption victims found\"; with
 `priorityClassName: system-node-critical` the other pod is evicted at once and the daemon is scheduled. So
 the class is a choice: the pods that it is to evict need a lower priority, and those that it must not evict an
 equal or a higher one. A class with `preemptionPolicy: Never` evicts nothing.
+
+In a folder for a local cluster, such as `kind` or `minikube`, and for a plugin whose image is a sample by its
+name, `check` only notes it.
 
 The rule finds DaemonSets that mount a hostPath in /etc/cni, /opt/cni or the kubelet's folders for plugins,
 and can write there; all folders for storage plugins together are mounted by backups too, and don't count. It
@@ -62,14 +65,16 @@ fn check(spec: &DaemonSetSpec, _: &Subject<'_>, _: &Cluster, found: &mut Finding
         return;
     }
     let Some((path, purpose)) = read::plugin_folder(pod) else { return };
-    found.report(
-        &POD_SPEC,
-        Reason::Required,
-        format!(
-            "the hostPath {path} belongs to a plugin for {purpose}, but on a full node this pod \
-             stays Pending, because it has no priorityClassName"
-        ),
-        "set priorityClassName to a PriorityClass of your own; it evicts pods of a lower priority from a \
-         full node, and system-node-critical evicts those of nearly all others, databases too",
-    );
+    found
+        .report(
+            &POD_SPEC,
+            Reason::Required,
+            format!(
+                "the hostPath {path} belongs to a plugin for {purpose}, but on a full node this pod \
+                 stays Pending, because it has no priorityClassName"
+            ),
+            "set priorityClassName to a PriorityClass of your own; it evicts pods of a lower priority from a \
+             full node, and system-node-critical evicts those of nearly all others, databases too",
+        )
+        .only_with(Premise::FullNodes);
 }

@@ -4,7 +4,7 @@ use k8s_openapi::api::core::v1::Toleration;
 
 use super::read;
 use crate::{
-    finding::{Findings, Fix, Meta, Mode, Reason, paths::TOLERATIONS},
+    finding::{Findings, Fix, Meta, Mode, Premise, Reason, paths::TOLERATIONS},
     kubernetes::{cluster::Cluster, tolerations},
     object::Subject,
     rules::rule::{Cel, ObjectCheck, OpenKruise, Phase, Rule, Scope},
@@ -25,7 +25,9 @@ the old one wants two pods.
 
 A cluster that still uses the old taint needs both tolerations; the new one does no harm there.
 
-In a folder that is named after a release before 1.24, such as `v1.22`, the finding is only a note.
+In a folder or file that is named after a release before 1.24, such as `v1.22` or `agent-k8s-1.22.yaml`, the
+finding is only a note, and so it is where one of these is named after a managed cluster, such as `gke`: its
+control plane has no nodes.
 
 Kubernetes: `NodeShouldRunDaemonPod`, pkg/controller/daemon/daemon_controller.go.",
         bad: include_str!("examples/legacy-master-toleration.bad.yaml"),
@@ -82,5 +84,6 @@ fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
             format!("tolerate {NEW} too"),
         )
         .since(24)
+        .only_with(Premise::ControlPlaneNodes)
         .fixed_by(Fix::copy(old.map(|(i, _)| TOLERATIONS.index(i)), NEW));
 }

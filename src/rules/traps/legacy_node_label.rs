@@ -27,7 +27,8 @@ The rule is silent if one term of the required node affinity does not ask for th
 distributions still set it, and terms are alternatives. It ignores the labels `beta.kubernetes.io/os`,
 `beta.kubernetes.io/arch` and `failure-domain.beta.kubernetes.io/*`, which are deprecated but still set.
 
-In a folder that is named after a release before 1.24, such as `v1.22`, the finding is only a note.
+In a folder or file that is named after a release before 1.24, such as `v1.22` or `agent-k8s-1.22.yaml`, the
+finding is only a note.
 
 Kubernetes: `NodeShouldRunDaemonPod`, pkg/controller/daemon/daemon_controller.go; `deprecatedNodeLabels`,
 pkg/api/node/util.go.",

@@ -17,8 +17,8 @@ Each pod gets `serviceName` as its subdomain, and with it its own DNS name, such
 it the pods have only a hostname, members cannot find each other by name, and a headless Service that
 selects the pods does not help. serviceName is optional since 1.33, and it cannot be set later: the
 StatefulSet has to be deleted and created again. So the rule looks at a StatefulSet only when it is
-created, and only if it has several replicas: a single pod can be reached through any Service that
-selects it.
+created, and only if it has several replicas and a port: a single pod can be reached through any Service
+that selects it, and a pod without ports is not reached at all.
 
 Seen on a 1.36 control plane: accepted; the pod has a hostname and no subdomain.
 
@@ -37,7 +37,8 @@ Kubernetes: `initIdentity`, pkg/controller/statefulset/stateful_set_utils.go;
 };
 
 pub(super) static CEL: Cel = Cel {
-    fault: "@replicas >= 2 && @.spec.?serviceName.orValue('') == ''",
+    fault: "@replicas >= 2 && @.spec.?serviceName.orValue('') == '' && \
+        @pod.containers.exists(c, c.?ports.orValue([]).size() > 0)",
     message: "'without serviceName no pod gets its own DNS name, and it cannot be set later'",
     help: "set it to the name of the headless Service of these pods",
     only: Some(Operation::Create),
@@ -46,7 +47,7 @@ pub(super) static CEL: Cel = Cel {
 
 fn check(spec: &StatefulSetSpec, subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
     // A single pod can be reached through any Service that selects it.
-    if subject.is_update || spec.replicas.unwrap_or(1) < 2 {
+    if subject.is_update || spec.replicas.unwrap_or(1) < 2 || !has_ports(spec) {
         return;
     }
     let written = SPEC.child("serviceName");
@@ -66,4 +67,10 @@ fn check(spec: &StatefulSetSpec, subject: &Subject<'_>, _: &Cluster, found: &mut
         ),
         "set it to the name of the headless Service of these pods",
     );
+}
+
+fn has_ports(spec: &StatefulSetSpec) -> bool {
+    let pod = spec.template.spec.as_ref();
+    let mut containers = pod.into_iter().flat_map(|pod| &pod.containers);
+    containers.any(|it| it.ports.as_ref().is_some_and(|ports| !ports.is_empty()))
 }
