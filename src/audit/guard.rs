@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
 use rustls::pki_types::{CertificateDer, pem::PemObject as _};
-use serde::Deserialize;
+use serde::{Deserialize, de::IgnoredAny};
 use x509_parser::{certificate::X509Certificate, prelude::FromDer as _};
 
 use k8s_openapi::{
@@ -18,9 +18,12 @@ use k8s_openapi::{
     apimachinery::pkg::apis::meta::v1::ObjectMeta,
 };
 
-use crate::live::{
-    call::Problem,
-    reader::{List, Reader},
+use crate::{
+    live::{
+        call::Problem,
+        reader::{List, Reader},
+    },
+    object::marks::RULES_ANNOTATION,
 };
 
 const KINDS: [(&str, &str); 2] = [
@@ -51,12 +54,27 @@ struct Webhook {
     name: String,
     client_config: WebhookClientConfig,
     #[serde(default)]
-    rules: Vec<serde::de::IgnoredAny>,
+    rules: Vec<IgnoredAny>,
 }
 
 impl Configuration {
     fn is_ours(&self) -> bool {
         self.webhooks.iter().any(|webhook| webhook.name.ends_with(".setguard.io"))
+    }
+
+    /// Says which webhooks were removed: the annotation names all of them.
+    fn missing(&self, of: &str) -> Option<String> {
+        let annotation = self.metadata.annotations.as_ref()?.get(RULES_ANNOTATION)?;
+        let named: BTreeMap<String, IgnoredAny> = serde_json::from_str(annotation).ok()?;
+        let is_there = |name: &String| self.webhooks.iter().any(|webhook| webhook.name == *name);
+        let missing: Vec<_> = named.into_keys().filter(|name| !is_there(name)).collect();
+        (!missing.is_empty()).then(|| {
+            format!(
+                "{of} lacks {}, which its annotation {RULES_ANNOTATION} names: it was removed, and \
+                 nothing that it is for is checked; helm upgrade restores it",
+                missing.join(", ")
+            )
+        })
     }
 }
 
@@ -83,6 +101,7 @@ pub(super) async fn look(reader: &Reader, now: Timestamp) -> Guard {
             let name = configuration.metadata.name.as_deref().unwrap_or_default();
             let of = format!("{kind} {name}");
             guard.problems.extend(faults(&of, &configuration.webhooks, now));
+            guard.problems.extend(configuration.missing(&of));
             for service in configuration.webhooks.iter().filter_map(service) {
                 let key = (service.namespace.clone(), service.name.clone());
                 services.entry(key).or_default().insert(of.clone());
