@@ -46,6 +46,11 @@ pub struct Release {
 }
 
 impl Release {
+    /// Returns whether the release is newer than the newest that setguard knows.
+    pub(crate) const fn is_newer(&self) -> bool {
+        self.minor > Version::NEWEST.minor()
+    }
+
     /// Returns whether the API server streams lists. Kubernetes: the feature gate `WatchList`,
     /// which is on by default in 1.32 and from 1.34 on.
     pub(super) fn streams_lists(&self) -> bool {
