@@ -17,5 +17,9 @@ pub const EXCEED_ANNOTATION: &str = "setguard.io/exceed";
 /// the webhooks.
 pub const RULES_ANNOTATION: &str = "setguard.io/rules";
 
+/// The annotation of a webhook configuration with the kind of the other one that was installed with it, under the
+/// same name.
+pub const SIBLING_ANNOTATION: &str = "setguard.io/sibling";
+
 /// The label of the ConfigMap whose dry-run patches show that the API server calls setguard.
 pub const REHEARSAL_LABEL: &str = "setguard.io/rehearsal";

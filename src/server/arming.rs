@@ -252,6 +252,7 @@ impl Arming {
     /// The configurations that lack rules.
     async fn unarmed(&mut self) -> Result<Vec<Unarmed>, Problem> {
         let (mut unarmed, mut existing) = (Vec::new(), Vec::new());
+        let mut siblings = Vec::new();
         self.incomplete = None;
         self.armed.clear();
         for configuration in Configuration::ALL {
@@ -260,6 +261,8 @@ impl Arming {
                 continue;
             };
             existing.push(configuration);
+            let is_sibling = |it: &Configuration| entries::has_sibling(&read, it.kind());
+            siblings.extend(Configuration::ALL.into_iter().filter(is_sibling));
             let rules = entries::patch(&read).map_err(Problem::Annotation)?;
             let missing = entries::missing(&read);
             let is_armed = rules.is_none() && missing.is_empty() && entries::have_rules(&read);
@@ -281,6 +284,10 @@ impl Arming {
                 "the webhook configuration was deleted: setguard is not called by it until helm \
                  upgrade creates it again"
             );
+        }
+        if let Some(absent) = siblings.iter().find(|it| !existing.contains(it)) {
+            let (kind, name) = (absent.kind(), self.name.clone());
+            self.incomplete = Some(Problem::Deleted { kind, name });
         }
         self.existing = existing;
         Ok(unarmed)

@@ -5,7 +5,7 @@ use json_patch::{
 };
 use serde_json::{Map, Value, json};
 
-use crate::object::marks::RULES_ANNOTATION as RULES;
+use crate::object::marks::{RULES_ANNOTATION as RULES, SIBLING_ANNOTATION};
 
 /// Returns the patch that gives the webhooks of this configuration their rules. `None` if all of
 /// them have their rules, or if there is no annotation: then the author of the configuration wrote
@@ -51,6 +51,11 @@ fn wanted(configuration: &Value) -> Result<Option<Map<String, Value>>, String> {
 /// Returns whether setguard writes the rules of this configuration.
 pub(crate) fn is_annotated(configuration: &Value) -> bool {
     configuration["metadata"]["annotations"][RULES].is_string()
+}
+
+/// Returns whether a configuration of this kind was installed together with this one.
+pub(crate) fn has_sibling(configuration: &Value, kind: &str) -> bool {
+    configuration["metadata"]["annotations"][SIBLING_ANNOTATION] == kind
 }
 
 /// Returns the webhooks that the annotation names and that this configuration lacks, because they were removed.
@@ -124,6 +129,9 @@ mod tests {
         for text in ["{}", "no JSON"] {
             assert!(missing(&configuration(text, &json!([]))).is_empty(), "{text}");
         }
+        let kind = "ValidatingWebhookConfiguration";
+        let read = json!({ "metadata": { "annotations": { SIBLING_ANNOTATION: kind } } });
+        assert!(has_sibling(&read, kind) && !has_sibling(&read, "MutatingWebhookConfiguration"));
     }
 
     #[test]

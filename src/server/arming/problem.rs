@@ -24,6 +24,12 @@ pub(crate) enum Problem {
         .missing.join(" and ")
     )]
     Incomplete { kind: &'static str, name: String, missing: Vec<String> },
+    /// One of two configurations does not exist.
+    #[error(
+        "{kind} {name} does not exist, although it was installed together with the other one: setguard is \
+         not called by it; helm upgrade creates it again"
+    )]
+    Deleted { kind: &'static str, name: String },
     /// Neither of the configurations exists.
     #[error(
         "neither webhook configuration {0} exists, so setguard is not called: helm upgrade creates them"

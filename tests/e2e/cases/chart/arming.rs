@@ -190,6 +190,15 @@ pub(super) fn no_longer(shared: &Namespace<'_>) {
         wait_for_metric(pod, 1);
     }
 
+    // A replica that starts after the deletion does not know the configuration, and says so too.
+    site.own.kubectl(&["delete", KINDS[0], NAME], "").accepted();
+    site.own
+        .kubectl(&["delete", "pods", "-l", "app.kubernetes.io/component=webhook"], "")
+        .accepted();
+    logs_say(&site.kubelet, "although it was installed together with the other one");
+    release.run("upgrade", &values);
+    wait(&site.shop);
+
     // As a firewall that is closed later.
     let url = "https://127.0.0.1:1/validate";
     patch(json!({ "op": "replace", "path": "/webhooks/3/clientConfig/url", "value": url }));
