@@ -102,6 +102,9 @@ fn a_server_that_comes_back_with_an_older_state_is_listed_again() {
     daemon_sets(&api_server, 3);
     let viewer = Viewer::of_workloads(&api_server);
     viewer.holds("DaemonSet", 3);
+    // A watch that has said nothing is followed by a list anyway.
+    api_server.apply("daemonsets", &daemon_set("shop", "new"));
+    viewer.holds("DaemonSet", 4);
     let known = api_server.world().version();
     api_server.change(|world| world.cut = true);
     becomes(&viewer, "DaemonSet", "unknown");
@@ -112,7 +115,7 @@ fn a_server_that_comes_back_with_an_older_state_is_listed_again() {
         api_server.apply("daemonsets", &daemon_set("shop", "agent-1"));
     }
     api_server.change(|world| world.cut = false);
-    becomes(&viewer, "DaemonSet", "fresh, 2 objects");
+    becomes(&viewer, "DaemonSet", "fresh, 3 objects");
 }
 
 #[test]
