@@ -3,6 +3,7 @@
 //! Modes, exceptions and ratcheting are applied here and nowhere else. The engine is pure: today's
 //! date is an input.
 
+mod accepted;
 mod context;
 mod cross_object;
 pub mod deadline;
@@ -58,6 +59,7 @@ pub fn evaluate(subject: &Subject<'_>, cx: &Context<'_>) -> Verdict {
     };
     let mut too_late = run_traps(subject, cx, can_see, &mut findings);
     add_all(findings, subject, cx, &mut verdict);
+    accepted::soften(subject, cx, &mut verdict);
     limits::add(subject, cx, &mut verdict);
     if let Some(view) = cx.view.filter(|view| view.covers(subject.object.metadata.namespace())) {
         too_late += cross_object::in_cluster(subject, view, cx, &mut verdict);

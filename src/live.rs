@@ -29,7 +29,7 @@ use std::{
     thread,
 };
 
-use kube::{Client, Config};
+use kube::Client;
 use tokio::{runtime, sync::Semaphore, time};
 
 pub use self::{
@@ -37,7 +37,7 @@ pub use self::{
     release::{Discover, Release},
     state::{KindState, Live},
 };
-use self::{source::Source, state::Plan, times::Times};
+use self::{source::Source, state::Plan};
 
 /// Starts the view, the discovery of the release, or neither, depending on the flags.
 ///
@@ -53,22 +53,11 @@ pub fn start(
     on_release: impl Fn(Release) + Send + Sync + 'static,
 ) -> anyhow::Result<()> {
     let runtime = runtime::Builder::new_current_thread().enable_all().build()?;
-    let client = runtime.block_on(client(live.times()))?;
+    let client = runtime.block_on(call::client(live.times().call))?;
     let live = live.clone();
     let run = move || runtime.block_on(run(live, client, discover, on_release));
     thread::Builder::new().name("inventory".to_owned()).spawn(run).map(drop)?;
     Ok(())
-}
-
-/// Creates a client that gives up early and never repeats a call.
-async fn client(times: &Times) -> anyhow::Result<Client> {
-    let mut config = Config::infer().await?;
-    config.default_retry = false;
-    config.connect_timeout = Some(times.call);
-    // Each call has its own limit.
-    config.read_timeout = None;
-    config.write_timeout = Some(times.call);
-    Ok(Client::try_from(config)?)
 }
 
 async fn run(
@@ -78,7 +67,7 @@ async fn run(
     on_release: impl Fn(Release) + Send + Sync + 'static,
 ) {
     let times = live.times();
-    let mut releases = release::Discovery::new(client.clone(), times.clone(), discover);
+    let mut releases = release::Discovery::new(times.clone(), discover);
     // The first list depends on the release.
     let first = releases.ask().await;
     let streaming = first.as_ref().is_some_and(Release::streams_lists);

@@ -112,6 +112,14 @@ impl Policy {
         self
     }
 
+    /// Sets whether the API server has a newer release than the newest that setguard knows. A release that the
+    /// policy names takes precedence.
+    #[must_use]
+    pub(crate) const fn in_newer_release(mut self, is_newer: bool) -> Self {
+        self.cluster.is_newer = is_newer && !self.names_release;
+        self
+    }
+
     /// Applies the exceptions that name files to the files of a run, each given by its name and its path.
     /// `root` is the folder from which the patterns are meant.
     pub(crate) fn assign_files<'a>(

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
 use rustls::pki_types::{CertificateDer, pem::PemObject as _};
-use serde::Deserialize;
+use serde::{Deserialize, de::IgnoredAny};
 use x509_parser::{certificate::X509Certificate, prelude::FromDer as _};
 
 use k8s_openapi::{
@@ -18,9 +18,12 @@ use k8s_openapi::{
     apimachinery::pkg::apis::meta::v1::ObjectMeta,
 };
 
-use crate::live::{
-    call::Problem,
-    reader::{List, Reader},
+use crate::{
+    live::{
+        call::Problem,
+        reader::{List, Reader},
+    },
+    object::marks::{RULES_ANNOTATION, SIBLING_ANNOTATION},
 };
 
 const KINDS: [(&str, &str); 2] = [
@@ -51,12 +54,34 @@ struct Webhook {
     name: String,
     client_config: WebhookClientConfig,
     #[serde(default)]
-    rules: Vec<serde::de::IgnoredAny>,
+    rules: Vec<IgnoredAny>,
 }
 
 impl Configuration {
     fn is_ours(&self) -> bool {
         self.webhooks.iter().any(|webhook| webhook.name.ends_with(".setguard.io"))
+    }
+
+    /// Returns the kind, and the kind with the name, of the configuration that was installed together with this one.
+    fn sibling(&self) -> Option<(String, String)> {
+        let kind = self.metadata.annotations.as_ref()?.get(SIBLING_ANNOTATION)?;
+        let name = self.metadata.name.as_deref()?;
+        Some((kind.clone(), format!("{kind} {name}")))
+    }
+
+    /// Says which webhooks were removed: the annotation names all of them.
+    fn missing(&self, of: &str) -> Option<String> {
+        let annotation = self.metadata.annotations.as_ref()?.get(RULES_ANNOTATION)?;
+        let named: BTreeMap<String, IgnoredAny> = serde_json::from_str(annotation).ok()?;
+        let is_there = |name: &String| self.webhooks.iter().any(|webhook| webhook.name == *name);
+        let missing: Vec<_> = named.into_keys().filter(|name| !is_there(name)).collect();
+        (!missing.is_empty()).then(|| {
+            format!(
+                "{of} lacks {}, which its annotation {RULES_ANNOTATION} names: it was removed, and \
+                 nothing that it is for is checked; helm upgrade restores it",
+                missing.join(", ")
+            )
+        })
     }
 }
 
@@ -64,6 +89,7 @@ impl Configuration {
 pub(super) async fn look(reader: &Reader, now: Timestamp) -> Guard {
     let mut guard = Guard::default();
     let mut services = BTreeMap::<(String, String), BTreeSet<String>>::new();
+    let (mut installed, mut existing, mut hidden) = (Vec::new(), BTreeSet::new(), Vec::new());
     for (kind, plural) in KINDS {
         let path = format!("/apis/admissionregistration.k8s.io/v1/{plural}");
         let list = List { path, ..List::default() };
@@ -76,19 +102,26 @@ pub(super) async fn look(reader: &Reader, now: Timestamp) -> Guard {
                     "{plural} cannot be read, so whether setguard's webhooks apply is not known, nor whether others can be called: {why}"
                 );
                 guard.notes.push(note);
+                hidden.push(kind);
                 continue;
             }
         };
         for configuration in read.iter().filter(|it| it.is_ours()) {
             let name = configuration.metadata.name.as_deref().unwrap_or_default();
             let of = format!("{kind} {name}");
+            existing.insert(of.clone());
+            installed.extend(configuration.sibling());
             guard.problems.extend(faults(&of, &configuration.webhooks, now));
+            guard.problems.extend(configuration.missing(&of));
             for service in configuration.webhooks.iter().filter_map(service) {
                 let key = (service.namespace.clone(), service.name.clone());
                 services.entry(key).or_default().insert(of.clone());
             }
         }
     }
+    let is_absent =
+        |(kind, of): &&(String, String)| !hidden.contains(&kind.as_str()) && !existing.contains(of);
+    guard.problems.extend(installed.iter().filter(is_absent).map(|(_, of)| absent(of)));
     for ((namespace, name), of) in services {
         let of = of.into_iter().collect::<Vec<_>>().join(" and ");
         let path = format!("/apis/discovery.k8s.io/v1/namespaces/{namespace}/endpointslices");
@@ -108,6 +141,13 @@ pub(super) async fn look(reader: &Reader, now: Timestamp) -> Guard {
         }
     }
     guard
+}
+
+fn absent(of: &str) -> String {
+    format!(
+        "{of} does not exist, although it was installed together with the other one: setguard is not called by \
+         it; helm upgrade creates it again"
+    )
 }
 
 /// Returns the reasons why the API server does not call setguard by these webhooks, or its calls fail.

@@ -140,19 +140,21 @@ pub mod since {
 pub struct Cluster {
     /// The release.
     pub version: Version,
+    /// Whether the API server has a newer release than the newest that setguard knows.
+    pub is_newer: bool,
     gates: BTreeMap<String, bool>,
 }
 
 impl Default for Cluster {
     fn default() -> Self {
-        Cluster { version: Version::NEWEST, gates: BTreeMap::new() }
+        Cluster { version: Version::NEWEST, is_newer: false, gates: BTreeMap::new() }
     }
 }
 
 impl Cluster {
     /// Creates a cluster of this release. `gates` overrides the defaults of the release.
     pub const fn new(version: Version, gates: BTreeMap<String, bool>) -> Self {
-        Cluster { version, gates }
+        Cluster { version, is_newer: false, gates }
     }
 
     /// Sets a gate, overriding its default.
@@ -184,6 +186,13 @@ impl Cluster {
     /// Returns whether the cluster has the changes of this release; see [`since`].
     pub fn has(&self, release: Version) -> bool {
         self.version.minor() >= release.minor()
+    }
+
+    /// Returns clusters of which each accepts what the others may refuse.
+    pub(crate) fn extremes() -> [Self; 3] {
+        let all_on = GATES.iter().map(|gate| (gate.name.to_owned(), true)).collect();
+        let newest = Cluster::new(Version::NEWEST, all_on);
+        [newest, Cluster::default(), Cluster::new(Version::OLDEST, BTreeMap::new())]
     }
 
     /// Creates a cluster of this version with every feature off.

@@ -5,7 +5,7 @@ use std::{error::Error, io, time::Duration};
 use futures::{Stream, TryStreamExt as _};
 use http_body_util::{BodyExt as _, LengthLimitError, Limited};
 use hyper::header::RETRY_AFTER;
-use kube::{Client, client::Body};
+use kube::{Client, Config, client::Body};
 use tokio::time::timeout;
 use tokio_util::{
     codec::{FramedRead, LinesCodec, LinesCodecError},
@@ -76,6 +76,17 @@ impl Problem {
     pub(crate) fn failed(error: impl Into<anyhow::Error>) -> Problem {
         Problem::Failed(format!("{:#}", error.into()))
     }
+}
+
+/// Creates a client that gives up connecting after this time, and never repeats a call. It has no connection yet.
+pub(super) async fn client(limit: Duration) -> anyhow::Result<Client> {
+    let mut config = Config::infer().await?;
+    config.default_retry = false;
+    config.connect_timeout = Some(limit);
+    // Each call has its own limit.
+    config.read_timeout = None;
+    config.write_timeout = Some(limit);
+    Ok(Client::try_from(config)?)
 }
 
 /// Sends a request, and waits for the head of the answer.

@@ -1,9 +1,9 @@
 //! Follows a collection for a command: lists it, then watches it, and resumes after each break.
 
-use std::{convert::Infallible, pin::pin, time::Duration};
+use std::{borrow::Cow, convert::Infallible, pin::pin, time::Duration};
 
 use futures::StreamExt as _;
-use tokio::time::{Instant, sleep, timeout_at};
+use tokio::time::{Instant, sleep, timeout, timeout_at};
 
 use super::{
     backoff::Backoff,
@@ -14,6 +14,10 @@ use super::{
 
 /// The duration of a watch, in seconds. The API server ends it, so a dead connection is noticed.
 const WATCH: u32 = 30;
+/// The duration of the first watch after a break. The API server sends a bookmark before it ends.
+const PROBE: u32 = 5;
+/// The time that a list may take before what was heard counts as out of date.
+const SLOW: Duration = Duration::from_secs(5);
 /// The time after which a watch that was not ended is dead. An overloaded machine ends it late.
 const DEAD: Duration = Duration::from_secs(45);
 /// The number of watches in a row that are dead before the API server counts as lost: the first may have been
@@ -54,6 +58,18 @@ struct Contact {
     state: State,
     /// The number of dead watches in a row.
     stalls: u32,
+    /// Whether the next watch begins at the version of a list that was just read.
+    is_listed: bool,
+}
+
+/// How a watch ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Watched {
+    /// An event or a bookmark has shown that the API server has the version from which it began.
+    Confirmed,
+    /// The API server said nothing. One whose state is older than the version does that: it has no event after
+    /// the version, and no bookmark.
+    Silent,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -70,13 +86,18 @@ impl Contact {
         }
     }
 
+    /// From now on, the known state may be out of date.
+    fn break_off(&mut self, tell: &mut impl FnMut(News<'_>)) {
+        if self.state == State::Kept {
+            self.state = State::Broken;
+            tell(News::Broken);
+        }
+    }
+
     /// The first failure after a success only breaks the contact.
     fn fail(&mut self, problem: &Problem, tell: &mut impl FnMut(News<'_>)) {
         match self.state {
-            State::Kept if self.stalls < STALLS => {
-                self.state = State::Broken;
-                tell(News::Broken);
-            }
+            State::Kept if self.stalls < STALLS => self.break_off(tell),
             State::Kept | State::Broken => {
                 self.state = State::Lost;
                 tell(News::Lost(problem.to_string()));
@@ -95,16 +116,18 @@ pub(crate) async fn follow(
     let mut backoff = Backoff::new(SHORTEST_PAUSE, LONGEST_PAUSE);
     let mut version = None;
     // Nothing has been heard yet, so the first failure is a loss.
-    let mut contact = Contact { state: State::Broken, stalls: 0 };
+    let mut contact = Contact { state: State::Broken, stalls: 0, is_listed: false };
     loop {
         let begun = Instant::now();
         let outcome = match &mut version {
             // The watch follows immediately.
-            None => match read(reader, list, &mut tell).await {
+            None => match read(reader, list, &mut contact, &mut tell).await {
                 Ok(from) => {
                     version = Some(from);
                     continue;
                 }
+                // An API server that cannot list cannot be followed, whatever its reason.
+                Err(Problem::Gone { why, .. }) => Err(Problem::Failed(why)),
                 Err(problem) => Err(problem),
             },
             Some(from) => watch(reader, list, from, &mut contact, &mut tell).await,
@@ -114,9 +137,10 @@ pub(crate) async fn follow(
             backoff.reset();
         }
         match outcome {
+            Ok(Watched::Silent) => version = None,
             // An API server that ends each watch immediately is not called in a tight loop.
-            Ok(()) if has_lasted => continue,
-            Ok(()) => {}
+            Ok(Watched::Confirmed) if has_lasted => continue,
+            Ok(Watched::Confirmed) => {}
             Err(Problem::Gone { .. }) => version = None,
             Err(Problem::Forbidden(why) | Problem::Absent(why)) => {
                 tell(News::Forbidden(why));
@@ -124,7 +148,13 @@ pub(crate) async fn follow(
                 sleep(FORBIDDEN).await;
                 continue;
             }
-            Err(problem) => contact.fail(&problem, &mut tell),
+            Err(problem) => {
+                contact.fail(&problem, &mut tell);
+                // An API server that comes back may have an older state: etcd was restored.
+                if contact.state == State::Lost {
+                    version = None;
+                }
+            }
         }
         sleep(backoff.pause()).await;
     }
@@ -134,13 +164,24 @@ pub(crate) async fn follow(
 async fn read(
     reader: &Reader,
     list: &List,
+    contact: &mut Contact,
     tell: &mut impl FnMut(News<'_>),
 ) -> Result<String, Problem> {
     let mut all = Vec::new();
     let on_page = |items: &[&serde_json::value::RawValue]| {
         all.extend(items.iter().map(|item| item.get().to_owned()));
     };
-    let version = reader.list_from(list, on_page).await?;
+    let version = {
+        let mut listing = pin!(reader.list_from(list, on_page));
+        match timeout(SLOW, &mut listing).await {
+            Ok(listed) => listed?,
+            Err(_) => {
+                contact.break_off(tell);
+                listing.await?
+            }
+        }
+    };
+    contact.is_listed = true;
     tell(News::All(all));
     Ok(version)
 }
@@ -152,47 +193,61 @@ async fn watch(
     version: &mut String,
     contact: &mut Contact,
     tell: &mut impl FnMut(News<'_>),
-) -> Result<(), Problem> {
+) -> Result<Watched, Problem> {
     let end = Instant::now() + DEAD;
-    let mut lines = pin!(reader.watch(list, version, WATCH).await?);
-    // An API server that begins watches and says nothing in them must say something.
-    if contact.stalls < STALLS {
+    let is_resumed = contact.state != State::Kept && !contact.is_listed;
+    let seconds = if is_resumed { PROBE } else { WATCH };
+    let mut lines = pin!(reader.watch(list, version, seconds).await?);
+    // An API server that begins watches and says nothing in them must say something. So must one that may have an
+    // older state than what was heard: its watches begin too, and say nothing.
+    if contact.stalls < STALLS && !is_resumed {
         contact.regain(tell);
     }
+    contact.is_listed = false;
+    let mut watched = Watched::Silent;
     loop {
-        let next = timeout_at(end, lines.next()).await;
-        match &next {
-            Ok(Some(Err(_))) => {}
-            Ok(_) => {
-                contact.stalls = 0;
-                contact.regain(tell);
-            }
-            Err(_) => contact.stalls = contact.stalls.saturating_add(1),
-        }
-        let line = match next {
+        let line = match timeout_at(end, lines.next()).await {
             Ok(Some(Ok(line))) => line,
             Ok(Some(Err(error))) => return Err(Problem::failed(error)),
-            Ok(None) => return Ok(()),
-            Err(_) => return Err(Problem::Failed("the connection is dead".to_owned())),
+            Ok(None) => {
+                contact.stalls = 0;
+                return Ok(watched);
+            }
+            Err(_) => {
+                contact.stalls = contact.stalls.saturating_add(1);
+                return Err(Problem::Failed("the connection is dead".to_owned()));
+            }
         };
-        let newest = match message::event(&line).map_err(Problem::failed)? {
+        contact.stalls = 0;
+        let event = match message::event(&line).map_err(Problem::failed)? {
             None => continue,
             Some(Event::Failed(status)) => {
                 return Err(Problem::of_status(status.code, &status.message));
             }
-            Some(Event::Applied { object, meta }) => {
-                tell(News::Applied(object));
-                meta.resource_version
-            }
-            Some(Event::Deleted(meta)) => {
-                tell(News::Gone { namespace: &meta.namespace, name: &meta.name });
-                meta.resource_version
-            }
-            Some(Event::Bookmark { version, .. }) => version,
+            Some(event) => event,
         };
+        contact.regain(tell);
+        watched = Watched::Confirmed;
+        let newest = hear(event, tell);
         if !newest.is_empty() {
             *version = newest.into_owned();
         }
+    }
+}
+
+/// Tells an event, and returns its version.
+fn hear<'a>(event: Event<'a>, tell: &mut impl FnMut(News<'_>)) -> Cow<'a, str> {
+    match event {
+        Event::Applied { object, meta } => {
+            tell(News::Applied(object));
+            meta.resource_version
+        }
+        Event::Deleted(meta) => {
+            tell(News::Gone { namespace: &meta.namespace, name: &meta.name });
+            meta.resource_version
+        }
+        Event::Bookmark { version, .. } => version,
+        Event::Failed(_) => Cow::Borrowed(""),
     }
 }
 
@@ -215,7 +270,6 @@ mod tests {
         body::{Bytes, Frame},
     };
     use kube::{Client, client::Body};
-    use tokio::time::timeout;
 
     use super::*;
 
@@ -226,24 +280,34 @@ mod tests {
         Empty,
         /// A watch that says this, and then nothing more and has no end.
         Stall(&'static str),
-        /// A watch that says nothing and is ended by the API server.
+        /// A watch that says a bookmark and is ended by the API server.
         End,
+        /// A watch that says nothing and is ended by the API server.
+        Silence,
+        /// The version is not known, or no API server is behind a load balancer.
+        Unknown,
         /// An error of the API server.
         Failure,
     }
 
     fn answer(answer: Answer) -> Response<UnsyncBoxBody<Bytes, Infallible>> {
         const LIST: &str = r#"{"metadata": {"resourceVersion": "7"}, "items": []}"#;
+        const BOOKMARK: &str =
+            r#"{"type": "BOOKMARK", "object": {"metadata": {"resourceVersion": "9"}}}"#;
         let body = match answer {
             Answer::Empty => Full::from(LIST).boxed_unsync(),
             Answer::Stall(text) => {
                 let first = (!text.is_empty()).then(|| Ok(Frame::data(Bytes::from(text))));
                 StreamBody::new(stream::iter(first).chain(stream::pending())).boxed_unsync()
             }
-            Answer::End | Answer::Failure => Empty::new().boxed_unsync(),
+            Answer::End => Full::from(BOOKMARK).boxed_unsync(),
+            Answer::Silence | Answer::Failure | Answer::Unknown => Empty::new().boxed_unsync(),
         };
-        let failed = matches!(answer, Answer::Failure);
-        let code = if failed { StatusCode::INTERNAL_SERVER_ERROR } else { StatusCode::OK };
+        let code = match answer {
+            Answer::Failure => StatusCode::INTERNAL_SERVER_ERROR,
+            Answer::Unknown => StatusCode::GATEWAY_TIMEOUT,
+            _ => StatusCode::OK,
+        };
         Response::builder().status(code).body(body).unwrap()
     }
 
@@ -282,22 +346,40 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_server_that_stalls_again_and_again_is_lost_until_it_says_something() {
         let stall = Answer::Stall("");
-        let answers = &[Answer::Empty, Answer::Stall("")];
-        let said = heard(answers, Duration::from_secs(3_600)).await;
         let lost = "Lost(\"the connection is dead\")";
-        assert_eq!(said, ["All([])", "Back", "Broken", "Back", lost]);
-        let answers = Box::leak(Box::new([Answer::Empty, stall, stall, stall, Answer::End]));
+        let answers = Box::leak(Box::new([Answer::Empty, stall, stall, Answer::Empty, stall]));
         let said = heard(answers, Duration::from_secs(3_600)).await;
-        assert_eq!(said, ["All([])", "Back", "Broken", "Back", lost, "Back"]);
+        assert_eq!(said, ["All([])", "Back", "Broken", lost, "All([])"]);
+        let again = [Answer::Empty, stall, stall, Answer::Empty, Answer::End];
+        let said = heard(Box::leak(Box::new(again)), Duration::from_secs(3_600)).await;
+        assert_eq!(said, ["All([])", "Back", "Broken", lost, "All([])", "Back"]);
     }
 
     #[tokio::test(start_paused = true)]
     async fn a_server_that_fails_for_long_is_lost_and_comes_back() {
-        const FAIL: Answer = Answer::Failure;
-        let answers = &[Answer::Empty, FAIL, FAIL, FAIL, FAIL, FAIL, FAIL, FAIL, Answer::End];
+        // The reader repeats a list that fails otherwise, and waits in real time.
+        const FAIL: Answer = Answer::Unknown;
+        let [list, end] = [Answer::Empty, Answer::End];
+        for first in [Answer::Failure, FAIL] {
+            let answers = [list, end, first, FAIL, FAIL, FAIL, FAIL, list, end];
+            let said = heard(Box::leak(Box::new(answers)), Duration::from_secs(600)).await;
+            let [all, back, broken, lost, again, at_last] = &*said else { panic!("{said:#?}") };
+            assert_eq!([all, back, broken], ["All([])", "Back", "Broken"]);
+            assert!(lost.starts_with("Lost(\"504"), "{lost}");
+            assert_eq!([again, at_last], ["All([])", "Back"]);
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_server_that_says_nothing_may_have_an_older_state_and_is_listed_again() {
+        // Its etcd was restored from a snapshot, so it has no event and no bookmark after version 7.
+        let answers = &[Answer::Empty, Answer::Silence, Answer::Empty, Answer::End];
         let said = heard(answers, Duration::from_secs(600)).await;
-        let [all, lost, back] = &*said else { panic!("{said:#?}") };
-        assert_eq!([all, back], ["All([])", "Back"]);
-        assert!(lost.starts_with("Lost"), "{lost}");
+        assert_eq!(said, ["All([])", "Back", "All([])"]);
+        // After a break it is not heard before that.
+        let answers =
+            &[Answer::Empty, Answer::Stall(""), Answer::Silence, Answer::Empty, Answer::End];
+        let said = heard(answers, Duration::from_secs(600)).await;
+        assert_eq!(said, ["All([])", "Back", "Broken", "All([])", "Back"]);
     }
 }

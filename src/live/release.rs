@@ -1,6 +1,9 @@
 //! The release of Kubernetes that the API server has, and its feature gates.
 
-use std::{collections::BTreeMap, time::Duration};
+use std::{
+    collections::{BTreeMap, BTreeSet, VecDeque},
+    time::Duration,
+};
 
 use futures::StreamExt as _;
 use kube::Client;
@@ -15,6 +18,10 @@ use crate::kubernetes::cluster::Version;
 
 /// The largest answer to `/version` that is read.
 const LARGEST_VERSION: usize = 64 << 10;
+/// The number of answers that count: those of about five minutes.
+const ANSWERS: usize = 10;
+/// The number of answers after which the gates are read again: after ten minutes.
+const ANSWERS_OF_GATES: usize = 20;
 /// The metric of the API server that has a line for each feature gate.
 const GATE_METRIC: &str = "kubernetes_feature_enabled{";
 
@@ -39,6 +46,11 @@ pub struct Release {
 }
 
 impl Release {
+    /// Returns whether the release is newer than the newest that setguard knows.
+    pub(crate) const fn is_newer(&self) -> bool {
+        self.minor > Version::NEWEST.minor()
+    }
+
     /// Returns whether the API server streams lists. Kubernetes: the feature gate `WatchList`,
     /// which is on by default in 1.32 and from 1.34 on.
     pub(super) fn streams_lists(&self) -> bool {
@@ -55,56 +67,94 @@ struct Answer {
     git_version: String,
 }
 
-/// Repeats the request for the release.
+/// Repeats the request for the release. While a control plane is upgraded or rolled back, API servers of two
+/// releases may answer, and the older one drops the fields that only the newer one knows.
 pub(super) struct Discovery {
-    client: Client,
     times: Times,
     discover: Discover,
+    /// The last answers, the newest first.
+    answers: VecDeque<Release>,
     last: Option<Release>,
+    /// The number of answers since the gates were read.
+    since_gates: usize,
     /// The last failures in the log, so that each is logged once.
     logged: [Option<String>; 2],
+    /// The releases that were logged because they differ.
+    mixed: BTreeSet<String>,
 }
 
 impl Discovery {
-    pub(super) const fn new(client: Client, times: Times, discover: Discover) -> Self {
-        Discovery { client, times, discover, last: None, logged: [None, None] }
+    pub(super) const fn new(times: Times, discover: Discover) -> Self {
+        Discovery {
+            times,
+            discover,
+            answers: VecDeque::new(),
+            last: None,
+            since_gates: 0,
+            logged: [None, None],
+            mixed: BTreeSet::new(),
+        }
     }
 
     /// Waits until it is time to ask again.
     pub(super) async fn wait(&self) {
-        let failed = self.last.is_none();
-        sleep(if failed { self.times.release / 10 } else { self.times.release }).await;
+        sleep(self.times.release).await;
     }
 
-    /// Returns the answer of the API server, if it has changed.
+    /// Asks for the release, over a new connection, so that several API servers behind one address take turns. Returns
+    /// the oldest of the last answers, if that has changed.
     pub(super) async fn ask(&mut self) -> Option<Release> {
-        let mut release = match self.version().await {
-            Ok(release) => release,
+        let answer = match self.answer().await {
+            Ok(answer) => answer,
             Err(problem) => {
                 self.log(0, &problem, "cannot ask the API server for its release");
                 return None;
             }
         };
         self.logged[0] = None;
-        if self.discover.gates {
-            match gates(&self.client, self.times.call).await {
-                Ok(gates) => {
-                    self.logged[1] = None;
-                    release.gates = gates;
-                }
-                Err(problem) => {
-                    self.log(1, &problem, "cannot read the feature gates of the API server");
-                    // The gates of the last successful read are still the best known.
-                    let last = self.last.as_ref().filter(|it| it.reported == release.reported);
-                    release.gates = last.map(|it| it.gates.clone()).unwrap_or_default();
-                }
-            }
-        }
-        if self.last.as_ref() == Some(&release) {
+        self.answers.push_front(answer);
+        self.answers.truncate(ANSWERS);
+        self.log_mixed();
+        // Of equal releases, the newest answer.
+        let oldest = self.answers.iter().min_by_key(|it| it.version)?;
+        if self.last.as_ref() == Some(oldest) {
             return None;
         }
-        self.last = Some(release.clone());
-        Some(release)
+        self.last = Some(oldest.clone());
+        self.last.clone()
+    }
+
+    async fn answer(&mut self) -> Result<Release, Problem> {
+        let client = call::client(self.times.call).await.map_err(Problem::failed)?;
+        let request = axum::http::Request::get("/version").body(Vec::new());
+        let text = call::text(&client, request, self.times.call, LARGEST_VERSION).await?;
+        let mut release = parse(&text)?;
+        if self.discover.gates {
+            release.gates = self.gates_of(&release, &client).await;
+        }
+        Ok(release)
+    }
+
+    /// Returns the gates of an API server. They are read once in a while, since the answer is large.
+    async fn gates_of(&mut self, release: &Release, client: &Client) -> BTreeMap<String, bool> {
+        let known = self.answers.iter().find(|it| it.reported == release.reported);
+        self.since_gates += 1;
+        if let Some(known) = known.filter(|_| self.since_gates < ANSWERS_OF_GATES) {
+            return known.gates.clone();
+        }
+        match gates(client, self.times.call).await {
+            Ok(gates) => {
+                self.since_gates = 0;
+                self.logged[1] = None;
+                gates
+            }
+            Err(problem) => {
+                // The gates of the last successful read are still the best known.
+                let gates = known.map(|it| it.gates.clone()).unwrap_or_default();
+                self.log(1, &problem, "cannot read the feature gates of the API server");
+                gates
+            }
+        }
     }
 
     fn log(&mut self, what: usize, problem: &Problem, message: &'static str) {
@@ -115,10 +165,22 @@ impl Discovery {
         }
     }
 
-    async fn version(&self) -> Result<Release, Problem> {
-        let request = axum::http::Request::get("/version").body(Vec::new());
-        let text = call::text(&self.client, request, self.times.call, LARGEST_VERSION).await?;
-        parse(&text)
+    /// Logs that the last answers differ, once.
+    fn log_mixed(&mut self) {
+        let versions: BTreeSet<_> = self.answers.iter().map(|it| it.version).collect();
+        let mut mixed = BTreeSet::new();
+        if versions.len() > 1 {
+            mixed.extend(self.answers.iter().map(|it| it.reported.clone()));
+        }
+        if !mixed.is_subset(&self.mixed) {
+            let releases = mixed.iter().map(String::as_str).collect::<Vec<_>>().join(", ");
+            tracing::warn!(
+                releases,
+                "API servers of several releases answer, or one was upgraded a moment ago; objects are \
+                 checked against the oldest of them for some minutes"
+            );
+        }
+        self.mixed = mixed;
     }
 }
 

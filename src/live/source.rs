@@ -115,6 +115,11 @@ impl Source {
     async fn follow(&mut self) -> Result<(), Problem> {
         if self.version.is_some() {
             let outcome = self.watch().await;
+            // An API server that comes back may have an older state, because its etcd was restored. Its
+            // version may exceed the known one soon, and events would then seem to confirm it.
+            if outcome.is_err() && self.has_failed {
+                self.version = None;
+            }
             self.has_failed = outcome.is_err();
             if self.has_failed {
                 self.live.broken(self.index);

@@ -59,7 +59,7 @@ impl Times {
             unknown: seconds(600),
             forbidden: seconds(600),
             jitter: seconds(5),
-            release: seconds(600),
+            release: seconds(30),
             shortest_pause: Duration::from_millis(800) / divisor,
             longest_pause: seconds(30),
         }

@@ -13,5 +13,13 @@ pub const IGNORE_ANNOTATION: &str = "setguard.io/ignore";
 /// commas.
 pub const EXCEED_ANNOTATION: &str = "setguard.io/exceed";
 
+/// The annotation of a webhook configuration with the rules of each webhook: a JSON object, keyed by the names of
+/// the webhooks.
+pub const RULES_ANNOTATION: &str = "setguard.io/rules";
+
+/// The annotation of a webhook configuration with the kind of the other one that was installed with it, under the
+/// same name.
+pub const SIBLING_ANNOTATION: &str = "setguard.io/sibling";
+
 /// The label of the ConfigMap whose dry-run patches show that the API server calls setguard.
 pub const REHEARSAL_LABEL: &str = "setguard.io/rehearsal";

@@ -18,6 +18,7 @@ pub(crate) mod entries;
 mod problem;
 pub(crate) mod rehearsal;
 pub(crate) mod target;
+mod verify;
 mod why;
 
 use std::{sync::Arc, time::Duration};
@@ -39,7 +40,13 @@ use tokio::{
 };
 
 pub use self::args::ArmingArgs;
-use self::{problem::Problem, target::Target, why::Silent};
+use self::{
+    problem::Problem,
+    rehearsal::{PAUSE, REHEARSALS},
+    target::Target,
+    verify::Verification,
+    why::Silent,
+};
 use super::{
     app::{App, Phase},
     configuration::Configuration,
@@ -49,11 +56,6 @@ use super::{
 /// The wait after a failed round: the first, and the longest. The wait doubles each time.
 const FIRST_WAIT: Duration = Duration::from_secs(1);
 const LONGEST_WAIT: Duration = Duration::from_secs(10);
-
-/// The API server has to call setguard this many times in a row, with a pause in between. Each
-/// rehearsal uses a new connection, so several API servers behind one address take turns.
-const REHEARSALS: usize = 5;
-const PAUSE: Duration = Duration::from_millis(200);
 
 /// Helm writes this annotation on the objects that it installs; `helm template` does not. Helm
 /// deletes the objects of a release even if they have an owner. Some tools that apply a rendered
@@ -75,6 +77,11 @@ pub(crate) struct Arming {
     /// The time since when no `caBundle` has been written, or the API server has accepted each rehearsal
     /// without calling setguard.
     silent_since: Option<Instant>,
+    /// The webhooks that configurations lack.
+    incomplete: Option<Problem>,
+    /// The configurations that setguard arms, as they were read in the last round.
+    armed: Vec<(Configuration, Value)>,
+    verification: Verification,
     /// The wait after the next round that fails.
     wait: Duration,
     /// The last problem, so that each problem is logged once.
@@ -109,6 +116,9 @@ pub(crate) async fn start(
         client,
         existing: Vec::new(),
         silent_since: None,
+        incomplete: None,
+        armed: Vec::new(),
+        verification: Verification::default(),
         wait: FIRST_WAIT,
         problem: None,
     };
@@ -153,9 +163,15 @@ impl Arming {
         let problem = match self.arm().await {
             Ok(true) => {
                 self.wait = FIRST_WAIT;
-                let owned = self.own().await;
-                self.report(owned.err());
-                return self.interval;
+                let owned = self.own().await.err();
+                let Arming { app, verification, target, armed, interval, .. } = self;
+                if verification.verify(target, armed, *interval).await {
+                    app.metrics.armed.uncalled();
+                }
+                let uncalled = self.verification.problem();
+                let problem = self.incomplete.take().or(owned).or(uncalled);
+                self.report(problem);
+                return self.interval.min(self.verification.wait());
             }
             // The rules have just been written, by this replica or by another.
             Ok(false) | Err(Problem::Call(CallError::Conflict(_))) => return PAUSE,
@@ -174,10 +190,16 @@ impl Arming {
     /// Logs a problem, once.
     fn report(&mut self, problem: Option<Problem>) {
         let passes = matches!(problem, Some(Problem::NotYet(_)));
+        let was_armed = matches!(problem, Some(Problem::NoLonger(_)));
         let problem = problem.map(|problem| problem.to_string());
         if let Some(problem) = problem.as_ref().filter(|it| self.problem.as_ref() != Some(*it)) {
             if passes {
                 tracing::info!(problem, "the webhook configurations have no rules yet");
+            } else if was_armed {
+                tracing::warn!(
+                    problem,
+                    "the webhooks have their rules, but the API server does not show that it calls setguard"
+                );
             } else {
                 tracing::warn!(problem, "the webhook configurations are not as they should be yet");
             }
@@ -230,15 +252,28 @@ impl Arming {
     /// The configurations that lack rules.
     async fn unarmed(&mut self) -> Result<Vec<Unarmed>, Problem> {
         let (mut unarmed, mut existing) = (Vec::new(), Vec::new());
+        let mut siblings = Vec::new();
+        self.incomplete = None;
+        self.armed.clear();
         for configuration in Configuration::ALL {
             let Some(read) = self.read(configuration).await? else {
                 self.app.metrics.armed.set(configuration, false);
                 continue;
             };
             existing.push(configuration);
+            let is_sibling = |it: &Configuration| entries::has_sibling(&read, it.kind());
+            siblings.extend(Configuration::ALL.into_iter().filter(is_sibling));
             let rules = entries::patch(&read).map_err(Problem::Annotation)?;
-            let is_armed = rules.is_none() && entries::have_rules(&read);
+            let missing = entries::missing(&read);
+            let is_armed = rules.is_none() && missing.is_empty() && entries::have_rules(&read);
             self.app.metrics.armed.set(configuration, is_armed);
+            if !missing.is_empty() {
+                let (kind, name) = (configuration.kind(), self.name.clone());
+                self.incomplete = Some(Problem::Incomplete { kind, name, missing });
+            }
+            if entries::is_annotated(&read) {
+                self.armed.push((configuration, read.clone()));
+            }
             unarmed.extend(rules.map(|rules| Unarmed { configuration, read, rules }));
         }
         for gone in self.existing.iter().filter(|it| !existing.contains(it)) {
@@ -249,6 +284,10 @@ impl Arming {
                 "the webhook configuration was deleted: setguard is not called by it until helm \
                  upgrade creates it again"
             );
+        }
+        if let Some(absent) = siblings.iter().find(|it| !existing.contains(it)) {
+            let (kind, name) = (absent.kind(), self.name.clone());
+            self.incomplete = Some(Problem::Deleted { kind, name });
         }
         self.existing = existing;
         Ok(unarmed)
@@ -270,6 +309,7 @@ impl Arming {
             object: &rehearsed.object,
             lasts,
             was_called: self.app.calls.rehearsals(endpoint) > before[*configuration as usize],
+            has_rules: false,
         };
         Err(match silent.why() {
             (why, true) => Problem::NotYet(why),

@@ -66,7 +66,8 @@ pub(crate) struct Vigil<'a> {
     /// The cluster when it was last read.
     observed: Option<Rc<Observed>>,
     was_lost: bool,
-    has_said_what_is_hidden: bool,
+    /// The collections of which was said that they cannot be read.
+    hidden: Vec<String>,
 }
 
 /// The state of all sets at one time.
@@ -95,7 +96,7 @@ impl<'a> Vigil<'a> {
             repaired: Vec::new(),
             observed: None,
             was_lost: false,
-            has_said_what_is_hidden: false,
+            hidden: Vec::new(),
         }
     }
 
@@ -154,23 +155,23 @@ impl<'a> Vigil<'a> {
             self.output.say(None, &Event::new(EventType::Note, text, now))?;
             self.memory.begin_again();
         }
-        if !std::mem::replace(&mut self.has_said_what_is_hidden, true) {
-            let mut hidden = Vec::new();
-            for (source, why) in world.forbidden() {
-                if [Kind::DaemonSet, Kind::StatefulSet].contains(&source.collection.kind) {
-                    bail!("{} cannot be watched: {why}", source.collection.name());
-                }
-                hidden.push(source.collection.name());
+        let mut hidden = Vec::new();
+        for (source, why) in world.forbidden() {
+            if [Kind::DaemonSet, Kind::StatefulSet].contains(&source.collection.kind) {
+                bail!("{} cannot be watched: {why}", source.collection.name());
             }
-            hidden.dedup();
-            if !hidden.is_empty() {
-                let text = format!(
-                    "these cannot be read, so why a rollout waits may stay unknown: {}",
-                    hidden.join(", ")
-                );
-                self.output.say(None, &Event::new(EventType::Note, text, now))?;
-            }
+            hidden.push(source.collection.name());
         }
+        hidden.dedup();
+        // A right can be taken away during the wait.
+        if hidden.iter().any(|it| !self.hidden.contains(it)) {
+            let text = format!(
+                "these cannot be read, so why a rollout waits may stay unknown: {}",
+                hidden.join(", ")
+            );
+            self.output.say(None, &Event::new(EventType::Note, text, now))?;
+        }
+        self.hidden = hidden;
         Ok(false)
     }
 

@@ -144,6 +144,8 @@ impl World {
             }
             News::Forbidden(why) => {
                 (source.lost, source.is_broken) = (None, false);
+                // The known objects are out of date.
+                source.objects.clear();
                 source.state = State::Forbidden(why);
                 true
             }

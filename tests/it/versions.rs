@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 use setguard::{
+    admission::{self, Endpoint},
+    engine::Context,
     kubernetes::{
         cluster::{Cluster, Version, parse_gates},
         resource::Resource,
@@ -27,6 +29,42 @@ fn each_release_has_a_row_in_the_support_table() {
     for minor in Version::OLDEST.minor()..=Version::NEWEST.minor() {
         assert!(named.contains(&format!("1.{minor}")), "1.{minor} is not among {named:?}");
     }
+}
+
+/// The answer to the creation of a StatefulSet with this strategy.
+fn answer(policy: &Policy, strategy: &str) -> Value {
+    let mut object = set("StatefulSet");
+    object["metadata"]["namespace"] = json!("default");
+    object["spec"]["updateStrategy"] = json!({ "type": strategy });
+    let review = json!({
+        "apiVersion": "admission.k8s.io/v1",
+        "kind": "AdmissionReview",
+        "request": {
+            "uid": "1",
+            "kind": { "group": "apps", "version": "v1", "kind": "StatefulSet" },
+            "operation": "CREATE",
+            "object": object,
+        },
+    });
+    let body = review.to_string().into_bytes();
+    let cx = Context::of_review(policy, jiff::civil::date(2026, 1, 1));
+    let answer = admission::answer(Endpoint::Validate, &body, &cx).unwrap();
+    serde_json::from_slice::<Value>(&answer.body).unwrap()["response"].take()
+}
+
+/// The API server has validated the object before, so its release or its gates differ from the known ones.
+#[test]
+fn an_error_that_depends_on_the_cluster_does_not_deny_what_the_api_server_accepts() {
+    let mut policy = Policy::default();
+    let recreate = answer(&policy, "Recreate");
+    assert_eq!(recreate["allowed"], true, "{recreate}");
+    let warning = recreate["warnings"][0].as_str().unwrap();
+    assert!(warning.starts_with("api-validation: spec.updateStrategy: "), "{warning}");
+    assert!(warning.ends_with("in the policy, or use a newer setguard"), "{warning}");
+    assert_eq!(answer(&policy, "Other")["allowed"], false, "no release has it");
+    policy.cluster.is_newer = true;
+    let other = answer(&policy, "Other");
+    assert_eq!(other["allowed"], true, "a release that is not known yet may have it: {other}");
 }
 
 /// The schema of a release decides which fields are unknown, and says which release has them.

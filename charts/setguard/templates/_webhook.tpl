@@ -192,6 +192,12 @@ A webhook configuration.
 {{- range .entries -}}{{- $_ := set $rules (default .registration.name .name) .registration.rules -}}{{- end -}}
 {{- $_ := set $annotations "setguard.io/rules" (toJson $rules) -}}
 {{- end -}}
+{{- /* If one of the two is deleted, the other says that it was there. */ -}}
+{{- $mutating := .root.Values.webhook.mutating -}}
+{{- $mutates := and $mutating.enabled (or $mutating.pods.enabled $mutating.workloads.enabled $mutating.controlPlane.enabled) -}}
+{{- if and .root.Values.webhook.validating.enabled $mutates -}}
+{{- $_ := set $annotations "setguard.io/sibling" (ternary "MutatingWebhookConfiguration" "ValidatingWebhookConfiguration" (eq .kind "ValidatingWebhookConfiguration")) -}}
+{{- end -}}
 {{- if eq .root.Values.tls.mode "certManager" -}}
 {{- $_ := set $annotations "cert-manager.io/inject-ca-from" (printf "%s/%s" (include "setguard.namespace" .root) (include "setguard.fullname" .root)) -}}
 {{- end -}}

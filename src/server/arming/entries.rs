@@ -5,9 +5,7 @@ use json_patch::{
 };
 use serde_json::{Map, Value, json};
 
-/// The annotation with the rules of each webhook: a JSON object, keyed by the names of the
-/// webhooks.
-pub(crate) const RULES: &str = "setguard.io/rules";
+use crate::object::marks::{RULES_ANNOTATION as RULES, SIBLING_ANNOTATION};
 
 /// Returns the patch that gives the webhooks of this configuration their rules. `None` if all of
 /// them have their rules, or if there is no annotation: then the author of the configuration wrote
@@ -19,9 +17,7 @@ pub(crate) const RULES: &str = "setguard.io/rules";
 /// Returns an error if the annotation cannot be read.
 pub(crate) fn patch(configuration: &Value) -> Result<Option<JsonPatch>, String> {
     let metadata = &configuration["metadata"];
-    let Some(text) = metadata["annotations"][RULES].as_str() else { return Ok(None) };
-    let wanted: Map<String, Value> =
-        serde_json::from_str(text).map_err(|error| format!("annotation {RULES}: {error}"))?;
+    let Some(wanted) = wanted(configuration)? else { return Ok(None) };
     let webhooks = configuration["webhooks"].as_array().into_iter().flatten();
     let writes = webhooks.enumerate().filter_map(|(i, webhook)| {
         let rules = complete(wanted.get(webhook["name"].as_str()?)?);
@@ -42,6 +38,32 @@ pub(crate) fn patch(configuration: &Value) -> Result<Option<JsonPatch>, String> 
     };
     let test = PatchOperation::Test(test);
     Ok(Some(JsonPatch([test].into_iter().chain(writes).collect())))
+}
+
+/// Returns the rules that the annotation lists, by the names of the webhooks. `None` if there is no annotation.
+fn wanted(configuration: &Value) -> Result<Option<Map<String, Value>>, String> {
+    let Some(text) = configuration["metadata"]["annotations"][RULES].as_str() else {
+        return Ok(None);
+    };
+    serde_json::from_str(text).map(Some).map_err(|error| format!("annotation {RULES}: {error}"))
+}
+
+/// Returns whether setguard writes the rules of this configuration.
+pub(crate) fn is_annotated(configuration: &Value) -> bool {
+    configuration["metadata"]["annotations"][RULES].is_string()
+}
+
+/// Returns whether a configuration of this kind was installed together with this one.
+pub(crate) fn has_sibling(configuration: &Value, kind: &str) -> bool {
+    configuration["metadata"]["annotations"][SIBLING_ANNOTATION] == kind
+}
+
+/// Returns the webhooks that the annotation names and that this configuration lacks, because they were removed.
+pub(crate) fn missing(configuration: &Value) -> Vec<String> {
+    let wanted = wanted(configuration).ok().flatten().unwrap_or_default();
+    let webhooks: Vec<_> = configuration["webhooks"].as_array().into_iter().flatten().collect();
+    let is_there = |name: &str| webhooks.iter().any(|webhook| webhook["name"] == name);
+    wanted.into_iter().map(|(name, _)| name).filter(|name| !is_there(name)).collect()
 }
 
 /// Returns whether each webhook of this configuration has rules.
@@ -97,6 +119,19 @@ mod tests {
         let text = r#"{"validate.setguard.io": [{"resources": ["daemonsets"]}]}"#;
         let stored = json!([{ "resources": ["daemonsets"], "scope": "*" }]);
         assert_eq!(patch(&configuration(text, &stored)).unwrap(), None);
+    }
+
+    #[test]
+    fn a_webhook_that_was_removed_is_missing() {
+        let text = r#"{"validate.setguard.io": [], "create.validate.setguard.io": []}"#;
+        let read = configuration(text, &json!([]));
+        assert_eq!(missing(&read), ["create.validate.setguard.io"]);
+        for text in ["{}", "no JSON"] {
+            assert!(missing(&configuration(text, &json!([]))).is_empty(), "{text}");
+        }
+        let kind = "ValidatingWebhookConfiguration";
+        let read = json!({ "metadata": { "annotations": { SIBLING_ANNOTATION: kind } } });
+        assert!(has_sibling(&read, kind) && !has_sibling(&read, "MutatingWebhookConfiguration"));
     }
 
     #[test]

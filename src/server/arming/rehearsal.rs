@@ -1,6 +1,8 @@
 //! Has the API server call setguard, by a dry-run patch of setguard's own ConfigMap, which changes
 //! nothing.
 
+use std::time::Duration;
+
 use axum::http::{Request, Response, header};
 use http_body_util::{BodyExt as _, Limited};
 use kube::client::Body;
@@ -14,6 +16,11 @@ use crate::{
         managed::cluster::{self, call},
     },
 };
+
+/// The API server has to call setguard this many times in a row, with a pause in between. Each
+/// rehearsal uses a new connection, so several API servers behind one address take turns.
+pub(super) const REHEARSALS: usize = 5;
+pub(super) const PAUSE: Duration = Duration::from_millis(200);
 
 /// The maximum number of bytes that are read of an answer.
 const LONGEST_ANSWER: usize = 64 << 10;

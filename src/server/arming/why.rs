@@ -79,6 +79,8 @@ pub(super) struct Silent<'a> {
     pub(super) lasts: Duration,
     /// Whether the webhook called this replica nevertheless.
     pub(super) was_called: bool,
+    /// Whether the webhooks have their rules already.
+    pub(super) has_rules: bool,
 }
 
 impl Silent<'_> {
@@ -114,12 +116,15 @@ impl Silent<'_> {
             );
             return (why, false);
         }
+        let consequence = match self.has_rules {
+            true => "what is written by way of that API server is neither checked nor changed",
+            false => "this configuration guards nothing, unless you set webhook.arm to atOnce",
+        };
         let why = format!(
             "the API server does not call webhooks for ConfigMap {namespace}/{name}: it accepts dry-run \
              patches, and at least one API server does not call webhook {webhook} of {kind} \
              {configuration}. Is its admission plugin {} enabled, and is setguard the account that the \
-             webhook's matchConditions name? Until then this configuration guards nothing, unless you \
-             set webhook.arm to atOnce",
+             webhook's matchConditions name? Until then {consequence}",
             match self.configuration {
                 Configuration::Validating => "ValidatingAdmissionWebhook",
                 Configuration::Mutating => "MutatingAdmissionWebhook",
@@ -221,7 +226,16 @@ mod tests {
             let configuration = Configuration::Validating;
             let target = target();
             let lasts = Duration::from_secs(seconds);
-            let of = Silent { target: &target, configuration, read, object, lasts, was_called };
+            let has_rules = false;
+            let of = Silent {
+                target: &target,
+                configuration,
+                read,
+                object,
+                lasts,
+                was_called,
+                has_rules,
+            };
             of.why()
         };
         let last = PATIENCE.as_secs();
@@ -236,5 +250,16 @@ mod tests {
             assert!(why.contains(expected), "{why}");
             assert_eq!(soon, passes, "{why}");
         }
+        let armed = Silent {
+            target: &target(),
+            configuration: Configuration::Validating,
+            read: &new,
+            object: &labelled,
+            lasts: PATIENCE,
+            was_called: false,
+            has_rules: true,
+        };
+        let (why, _) = armed.why();
+        assert!(why.contains("by way of that API server is neither checked nor changed"), "{why}");
     }
 }

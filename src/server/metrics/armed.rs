@@ -10,20 +10,32 @@ use std::{
 
 use prometheus_client::{
     encoding::{EncodeMetric, MetricEncoder},
-    metrics::MetricType,
+    metrics::{MetricType, counter::Counter},
     registry::Registry,
 };
 
 use crate::server::configuration::Configuration;
 
-/// One flag for each webhook configuration. Without `--arm-webhooks` they stay 0.
+/// The state of both configurations. Without `--arm-webhooks` all stays 0.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Armed(Arc<[AtomicBool; 2]>);
+pub(crate) struct Armed {
+    flags: Flags,
+    uncalled: Counter,
+}
+
+/// One flag for each webhook configuration.
+#[derive(Clone, Debug, Default)]
+struct Flags(Arc<[AtomicBool; 2]>);
 
 impl Armed {
     /// Sets whether this configuration exists and has all its rules.
     pub(crate) fn set(&self, configuration: Configuration, armed: bool) {
-        self.0[configuration as usize].store(armed, SeqCst);
+        self.flags.0[configuration as usize].store(armed, SeqCst);
+    }
+
+    /// Counts a verification in which an API server did not call setguard.
+    pub(crate) fn uncalled(&self) {
+        self.uncalled.inc();
     }
 
     pub(super) fn register(&self, registry: &mut Registry) {
@@ -31,12 +43,18 @@ impl Armed {
             "webhooks_armed",
             "With --arm-webhooks: 1 if this webhook configuration exists and each of its webhooks has \
              its rules, 0 otherwise",
-            self.clone(),
+            self.flags.clone(),
+        );
+        registry.register(
+            "webhooks_uncalled",
+            "With --arm-webhooks: verifications in which an API server did not call setguard, although \
+             the webhooks had their rules",
+            self.uncalled.clone(),
         );
     }
 }
 
-impl EncodeMetric for Armed {
+impl EncodeMetric for Flags {
     fn encode(&self, mut encoder: MetricEncoder<'_>) -> fmt::Result {
         for configuration in Configuration::ALL {
             let armed = u64::from(self.0[configuration as usize].load(SeqCst));

@@ -50,6 +50,13 @@ impl Expected<'_> {
                 bail!("{kind} {name} does not exist: setguard is not called by it");
             };
             let read = serde_json::to_value(read)?;
+            let missing = entries::missing(&read);
+            if !missing.is_empty() {
+                bail!(
+                    "{kind} {name} lacks {}: setguard is not called by it",
+                    missing.join(" and ")
+                );
+            }
             let is_complete = matches!(entries::patch(&read), Ok(None));
             if !is_complete || !entries::have_rules(&read) {
                 bail!(

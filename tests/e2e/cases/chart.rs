@@ -56,6 +56,10 @@ pub(super) const CASES: &[Case] = &[
     },
     Case {
         needs: &[CONTROLLER_MANAGER, SCHEDULER, HELM],
+        ..Case::new("the-chart-says-that-it-guards-no-longer", arming::no_longer)
+    },
+    Case {
+        needs: &[CONTROLLER_MANAGER, SCHEDULER, HELM],
         ..Case::new("the-chart-survives-an-invalid-policy", invalid::policy)
     },
     Case {

@@ -86,6 +86,20 @@ fn a_guard_that_does_not_guard_is_reported() {
     let why = said(&bare, &up);
     assert!(why.contains("has no caBundle"), "{why}");
 
+    let mut bare = armed.clone();
+    let rules = r#"{"validate.setguard.io": [], "create.validate.setguard.io": []}"#;
+    bare["metadata"]["annotations"] = json!({ "setguard.io/rules": rules });
+    let why = said(&bare, &up);
+    assert!(why.starts_with(&format!("{kind} guard lacks create.validate.setguard.io")), "{why}");
+
+    let sibling = "MutatingWebhookConfiguration";
+    bare["metadata"]["annotations"] = json!({ "setguard.io/sibling": sibling });
+    let why = said(&bare, &up);
+    assert!(why.starts_with(&format!("{sibling} guard does not exist")), "{why}");
+    let both = cluster(&bare, &up);
+    both.has("mutatingwebhookconfigurations", &configuration(sibling, 2100));
+    assert_eq!(both.json(0, &["--policy", ".quiet.yaml"])["failures"], Value::Null);
+
     for down in [slice("setguard", false), slice("another", true)] {
         let why = said(&armed, &down);
         assert!(why.starts_with("Service guards/setguard has no ready endpoint"), "{why}");

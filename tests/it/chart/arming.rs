@@ -35,6 +35,10 @@ fn what_is_installed_matches_nothing_but_a_rehearsal() {
         assert!(named.is_empty(), "{named:?}");
         assert_eq!(complete["metadata"]["annotations"][ANNOTATION], Value::Null);
 
+        let (one, other) = ("ValidatingWebhookConfiguration", "MutatingWebhookConfiguration");
+        let sibling = if waiting["kind"] == one { other } else { one };
+        assert_eq!(waiting["metadata"]["annotations"]["setguard.io/sibling"], sibling);
+
         let (own, others): (Vec<_>, Vec<_>) = waiting["webhooks"]
             .as_array()
             .unwrap()

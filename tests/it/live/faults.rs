@@ -97,6 +97,28 @@ fn a_view_is_not_fresh_from_the_moment_at_which_its_watch_breaks() {
 }
 
 #[test]
+fn a_server_that_comes_back_with_an_older_state_is_listed_again() {
+    let api_server = ApiServer::start("36");
+    daemon_sets(&api_server, 3);
+    let viewer = Viewer::of_workloads(&api_server);
+    viewer.holds("DaemonSet", 3);
+    // A watch that has said nothing is followed by a list anyway.
+    api_server.apply("daemonsets", &daemon_set("shop", "new"));
+    viewer.holds("DaemonSet", 4);
+    let known = api_server.world().version();
+    api_server.change(|world| world.cut = true);
+    becomes(&viewer, "DaemonSet", "unknown");
+    // etcd is restored from a snapshot, and its version soon exceeds the one that is known.
+    api_server.delete("daemonsets", "shop", "agent-0");
+    api_server.change(|world| world.go_back());
+    while api_server.world().version() <= known {
+        api_server.apply("daemonsets", &daemon_set("shop", "agent-1"));
+    }
+    api_server.change(|world| world.cut = false);
+    becomes(&viewer, "DaemonSet", "fresh, 3 objects");
+}
+
+#[test]
 fn a_quiet_kind_without_bookmarks_is_listed_again() {
     let api_server = ApiServer::start("36");
     api_server.change(|world| world.without_bookmarks = true);

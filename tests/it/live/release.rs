@@ -44,6 +44,31 @@ fn objects_are_checked_against_the_release_of_the_cluster_unless_the_policy_name
     blind.daemon.measured(&release("1.37", "default"));
 }
 
+#[test]
+fn while_a_control_plane_is_upgraded_the_oldest_release_counts() {
+    let api_server = ApiServer::start("36");
+    let viewer = Viewer::start(&api_server, &["--inventory", "workloads"]);
+    viewer.daemon.measured(&release("1.36", "cluster"));
+    assert!(ignored(&viewer), "1.36 drops the field");
+    // Requests go to both API servers in turn.
+    let asked = || api_server.asked("/version");
+    for round in 0..4 {
+        let minor = if round % 2 == 0 { "37" } else { "36" };
+        let before = asked();
+        api_server.change(|world| world.minor = minor);
+        eventually("another answer", || (asked() > before + 1).then_some(()));
+        assert!(ignored(&viewer), "the older one still drops the field");
+    }
+    let warning = viewer.daemon.has_logged(
+        "API servers of several releases answer, or one was upgraded a moment ago; objects are checked against \
+         the oldest of them for some minutes",
+    );
+    assert_eq!(warning["fields"]["releases"], "v1.36.7, v1.37.7");
+    api_server.change(|world| world.minor = "37");
+    viewer.daemon.measured(&release("1.37", "cluster"));
+    assert!(!ignored(&viewer));
+}
+
 /// A StatefulSet's `maxUnavailable` is dropped where its feature gate is off.
 fn ignored(viewer: &Viewer) -> bool {
     let mut review: Value = serde_json::from_str(&review("validate/statefulset-create")).unwrap();

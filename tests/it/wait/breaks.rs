@@ -40,6 +40,45 @@ fn a_server_that_has_forgotten_the_version_is_listed_again() {
 }
 
 #[test]
+fn a_server_with_an_older_state_is_listed_again() {
+    let cluster = Cluster::new();
+    cluster.has("statefulsets", &set("db", 2, 1));
+    let mut waiting = cluster.begin(&["sts/db", "-n", "shop"]);
+    waiting.says("progress", "1 of 3 updated");
+    cluster.api_server.change(|world| world.cut = true);
+    waiting.says("note", "cannot follow the cluster");
+    // etcd is restored from a snapshot, so no event has a version that the wait does not know yet.
+    cluster.api_server.change(|world| world.go_back());
+    cluster.has("statefulsets", &set("db", 3, 3));
+    cluster.api_server.change(|world| world.cut = false);
+    waiting.says("note", "the cluster can be followed again");
+    waiting.says("done", "rolled out");
+    waiting.ends_with(0);
+}
+
+#[test]
+fn a_right_that_is_taken_away_is_said() {
+    let cluster = Cluster::new();
+    cluster.has("statefulsets", &set("db", 2, 1));
+    let mut waiting = cluster.begin(&["sts/db", "-n", "shop"]);
+    waiting.says("progress", "1 of 3 updated");
+    cluster.api_server.change(|world| {
+        world.forbidden = ["pods"].into();
+        world.cut = true;
+    });
+    waiting.says("note", "cannot follow the cluster");
+    cluster.api_server.change(|world| world.cut = false);
+    waiting.says("note", "these cannot be read, so why a rollout waits may stay unknown: pods");
+    cluster.api_server.change(|world| {
+        world.forbidden = ["statefulsets"].into();
+        world.cut = true;
+    });
+    waiting.says("note", "cannot follow the cluster");
+    cluster.api_server.change(|world| world.cut = false);
+    waiting.ends_with(2);
+}
+
+#[test]
 fn a_server_that_stays_away_ends_with_the_time() {
     let cluster = Cluster::new();
     cluster.has("statefulsets", &set("db", 2, 1));

@@ -1,6 +1,6 @@
 //! Webhooks that get their rules when setguard can be called, and not before.
 
-use std::net::SocketAddr;
+use std::{net::SocketAddr, process::Command};
 
 use serde_json::{Value, json};
 
@@ -155,6 +155,66 @@ pub(super) fn namespace(shared: &Namespace<'_>) {
     shop.apply(&daemon_set("last")).silently();
 }
 
+fn logs_say(kubelet: &Kubelet, why: &str) {
+    eventually("the cause in the log", || {
+        let logs = kubelet.logs(NAME);
+        if logs.contains(why) { Ok(()) } else { Err(logs) }
+    });
+}
+
+/// After the webhooks were armed, somebody removes one, and the API server can no longer call setguard.
+pub(super) fn no_longer(shared: &Namespace<'_>) {
+    let control_plane = ControlPlane::start(&shared.control_plane.assets);
+    let site = Site::new(&control_plane);
+    let release = Release::new(&site.own, "guard");
+    let mut values = values(&site.url);
+    values["replicaCount"] = json!(1);
+    values["extraArgs"].as_array_mut().expect("a list").push(json!("--arm-check-interval=1s"));
+    release.run("install", &values);
+    wait(&site.shop);
+    let patch = |patch: Value| {
+        let patch = format!("--patch={}", json!([patch]));
+        site.own.kubectl(&["patch", KINDS[0], NAME, "--type=json", &patch], "").accepted();
+    };
+
+    patch(json!({ "op": "remove", "path": "/webhooks/1" }));
+    let why = "ValidatingWebhookConfiguration guard-setguard lacks create.validate.setguard.io";
+    logs_say(&site.kubelet, why);
+    let mut audit = Command::new(env!("CARGO_BIN_EXE_setguard"));
+    let audit = audit.arg("audit").env("KUBECONFIG", &control_plane.kubectl.kubeconfig).output();
+    let said = String::from_utf8(audit.expect("an audit").stderr).expect("UTF-8");
+    assert!(said.contains(why), "{said}");
+    release.run("upgrade", &values);
+    wait(&site.shop);
+    for pod in site.kubelet.ready() {
+        wait_for_metric(pod, 1);
+    }
+
+    // A replica that starts after the deletion does not know the configuration, and says so too.
+    site.own.kubectl(&["delete", KINDS[0], NAME], "").accepted();
+    site.own
+        .kubectl(&["delete", "pods", "-l", "app.kubernetes.io/component=webhook"], "")
+        .accepted();
+    logs_say(&site.kubelet, "although it was installed together with the other one");
+    release.run("upgrade", &values);
+    wait(&site.shop);
+
+    // As a firewall that is closed later.
+    let url = "https://127.0.0.1:1/validate";
+    patch(json!({ "op": "replace", "path": "/webhooks/3/clientConfig/url", "value": url }));
+    logs_say(&site.kubelet, "the API server does not show that it calls setguard");
+    let uncalled = |metrics: &str| {
+        let count =
+            metrics.lines().find_map(|it| it.strip_prefix("setguard_webhooks_uncalled_total "));
+        count.is_some_and(|count| count != "0")
+    };
+    eventually("the metric", || {
+        let pod = *site.kubelet.ready().first().ok_or_else(|| "no pod".to_owned())?;
+        let metrics = http::get(SocketAddr::new(pod.ip(), 8080), "/metrics");
+        if uncalled(&metrics) { Ok(()) } else { Err(metrics) }
+    });
+}
+
 /// Each cause for which the webhooks have no rules is in the log, with the remedy, and `helm test`
 /// fails.
 pub(super) fn why_not(shared: &Namespace<'_>) {
@@ -165,12 +225,7 @@ pub(super) fn why_not(shared: &Namespace<'_>) {
     let mut values = values(&site.url);
     values["replicaCount"] = json!(1);
     release.run("install", &values);
-    let logs_say = |why: &str| {
-        eventually("the cause in the log", || {
-            let logs = site.kubelet.logs(NAME);
-            if logs.contains(why) { Ok(()) } else { Err(logs) }
-        });
-    };
+    let logs_say = |why: &str| logs_say(&site.kubelet, why);
     logs_say("the API server does not call webhooks for ConfigMap guards/guard-setguard-rehearsal");
     logs_say("Is its admission plugin ValidatingAdmissionWebhook enabled");
     let (success, text) = release.output("test", &[], &Value::Null);

@@ -1,0 +1,52 @@
+//! Errors of API validation in a review, which the API server has accepted.
+//!
+//! The API server validates an object before it sends it to a validating webhook. So an error that depends on
+//! the release or on feature gates shows that the API server has others than setguard knows. Denying the
+//! object, in the API server's own words, would then be wrong.
+
+use super::{
+    context::{Context, Origin},
+    verdict::Verdict,
+};
+use crate::{
+    finding::{Finding, Findings, Meta, Mode},
+    kubernetes::cluster::Cluster,
+    object::Subject,
+    rules::api_validation::{self, meta::API_VALIDATION},
+};
+
+const HELP: &str = "the API server accepts it: it has another release or other feature gates than setguard knows; \
+                    name them under kubernetes in the policy, or use a newer setguard";
+
+/// Makes warnings of the denials that depend on the release or on feature gates.
+pub(super) fn soften(subject: &Subject<'_>, cx: &Context<'_>, verdict: &mut Verdict) {
+    // A CustomResourceDefinition validates less than setguard.
+    if cx.origin != Origin::Admission || subject.object.resource.is_kruise() {
+        return;
+    }
+    let is_denial = |rule: &Meta, mode| *rule == API_VALIDATION && mode == Mode::Deny;
+    let mut denials =
+        verdict.violations.iter_mut().filter(|it| is_denial(it.finding.rule, it.mode)).peekable();
+    if denials.peek().is_none() {
+        return;
+    }
+    let elsewhere = Cluster::extremes().map(|cluster| {
+        let mut found = Findings::of(&API_VALIDATION);
+        api_validation::validate(subject, &cluster, &mut found);
+        found.into_vec()
+    });
+    for violation in denials {
+        let finding = &mut violation.finding;
+        let is_accepted = |found: &Vec<Finding>| !found.iter().any(|it| is_about(it, finding));
+        if cx.policy.cluster.is_newer || elsewhere.iter().any(is_accepted) {
+            finding.help = Some(HELP.into());
+            violation.mode = Mode::Warn;
+        }
+    }
+}
+
+/// Returns whether a finding is about the field of another, or about a field in it or around it.
+fn is_about(finding: &Finding, other: &Finding) -> bool {
+    let [one, other] = [finding, other].map(|it| it.field.to_string());
+    *finding.rule == API_VALIDATION && (one.starts_with(&other) || other.starts_with(&one))
+}

@@ -1,0 +1,123 @@
+//! Verifies from time to time that the API servers call setguard by the webhooks that have their rules.
+//!
+//! That can change after the webhooks were armed, and nothing else would say so where `failurePolicy` is `Ignore`
+//! or where an API server calls no webhooks at all: a firewall closes, an API server is added that cannot reach
+//! the pods, or one starts again without the admission plugin.
+
+use std::time::Duration;
+
+use serde_json::Value;
+use tokio::time::{Instant, sleep};
+
+use super::{
+    problem::Problem,
+    rehearsal::{self, PAUSE, REHEARSALS},
+    target::Target,
+    why::{PATIENCE, Silent},
+};
+use crate::server::configuration::Configuration;
+
+/// The number of check intervals between two verifications.
+const INTERVALS: u32 = 5;
+
+/// The state of the verification.
+#[derive(Debug, Default)]
+pub(super) struct Verification {
+    /// The time of the next verification; `None` for now.
+    next: Option<Instant>,
+    /// Whether the last verification failed. An API server that has just started, or a rollout of setguard, may be
+    /// the cause.
+    is_in_doubt: bool,
+    /// The reason why it failed twice in a row.
+    why: Option<String>,
+}
+
+impl Verification {
+    /// Returns the time until the next verification.
+    pub(super) fn wait(&self) -> Duration {
+        self.next.map_or(Duration::ZERO, |next| next.saturating_duration_since(Instant::now()))
+    }
+
+    /// Has the API servers call setguard through these configurations, if it is time. Several API servers behind one
+    /// address take turns. Returns whether an API server did not, for the second time in a row.
+    pub(super) async fn verify(
+        &mut self,
+        target: &Target,
+        armed: &[(Configuration, Value)],
+        interval: Duration,
+    ) -> bool {
+        if armed.is_empty() || !self.wait().is_zero() {
+            return false;
+        }
+        let mut failed = None;
+        for _ in 0..REHEARSALS {
+            if let Err(problem) = rehearse(target, armed).await {
+                failed = Some(problem.to_string());
+                break;
+            }
+            sleep(PAUSE).await;
+        }
+        self.conclude(failed, interval)
+    }
+
+    /// Returns the problem, as long as the last verifications failed.
+    pub(super) fn problem(&self) -> Option<Problem> {
+        self.why.clone().map(Problem::NoLonger)
+    }
+
+    /// Takes in the outcome of a verification. Returns whether it is the second in a row that failed.
+    fn conclude(&mut self, failed: Option<String>, interval: Duration) -> bool {
+        let was_in_doubt = std::mem::replace(&mut self.is_in_doubt, failed.is_some());
+        let after = match (&failed, was_in_doubt) {
+            (None, _) => interval * INTERVALS,
+            (Some(_), false) => PATIENCE.min(interval),
+            (Some(_), true) => interval,
+        };
+        self.next = Some(Instant::now() + after);
+        let is_certain = failed.is_some() && was_in_doubt;
+        if failed.is_none() || is_certain {
+            self.why = failed;
+        }
+        is_certain
+    }
+}
+
+/// Has the API server call setguard once, through each of these configurations.
+async fn rehearse(target: &Target, armed: &[(Configuration, Value)]) -> Result<(), Problem> {
+    let rehearsed = rehearsal::rehearse(target).await?;
+    let silent = armed.iter().find(|(it, _)| !rehearsed.called.contains(it));
+    let Some((configuration, read)) = silent else { return Ok(()) };
+    let silent = Silent {
+        target,
+        configuration: *configuration,
+        read,
+        object: &rehearsed.object,
+        lasts: PATIENCE,
+        was_called: false,
+        has_rules: true,
+    };
+    Err(Problem::NotCalled(silent.why().0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn one_failure_is_a_doubt_and_two_are_certain() {
+        let mut it = Verification::default();
+        assert!(it.wait().is_zero(), "a replica verifies when it starts");
+        let minute = Duration::from_secs(60);
+        let mut conclude = |failed: Option<&str>| {
+            let is_certain = it.conclude(failed.map(str::to_owned), minute);
+            (is_certain, it.why.clone(), it.wait())
+        };
+        assert_eq!(conclude(None), (false, None, 5 * minute));
+        assert_eq!(conclude(Some("no")), (false, None, PATIENCE));
+        assert_eq!(conclude(None), (false, None, 5 * minute));
+        assert_eq!(conclude(Some("no")), (false, None, PATIENCE));
+        assert_eq!(conclude(Some("no")), (true, Some("no".to_owned()), minute));
+        assert_eq!(conclude(Some("out")), (true, Some("out".to_owned()), minute));
+        assert_eq!(conclude(None), (false, None, 5 * minute));
+    }
+}
