@@ -30,7 +30,7 @@ use crate::{
         settings::{Settings, TolerationEntry, UnpairedAnnotation},
     },
     kubernetes::{
-        cluster::{self, Cluster, Version},
+        cluster::{self, ApiServer, Cluster, Version},
         names,
     },
     manifests::exclude,
@@ -112,11 +112,12 @@ impl Policy {
         self
     }
 
-    /// Sets whether the API server has a newer release than the newest that setguard knows. A release that the
-    /// policy names takes precedence.
+    /// Records that the API server has named its release, and whether that is newer than the newest that setguard
+    /// knows. A release that the policy names takes precedence.
     #[must_use]
-    pub(crate) const fn in_newer_release(mut self, is_newer: bool) -> Self {
-        self.cluster.is_newer = is_newer && !self.names_release;
+    pub(crate) const fn seen(mut self, is_newer: bool) -> Self {
+        let is_newer = is_newer && !self.names_release;
+        self.cluster.api_server = if is_newer { ApiServer::Newer } else { ApiServer::Known };
         self
     }
 

@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     finding::{Finding, Findings, Meta, Mode},
-    kubernetes::cluster::Cluster,
+    kubernetes::cluster::{ApiServer, Cluster},
     object::Subject,
     rules::api_validation::{self, meta::API_VALIDATION},
 };
@@ -18,10 +18,12 @@ use crate::{
 const HELP: &str = "the API server accepts it: it has another release or other feature gates than setguard knows; \
                     name them under kubernetes in the policy, or use a newer setguard";
 
-/// Makes warnings of the denials that depend on the release or on feature gates.
+/// Makes warnings of the denials that depend on the release or on feature gates. Without an answer of the API
+/// server about its release, a review may come from elsewhere, with an object that no API server has validated.
 pub(super) fn soften(subject: &Subject<'_>, cx: &Context<'_>, verdict: &mut Verdict) {
     // A CustomResourceDefinition validates less than setguard.
-    if cx.origin != Origin::Admission || subject.object.resource.is_kruise() {
+    let is_seen = cx.policy.cluster.api_server != ApiServer::Unseen;
+    if cx.origin != Origin::Admission || !is_seen || subject.object.resource.is_kruise() {
         return;
     }
     let is_denial = |rule: &Meta, mode| *rule == API_VALIDATION && mode == Mode::Deny;
@@ -38,7 +40,7 @@ pub(super) fn soften(subject: &Subject<'_>, cx: &Context<'_>, verdict: &mut Verd
     for violation in denials {
         let finding = &mut violation.finding;
         let is_accepted = |found: &Vec<Finding>| !found.iter().any(|it| is_about(it, finding));
-        if cx.policy.cluster.is_newer || elsewhere.iter().any(is_accepted) {
+        if cx.policy.cluster.api_server == ApiServer::Newer || elsewhere.iter().any(is_accepted) {
             finding.help = Some(HELP.into());
             violation.mode = Mode::Warn;
         }

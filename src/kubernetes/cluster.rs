@@ -140,21 +140,33 @@ pub mod since {
 pub struct Cluster {
     /// The release.
     pub version: Version,
-    /// Whether the API server has a newer release than the newest that setguard knows.
-    pub is_newer: bool,
+    /// The answer of its API server about the release.
+    pub api_server: ApiServer,
     gates: BTreeMap<String, bool>,
+}
+
+/// The answer of an API server about its release.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ApiServer {
+    /// None: the release is only assumed, or named by the policy.
+    #[default]
+    Unseen,
+    /// A release that setguard knows.
+    Known,
+    /// A release newer than the newest that setguard knows.
+    Newer,
 }
 
 impl Default for Cluster {
     fn default() -> Self {
-        Cluster { version: Version::NEWEST, is_newer: false, gates: BTreeMap::new() }
+        Cluster::new(Version::NEWEST, BTreeMap::new())
     }
 }
 
 impl Cluster {
     /// Creates a cluster of this release. `gates` overrides the defaults of the release.
     pub const fn new(version: Version, gates: BTreeMap<String, bool>) -> Self {
-        Cluster { version, is_newer: false, gates }
+        Cluster { version, api_server: ApiServer::Unseen, gates }
     }
 
     /// Sets a gate, overriding its default.

@@ -68,9 +68,9 @@ impl Parts {
     fn policy(&self) -> Policy {
         let policy = self.policy.clone();
         match &self.release {
-            Some(release) => policy
-                .in_cluster(release.version, &release.gates)
-                .in_newer_release(release.is_newer()),
+            Some(release) => {
+                policy.in_cluster(release.version, &release.gates).seen(release.is_newer())
+            }
             None => policy,
         }
     }

@@ -8,7 +8,7 @@ use setguard::{
     admission::{self, Endpoint},
     engine::Context,
     kubernetes::{
-        cluster::{Cluster, Version, parse_gates},
+        cluster::{ApiServer, Cluster, Version, parse_gates},
         resource::Resource,
     },
     object::{schema::strict, storage::Storage},
@@ -56,13 +56,15 @@ fn answer(policy: &Policy, strategy: &str) -> Value {
 #[test]
 fn an_error_that_depends_on_the_cluster_does_not_deny_what_the_api_server_accepts() {
     let mut policy = Policy::default();
+    assert_eq!(answer(&policy, "Recreate")["allowed"], false, "no API server is known");
+    policy.cluster.api_server = ApiServer::Known;
     let recreate = answer(&policy, "Recreate");
     assert_eq!(recreate["allowed"], true, "{recreate}");
     let warning = recreate["warnings"][0].as_str().unwrap();
     assert!(warning.starts_with("api-validation: spec.updateStrategy: "), "{warning}");
     assert!(warning.ends_with("in the policy, or use a newer setguard"), "{warning}");
     assert_eq!(answer(&policy, "Other")["allowed"], false, "no release has it");
-    policy.cluster.is_newer = true;
+    policy.cluster.api_server = ApiServer::Newer;
     let other = answer(&policy, "Other");
     assert_eq!(other["allowed"], true, "a release that is not known yet may have it: {other}");
 }
