@@ -283,21 +283,31 @@ fn excuse(report: &mut ObjectReport, node: &Node<'_>, around: &Surroundings) {
     }
 }
 
-/// Makes notes of what would be denied where the manifest has a placeholder, such as `${REPLICAS}` or
-/// `{{replicas}}`. In a repository, it is replaced before the manifest is applied.
+/// Makes notes of what would be denied where the manifest has a placeholder, such as `${REPLICAS}`,
+/// `{{replicas}}`, `$(replicas)` or `$REPLICAS`. In a repository, it is replaced before the manifest is applied.
 pub(super) fn excuse_placeholders(report: &mut ObjectReport, node: &Node<'_>) {
     for diagnostic in report.diagnostics.iter_mut().filter(|it| it.mode == Mode::Deny) {
         // The API server names a map of labels, or the whole selector, and repeats the value.
         let repeated = diagnostic.message.strip_prefix("Invalid value: ");
         let text = text_at(node, diagnostic.mark).or(repeated).unwrap_or_default();
-        let placeholder = [("${", "}"), ("{{", "}}")].into_iter().find_map(|(open, close)| {
+        let brackets = [("${", "}"), ("{{", "}}"), ("$(", ")")];
+        let placeholder = brackets.into_iter().find_map(|(open, close)| {
             let (name, _) = text.split_once(open)?.1.split_once(close)?;
             Some(format!("{open}{name}{close}"))
         });
-        if let Some(it) = placeholder {
+        if let Some(it) = placeholder.or_else(|| variable(text)) {
             forgive(diagnostic, &format!("{it} seems to be replaced before this is applied"));
         }
     }
+}
+
+/// Returns the first variable of a shell in a text, such as `$NAMESPACE`.
+fn variable(text: &str) -> Option<String> {
+    let (_, rest) = text.split_once('$')?;
+    let is_in_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    let name = rest.split(|c| !is_in_name(c)).next().unwrap_or_default();
+    let is_name = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
+    is_name.then(|| format!("${name}"))
 }
 
 fn text_at<'n>(node: &'n Node<'_>, mark: Mark) -> Option<&'n str> {

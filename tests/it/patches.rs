@@ -159,6 +159,9 @@ fn what_is_wrong_about_a_placeholder_is_not_denied() {
         ("  serviceName", "  replicas: ${REPLICAS:=2}\n  serviceName", "${REPLICAS:=2}"),
         // From ibm-vpc-block-csi-driver.
         ("  serviceName", "  replicas: \"{{replicas}}\"\n  serviceName", "{{replicas}}"),
+        // The variables of kustomize, as in odh-manifests, and of a shell, as in network-metrics-daemon.
+        ("spec: {c", "spec: {nodeSelector: {host: $(node)}, c", "$(node)"),
+        ("  serviceName", "  replicas: $REPLICAS\n  serviceName", "$REPLICAS"),
     ] {
         let set = set.replace(old, new);
         let folder = Folder::new([("apps/set.yaml", set.as_str())]);
