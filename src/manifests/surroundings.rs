@@ -42,7 +42,7 @@ const BREAKS: [char; 3] = ['-', '_', '.'];
 
 /// The names of folders with manifests for tests. These run in clusters without full nodes, drains and
 /// upgrades, which warnings are about.
-const TESTS: [&str; 3] = ["test", "testing", "tests"];
+const TESTS: [&str; 5] = ["benchmark", "benchmarks", "test", "testing", "tests"];
 
 /// The name of a folder with what only developers of the repository use.
 const DEVELOPMENT: &str = "hack";
@@ -54,8 +54,8 @@ const RETIRED: [&str; 5] = ["archived", "attic", "deprecated", "obsolete", "unus
 /// or `kind-sriov`, is for a cluster that nothing else runs in.
 const LOCAL: [&str; 4] = ["k3d", "kind", "minikube", "tilt"];
 
-/// The name of a folder with the clusters of KubeVirt's tests, which many repositories copy.
-const CLUSTER_UP: &str = "cluster-up";
+/// The names of folders with the clusters of KubeVirt's tests, which many repositories copy.
+const KUBEVIRT: [&str; 2] = ["cluster-provision", "cluster-up"];
 
 /// The managed clusters whose control plane has no nodes, as words in the names of folders and files.
 const MANAGED: [&str; 3] = ["aks", "eks", "gke"];
@@ -152,7 +152,8 @@ fn lacks(file: &Path, named: &Path) -> Vec<(Premise, String)> {
     let below: Vec<_> = below.filter(|it| it.starts_with(named)).filter_map(name_of).collect();
     let local = below.iter().find(|name| {
         let name = name.to_ascii_lowercase();
-        name == CLUSTER_UP || name.split(BREAKS).next().is_some_and(|it| LOCAL.contains(&it))
+        KUBEVIRT.contains(&&*name)
+            || name.split(BREAKS).next().is_some_and(|it| LOCAL.contains(&it))
     });
     let is_managed =
         |name: &&str| name.to_ascii_lowercase().split(BREAKS).any(|it| MANAGED.contains(&it));

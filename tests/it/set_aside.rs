@@ -27,6 +27,8 @@ fn a_warning_about_a_test_or_about_what_is_no_longer_used_is_a_note() {
         ("manifests/deprecated/efk/b.yaml", &set),
         ("test/goldpinger/c.yaml", &set),
         ("hack/cni-install.yaml", &set),
+        // From GoogleCloudPlatform/ai-on-gke.
+        ("benchmarks/infra/driver.yaml", &set),
         // An environment.
         ("apps/prod/d.yaml", &set),
         ("apps/test/e.yaml", &set),
@@ -35,6 +37,7 @@ fn a_warning_about_a_test_or_about_what_is_no_longer_used_is_a_note() {
     let (code, report) = folder.json(". --deny-warnings");
     assert_eq!(code, 1, "{report}");
     let notes = [
+        "./benchmarks/infra/driver.yaml",
         "./hack/cni-install.yaml",
         "./manifests/deprecated/efk/b.yaml",
         "./test/goldpinger/c.yaml",
@@ -76,6 +79,8 @@ fn a_fault_that_does_no_damage_in_the_cluster_of_a_folder_is_a_note() {
         // From kubevirt/hostpath-provisioner.
         ("cluster-up/b.yaml", PLUGIN, vec![old]),
         ("hosts/kind-sriov/c.yaml", PLUGIN, vec![old]),
+        // From kubevirt/kubevirtci.
+        ("cluster-provision/gocli/c.yaml", PLUGIN, vec![old]),
         // From GoogleCloudPlatform/kubernetes-engine-samples.
         ("gke-costs/d.yaml", PLUGIN, vec![full]),
         ("deploy/e-eks.yaml", PLUGIN, vec![full]),
