@@ -115,7 +115,7 @@ impl Policy {
     /// Records that the API server has named its release, and whether that is newer than the newest that setguard
     /// knows. A release that the policy names takes precedence.
     #[must_use]
-    pub(crate) const fn seen(mut self, is_newer: bool) -> Self {
+    pub const fn seen(mut self, is_newer: bool) -> Self {
         let is_newer = is_newer && !self.names_release;
         self.cluster.api_server = if is_newer { ApiServer::Newer } else { ApiServer::Known };
         self

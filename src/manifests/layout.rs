@@ -53,7 +53,7 @@ impl Layout {
         ]
         .iter()
         .chain(&CHAINSAW)
-        .any(|end| may_be(end))
+        .any(may_be)
             && (is_chart(path) || is_kustomization(path) || Layout::is_of_test(path))
     }
 
