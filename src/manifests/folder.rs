@@ -319,15 +319,7 @@ fn is_hidden(name: &OsStr) -> bool {
 
 /// Returns whether a file in a folder is read.
 pub(super) fn is_manifest(path: &Path) -> bool {
-    // Each file of a folder comes here several times.
-    let bytes = path.as_os_str().as_encoded_bytes();
-    [&b".yaml"[..], b".yml", b".json"].iter().any(|extension| {
-        let Some((name, end)) =
-            bytes.len().checked_sub(extension.len()).map(|at| bytes.split_at(at))
-        else {
-            return false;
-        };
-        let is_named = name.last().is_some_and(|last| !std::path::is_separator(char::from(*last)));
-        is_named && end.eq_ignore_ascii_case(extension)
-    })
+    let extension = path.extension().map(|it| it.to_ascii_lowercase());
+    let extension = extension.as_ref().and_then(|it| it.to_str());
+    matches!(extension, Some("yaml" | "yml" | "json"))
 }

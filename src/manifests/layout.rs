@@ -40,21 +40,7 @@ impl Layout {
 
     /// Returns whether the layout depends on the content of a file.
     pub(crate) fn is_about(path: &Path) -> bool {
-        // Most files need no closer look: only these have one of the names.
-        let bytes = path.as_os_str().as_encoded_bytes();
-        let may_be = |end: &&str| bytes.ends_with(end.as_bytes());
-        [
-            "Chart.yaml",
-            "ustomization.yaml",
-            "ustomization.yml",
-            "ustomization",
-            "-assert.yaml",
-            "-assert.yml",
-        ]
-        .iter()
-        .chain(&CHAINSAW)
-        .any(may_be)
-            && (is_chart(path) || is_kustomization(path) || Layout::is_of_test(path))
+        is_chart(path) || is_kustomization(path) || Layout::is_of_test(path)
     }
 
     /// Returns whether a file says that its folder is a case of a test in a cluster: the steps of Chainsaw, or what

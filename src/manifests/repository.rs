@@ -42,6 +42,7 @@ impl Repository {
     /// Returns the path of a file from the root of the repository, with forward slashes and without
     /// `./`. The path is absolute if the file is outside.
     pub(crate) fn relative(&self, file: &str) -> String {
+        // The usual case needs no other path.
         let is_normal = |part| matches!(part, Component::Normal(_));
         if cfg!(unix) && self.folder == self.root && Path::new(file).components().all(is_normal) {
             let parts: Vec<_> = file.split('/').filter(|part| !matches!(*part, "" | ".")).collect();

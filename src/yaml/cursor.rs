@@ -118,7 +118,6 @@ impl<'a> Cursor<'a> {
     pub(super) fn advance(&mut self, bytes: usize) {
         let passed = self.text.as_bytes().get(self.at..self.at + bytes).unwrap_or_default();
         let characters = match passed {
-            [_] => 1,
             passed if passed.is_ascii() => passed.len(),
             passed => passed.iter().filter(|byte| **byte & 0xc0 != 0x80).count(),
         };
