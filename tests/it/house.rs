@@ -4,7 +4,6 @@
 //! code.
 
 mod modules;
-mod size;
 
 use std::{
     collections::{BTreeMap, BTreeSet},

@@ -96,7 +96,6 @@ mod platforms;
 mod pod_security;
 #[cfg(unix)]
 mod policy_from_ref;
-mod prose;
 mod readings;
 #[cfg(unix)]
 mod release;
