@@ -38,7 +38,11 @@ use crate::{
     manifests::{
         clusters::Clusters,
         exclude::{self, Exclude},
+        group::Group,
+        layout::Wrong,
         listing,
+        not_checked::NotChecked,
+        path_context::FolderNames,
         repository::Repository,
         source::Source,
         stray::Broken,
@@ -50,7 +54,6 @@ use crate::{
         args::OutputArgs,
         diagnostic::{Strictness, Summary},
         fingerprint::Fingerprint,
-        progress::Progress,
         reports::Reports,
     },
 };
@@ -162,8 +165,8 @@ pub fn run(args: &CheckArgs) -> anyhow::Result<Exit> {
     let (flags, no_config, known) = (&args.policy, args.no_config, &args.known);
     let choice = Choice { flags, no_config, known, repository: &repository };
     let commit = known.against_ref.as_deref().map(old::commit);
-    let found = commit.as_ref().and_then(|it| it.as_ref().ok());
-    let Some(chosen) = choice.load(found, strictness)? else { return Ok(Exit::Error) };
+    let found = commit.as_ref().and_then(|it| it.as_ref().ok()).cloned();
+    let Some(chosen) = choice.load(found.as_ref(), strictness)? else { return Ok(Exit::Error) };
     let mut policy = chosen.policy;
     let exclude = Exclude::new(&args.exclude, &policy.exclude, &chosen.root);
     let clusters = policy.clusters.iter().map(|it| (&*it.name, &*it.paths));
@@ -186,7 +189,7 @@ pub fn run(args: &CheckArgs) -> anyhow::Result<Exit> {
     }
     let mut reports = Reports::open(&args.output, &repository, &policy)?;
     reports.limit(|format| args.selection.min_severity(format));
-    let known = Known::open(&args.known)?;
+    let (known, added) = Known::open(&args.known, found.as_ref())?;
     let mut ledger = Ledger::new(repository.clone(), reports, known);
     ledger.selection = args.selection.clone();
     let mut previous = Previous::of_namespace(args.namespace.clone());
@@ -194,7 +197,8 @@ pub fn run(args: &CheckArgs) -> anyhow::Result<Exit> {
     let (against, paths) = (&args.against, (&*args.paths, &clusters));
     let old = old::read(against, commit, paths, &mut previous, &mut |it| ledger.failure(&it));
     old.iter().for_each(|source| context.old_namespaces.add(source.text()));
-    let sources = look_around(args, (&exclude, &clusters), &mut context, &mut ledger.progress);
+    let names = &policy.folder_names;
+    let sources = look_around(args, (&exclude, &clusters), names, &mut context, &mut ledger)?;
     policy.assign_files(&chosen.root, sources.iter().flatten().filter_map(Source::file));
     previous.new = sources.iter().flatten().filter_map(Source::path_in_folder).collect();
     if args.known.new_only {
@@ -204,10 +208,13 @@ pub fn run(args: &CheckArgs) -> anyhow::Result<Exit> {
     let checker = Checker::new(&policy, &previous, delivery, context, strictness);
     let cluster = inventory::read(&args.inventory, &mut |it| ledger.failure(&it));
     check_all(sources, cluster, &checker, &mut ledger)?;
-    if ledger.summary.is_empty() && !ledger.has_failed() && !args.allow_empty {
-        ledger.failure(&nothing_to_check(&ledger.summary));
+    if let Some(commit) = &found {
+        ledger.compare(commit);
     }
-    if let Some((source, mut weakened)) = chosen.weakened {
+    if ledger.summary.is_empty() && !ledger.has_failed() && !args.allow_empty {
+        ledger.failure(&nothing_to_check(&ledger));
+    }
+    for (source, mut weakened) in chosen.weakened.into_iter().chain(added) {
         ledger.object(&source, &mut weakened)?;
     }
     ledger.finish(&args.known)
@@ -271,17 +278,24 @@ const KEPT: usize = 32 << 20;
 fn look_around(
     args: &CheckArgs,
     (exclude, clusters): (&Exclude, &Clusters),
+    names: &FolderNames,
     context: &mut InputContext,
-    progress: &mut Progress,
-) -> Vec<Result<Source, String>> {
-    let listing = listing::list(&args.paths, exclude);
+    ledger: &mut Ledger,
+) -> io::Result<Vec<Result<Source, String>>> {
+    let listing = listing::list(&args.paths, exclude, names);
     for note in listing.notes {
         report::note(&note);
     }
-    context.surroundings = listing.surroundings;
+    ledger.not_checked.extend(listing.not_checked);
+    for Wrong { file, problem } in listing.wrong {
+        let source = Source::FileInFolder(file, Group::Alone).reread();
+        ledger.unreadable(&source, checker::syntax(problem, false))?;
+    }
+    context.paths = listing.contexts;
     let paths = listing.sources.into_iter().map(|it| it.map(|it| clusters.assign(it)));
     let paths: Vec<_> = paths.collect();
     // Each source is read here, and checked later.
+    let progress = &mut ledger.progress;
     progress.set_steps(2 * paths.len());
     let (mut sources, mut room) = (Vec::with_capacity(paths.len()), KEPT);
     let done: Result<(), Infallible> = workers::in_order(
@@ -303,7 +317,7 @@ fn look_around(
         },
     );
     match done {
-        Ok(()) => sources,
+        Ok(()) => Ok(sources),
     }
 }
 
@@ -364,6 +378,7 @@ fn record_part(
         match content {
             Content::Unreadable(diagnostic) => ledger.unreadable(source, diagnostic)?,
             Content::Related(item, is_stored) => cross_object.related(item, is_stored),
+            Content::NotChecked(entry) => ledger.not_checked.push(entry),
             Content::Ignores(ignores) => cross_object.ignores(source.name(), number, ignores),
             Content::Checked(mut manifest) => {
                 ledger.object(source, &mut manifest.report)?;
@@ -377,10 +392,14 @@ fn record_part(
 
 /// Returns the message for a run that checks nothing. Such a run fails, because a pipeline with
 /// wrong paths would always succeed.
-fn nothing_to_check(summary: &Summary) -> String {
-    let Summary { files, others, .. } = summary;
+fn nothing_to_check(ledger: &Ledger) -> String {
+    let Summary { files, others, .. } = &ledger.summary;
+    let instead = match ledger.not_checked.first() {
+        Some(NotChecked { file, why, .. }) => format!("{file}: {why}"),
+        None => "if there need not be any, use --allow-empty".to_owned(),
+    };
     format!(
         "nothing was checked: no DaemonSet and no StatefulSet was found (files: {files}, other objects: \
-         {others}); if there need not be any, use --allow-empty"
+         {others}); {instead}"
     )
 }

@@ -9,7 +9,6 @@ mod cross_object;
 pub mod deadline;
 mod limits;
 mod permit;
-mod release;
 mod scale;
 pub mod status;
 pub mod verdict;

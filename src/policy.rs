@@ -16,8 +16,8 @@ use std::collections::BTreeMap;
 
 pub use exception::Exception;
 pub use file::{
-    API_VERSION, ClusterFiles, ExceptionEntry, KIND, Kubernetes, PolicyFile, PolicyMetadata,
-    json_schema,
+    API_VERSION, ClusterFiles, ExceptionEntry, InFolder, KIND, Kubernetes, PolicyFile,
+    PolicyMetadata, json_schema,
 };
 
 use self::limit::{Limit, LimitEntry};
@@ -33,7 +33,7 @@ use crate::{
         cluster::{self, ApiServer, Cluster, Version},
         names,
     },
-    manifests::exclude,
+    manifests::{exclude, path_context::FolderNames},
     rules::policy::POLICY_WEAKENED,
     yaml::{self, Problem},
 };
@@ -59,6 +59,8 @@ pub struct Policy {
     pub file: Option<String>,
     /// Patterns of files and folders that `check` leaves out of folders.
     pub exclude: Vec<String>,
+    /// The names of folders below which `check` lowers warnings, or does not, by the policy.
+    pub(crate) folder_names: FolderNames,
     /// The files that `check` relates with each other, by cluster.
     pub clusters: Vec<ClusterFiles>,
 }
@@ -195,6 +197,9 @@ impl Problems<'_, '_> {
             }
         }
         policy.exclude = file.exclude;
+        let names = file.folder_names.into_iter();
+        policy.folder_names =
+            names.map(|(name, it)| (name.to_ascii_lowercase(), it == InFolder::Note)).collect();
         self.clusters(&file.clusters);
         policy.clusters = file.clusters;
         policy.names_release = file.kubernetes.version.is_some();

@@ -30,7 +30,10 @@ use self::{
     changes::Changes,
     diagnostic::{Diagnostic, Folded, ObjectReport, Summary},
 };
-use crate::{manifests::source::Source, printable::Printable};
+use crate::{
+    manifests::{not_checked::NotChecked, source::Source},
+    printable::Printable,
+};
 
 /// A receiver of all findings, in order.
 pub(crate) trait Report {
@@ -50,6 +53,8 @@ pub(crate) trait Report {
     }
     /// Reports a document that could not be read.
     fn unreadable(&mut self, source: &Source, diagnostic: &Diagnostic) -> io::Result<()>;
+    /// Reports what was not checked, after all objects.
+    fn not_checked(&mut self, entries: &[NotChecked]);
     /// Reports a failure that isn't a finding: the check is incomplete. Standard error already
     /// shows it.
     fn failure(&mut self, message: &str);

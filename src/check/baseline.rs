@@ -9,7 +9,7 @@
 //!
 //! A finding is identified by its rule, object and field, wherever its line moves.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use crate::{
     finding::shorten,
@@ -42,6 +42,8 @@ pub(crate) struct Baseline {
     entries: BTreeMap<String, Entry>,
     /// The objects of the entries, and whether they were checked in this run.
     objects: HashMap<String, bool>,
+    /// The entries that count. `None` if all do.
+    allowed: Option<HashSet<String>>,
     /// The findings of this run with their messages, if all are to be written.
     written: Option<BTreeMap<String, String>>,
 }
@@ -96,6 +98,16 @@ impl Baseline {
         Ok(baseline)
     }
 
+    /// Lets only those entries count that an earlier baseline has too. Returns the others, each with its line.
+    pub(crate) fn since(&mut self, earlier: &Baseline) -> Vec<(usize, String)> {
+        let is_new = |(text, _): &(&String, &Entry)| !earlier.entries.contains_key(*text);
+        let added = self.entries.iter().filter(is_new);
+        let mut added: Vec<_> = added.map(|(text, entry)| (entry.line, text.clone())).collect();
+        added.sort_unstable();
+        self.allowed = Some(earlier.entries.keys().cloned().collect());
+        added
+    }
+
     /// Creates a baseline that records all findings.
     pub(crate) fn to_write() -> Self {
         Baseline { written: Some(BTreeMap::new()), ..Baseline::default() }
@@ -114,7 +126,7 @@ impl Baseline {
         let text = fingerprint.to_string();
         if let Some(entry) = self.entries.get_mut(&text) {
             entry.is_found = true;
-            return true;
+            return self.allowed.as_ref().is_none_or(|it| it.contains(&text));
         }
         if let Some(written) = &mut self.written
             && diagnostic.severity > Severity::Note

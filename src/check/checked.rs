@@ -12,6 +12,8 @@ use crate::{
     manifests::{
         document::{DocumentObjects, Manifest},
         group::Group,
+        layout,
+        not_checked::{self, Cause, NotChecked},
         source::Source,
         stray::Broken,
     },
@@ -44,6 +46,8 @@ pub(super) struct CheckedPart {
     pub(super) passed_over: usize,
     /// The reason why a part that cannot be read is passed over, and the place and the message.
     pub(super) broken: Option<(Broken, String)>,
+    /// Whether a part that cannot be read is listed as not checked.
+    is_listed: bool,
 }
 
 /// A text whose documents are checked, by several threads at the same time.
@@ -56,6 +60,8 @@ pub(super) struct Reader<'a> {
     is_template: OnceLock<bool>,
     /// The importance of documents that cannot be read; computed on first use.
     importance: OnceLock<Broken>,
+    /// Whether the text may have a set; computed on first use.
+    may_have_set: OnceLock<bool>,
 }
 
 /// One thing in a source.
@@ -66,6 +72,8 @@ pub(super) enum Content {
     /// An object that is not checked, but that rules need to check others, and whether a cluster has
     /// stored it.
     Related(Item, bool),
+    /// An object that is not checked, or not as it will be applied.
+    NotChecked(NotChecked),
     /// The comments of a document, after the objects that they are about.
     Ignores(Ignores),
     /// An object that was checked.
@@ -103,6 +111,7 @@ impl<'a> Reader<'a> {
             group: source.group(),
             is_template: OnceLock::new(),
             importance: OnceLock::new(),
+            may_have_set: OnceLock::new(),
         }
     }
 
@@ -127,11 +136,7 @@ impl<'a> Reader<'a> {
                         let diagnostic = checker::syntax(problem, self.is_template());
                         part.contents.push(Content::Unreadable(diagnostic));
                     }
-                    importance => {
-                        let Problem { mark, message, .. } = &problem;
-                        let place = || format!("{}:{}: {message}", self.file, mark.line);
-                        part.broken.get_or_insert_with(|| (importance, place()));
-                    }
+                    importance => self.pass_over(&problem, importance, checker, &mut part),
                 },
             }
         }
@@ -153,16 +158,49 @@ impl<'a> Reader<'a> {
             let is_stored = node.get("metadata").and_then(|it| it.get("uid")).is_some();
             Some(Content::Related(item, is_stored))
         }));
-        part.contents.extend(objects.manifests.iter().map(|manifest| {
-            let mut checked = CheckedManifest::of(manifest, &self.file, checker);
-            if !is_named {
-                checker::excuse_placeholders(&mut checked.report, &manifest.node);
+        let partial = checker.path_context(&self.file).and_then(|it| it.partial.as_ref());
+        for manifest in &objects.manifests {
+            if let Some(why) = partial.filter(|_| manifest.is_partial()) {
+                let line = manifest.node.mark.line;
+                let entry = NotChecked::object(&self.file, line, Cause::Partial, why.clone());
+                part.contents.push(Content::NotChecked(entry));
+                continue;
             }
+            let mut checked = CheckedManifest::of(manifest, &self.file, checker);
+            let postponed = (!is_named)
+                .then(|| checker::postpone(&mut checked.report, &manifest.node, &self.file))
+                .flatten();
+            part.contents.extend(postponed.map(Content::NotChecked));
             ignores.apply(&mut checked.report);
-            Content::Checked(Box::new(checked))
-        }));
+            part.contents.push(Content::Checked(Box::new(checked)));
+        }
         if !ignores.is_empty() && !objects.manifests.is_empty() {
             part.contents.push(Content::Ignores(ignores));
+        }
+    }
+
+    /// Records that a document cannot be read, and whether it may have a set.
+    fn pass_over(
+        &self,
+        Problem { mark, message, .. }: &Problem,
+        importance: Broken,
+        checker: &Checker<'_>,
+        part: &mut CheckedPart,
+    ) {
+        if part.is_listed || part.broken.is_some() {
+            return;
+        }
+        if *self.may_have_set.get_or_init(|| not_checked::may_have_set(self.text)) {
+            part.is_listed = true;
+            let chart = checker.path_context(&self.file).and_then(|it| it.chart.as_ref());
+            let (cause, why) = match chart {
+                Some(chart) => (Cause::Chart, layout::render(chart)),
+                None => (Cause::Unreadable, format!("it cannot be read: {message}")),
+            };
+            let entry = NotChecked::object(&self.file, mark.line, cause, why);
+            part.contents.push(Content::NotChecked(entry));
+        } else {
+            part.broken = Some((importance, format!("{}:{}: {message}", self.file, mark.line)));
         }
     }
 

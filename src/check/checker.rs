@@ -9,23 +9,25 @@ use jiff::Timestamp;
 use super::{ignores::Ignores, previous::Previous, workers};
 use crate::{
     engine::{self, Context, Neighbors, Origin, verdict::Verdict},
-    finding::{Finding, Mode, Premise, Reason},
+    finding::{Mode, Reason},
     inventory::{Inventory, item::Item},
     kubernetes::pod_security::ENFORCE_LABEL,
     manifests::{
         document::{Decoded, Manifest},
         id::ObjectId,
         namespaces::Namespaces,
-        patches::Patch,
-        samples,
-        surroundings::Surroundings,
+        not_checked::{Cause, NotChecked},
+        path_context::{Lowered, PathContext},
         volumes,
     },
     object::{size::ObjectSize, storage::Storage},
     policy::Policy,
     proposal::{Applied, Applier, Proposal, Stored, apply::Delivery},
     report::diagnostic::{Diagnostic, ObjectReport, Severity, Strictness},
-    rules::{api_validation::meta::SCHEMA, rule::inventory::Coverage},
+    rules::{
+        api_validation::meta::{METAS, SCHEMA},
+        rule::inventory::Coverage,
+    },
     yaml::{Document, Mark, Node, Problem, Value},
 };
 
@@ -54,8 +56,8 @@ pub(crate) struct InputContext {
     pub(crate) has_pod_security: bool,
     /// The claims and volumes.
     pub(crate) storage: Storage,
-    /// Facts about a file from the folders around it, by its name.
-    pub(crate) surroundings: HashMap<String, Surroundings>,
+    /// Facts about a file from its path, by its name.
+    pub(crate) paths: HashMap<String, PathContext>,
 }
 
 impl InputContext {
@@ -124,10 +126,12 @@ impl<'a> Checker<'a> {
         if let Some(decoded) = manifest.decode(self.policy.cluster.version) {
             self.apply(&manifest.node, decoded, file, &mut object);
         }
-        if let Some(around) = self.context.surroundings.get(file) {
-            excuse(&mut object.report, &manifest.node, around);
-        }
         object
+    }
+
+    /// Returns the facts about a file from its path.
+    pub(super) fn path_context(&self, file: &str) -> Option<&PathContext> {
+        self.context.paths.get(file)
     }
 
     fn apply(&self, node: &Node<'_>, decoded: Decoded, file: &str, checked: &mut CheckedObject) {
@@ -196,14 +200,8 @@ impl<'a> Checker<'a> {
         file: &str,
         object: &mut CheckedObject,
     ) {
-        self.set_aside(&mut verdict, file);
-        let is_about_full_nodes = |it: &Finding| it.premise == Some(Premise::FullNodes);
-        if verdict.violations.iter().any(|it| is_about_full_nodes(&it.finding))
-            && let Some(image) = samples::image(node)
-        {
-            let why = format!("the image {image} is a sample, which no other pod needs");
-            verdict.set_aside(&why, is_about_full_nodes);
-        }
+        let id = &object.report.id;
+        self.lower(&mut verdict, file, (&id.kind, &id.name), Some(node));
         object.report.remarks.extend(verdict.remarks);
         object.report.diagnostics.extend(verdict.violations.into_iter().filter_map(|violation| {
             let mark = node.locate(&violation.finding.field);
@@ -211,29 +209,25 @@ impl<'a> Checker<'a> {
         }));
     }
 
-    /// Makes notes of the warnings about a file that is set aside.
-    pub(crate) fn set_aside(&self, verdict: &mut Verdict, file: &str) {
-        let Some(around) = self.context.surroundings.get(file) else { return };
-        if let Some(why) = &around.aside {
-            verdict.set_aside(why, |_| true);
+    /// Makes notes of warnings that the path of a file, a kustomization or the object itself gives a reason for.
+    pub(super) fn lower(
+        &self,
+        verdict: &mut Verdict,
+        file: &str,
+        (kind, name): (&str, &str),
+        node: Option<&Node<'_>>,
+    ) {
+        if self.strictness.no_ignores {
+            return;
         }
-        for (premise, why) in &around.lacks {
-            verdict.set_aside(why, |it| it.premise == Some(*premise));
+        let context = self.context.paths.get(file);
+        let by_path = context.map_or(&[][..], |it| &it.lowered);
+        let by_image = node.and_then(Lowered::by_image);
+        for lowered in by_path.iter().chain(&by_image) {
+            verdict.lower(|it| lowered.covers(it).then(|| lowered.why.clone()));
         }
-    }
-
-    /// Makes notes of warnings about an object and others. A label that the object lacks may be added by a
-    /// kustomization.
-    pub(crate) fn set_related_aside(&self, verdict: &mut Verdict, item: &Item) {
-        let Some(file) = item.file() else { return };
-        self.set_aside(verdict, file);
-        let patches = self.context.surroundings.get(file).map_or(&[][..], |it| &it.patches);
-        let is_of_labels = |it: &&Patch| {
-            it.reaches(&item.kind().to_string(), item.name(), "spec.template.metadata.labels")
-        };
-        if let Some(patch) = patches.iter().find(is_of_labels) {
-            let why = format!("{} changes the labels", patch.folder.display());
-            verdict.set_aside(&why, |it| it.rule.id == "service-selects-nothing");
+        if let Some(context) = context {
+            verdict.lower(|it| context.patched((kind, name), node, it));
         }
     }
 
@@ -266,39 +260,49 @@ impl<'a> Checker<'a> {
     }
 }
 
-/// Makes a note of what would be denied, or of a warning, if it may be no fault in the object that is applied.
-fn excuse(report: &mut ObjectReport, node: &Node<'_>, around: &Surroundings) {
-    let ObjectReport { id, diagnostics, .. } = report;
-    // A kustomization that changes anything in the pod need not change what the pod lacks.
-    let is_large = |field: &str| matches!(field, "spec" | "spec.template" | "spec.template.spec");
-    let faults = diagnostics.iter_mut().filter(|it| match it.mode {
-        Mode::Deny => it.rule != &SCHEMA,
-        Mode::Warn => !is_large(&it.field),
-        _ => false,
-    });
-    for diagnostic in faults {
-        let fault = (diagnostic.reason, &*diagnostic.field);
-        let why = around.excuse((&id.kind, &id.name), node, fault, "check");
-        why.iter().for_each(|why| forgive(diagnostic, why));
-    }
-}
-
-/// Makes notes of what would be denied where the manifest has a placeholder, such as `${REPLICAS}`,
-/// `{{replicas}}`, `$(replicas)` or `$REPLICAS`. In a repository, it is replaced before the manifest is applied.
-pub(super) fn excuse_placeholders(report: &mut ObjectReport, node: &Node<'_>) {
-    for diagnostic in report.diagnostics.iter_mut().filter(|it| it.mode == Mode::Deny) {
+/// Makes notes of what the API server would refuse about a placeholder, such as `${REPLICAS}`, `{{replicas}}`,
+/// `$(replicas)` or `$REPLICAS`. In a repository, it is replaced before the manifest is applied, so the object was not
+/// checked.
+pub(super) fn postpone(
+    report: &mut ObjectReport,
+    node: &Node<'_>,
+    file: &str,
+) -> Option<NotChecked> {
+    let mut first = None;
+    let refused = |it: &&mut Diagnostic| {
+        it.mode == Mode::Deny && (it.rule == &SCHEMA || METAS.contains(&it.rule))
+    };
+    for diagnostic in report.diagnostics.iter_mut().filter(refused) {
         // The API server names a map of labels, or the whole selector, and repeats the value.
         let repeated = diagnostic.message.strip_prefix("Invalid value: ");
         let text = text_at(node, diagnostic.mark).or(repeated).unwrap_or_default();
-        let brackets = [("${", "}"), ("{{", "}}"), ("$(", ")")];
-        let placeholder = brackets.into_iter().find_map(|(open, close)| {
-            let (name, _) = text.split_once(open)?.1.split_once(close)?;
-            Some(format!("{open}{name}{close}"))
+        let Some(placeholder) = placeholder(text, &diagnostic.field) else { continue };
+        diagnostic.severity = Severity::Note;
+        diagnostic.mode = Mode::Audit;
+        let why = format!("{placeholder} seems to be replaced before this is applied");
+        diagnostic.downgrade = Some(format!("not denied: {why}"));
+        let line = diagnostic.mark.line;
+        first.get_or_insert_with(|| {
+            let why = format!("{why}; check what is applied");
+            NotChecked::object(file, line, Cause::Placeholder, why)
         });
-        if let Some(it) = placeholder.or_else(|| variable(text)) {
-            forgive(diagnostic, &format!("{it} seems to be replaced before this is applied"));
-        }
     }
+    first
+}
+
+/// The fields in which the kubelet replaces `$(NAME)`, and a shell `$NAME`, so that these are applied as they are.
+const EXPANDED: [&str; 4] = [".command[", ".args[", ".env[", ".subPathExpr"];
+
+/// Returns the first placeholder in a text.
+fn placeholder(text: &str, field: &str) -> Option<String> {
+    let is_expanded = EXPANDED.iter().any(|it| field.contains(it));
+    let brackets = [("${", "}"), ("{{", "}}"), ("$(", ")")];
+    let brackets = brackets.into_iter().filter(|(open, _)| !is_expanded || *open != "$(");
+    let found = brackets.into_iter().find_map(|(open, close)| {
+        let (name, _) = text.split_once(open)?.1.split_once(close)?;
+        Some(format!("{open}{name}{close}"))
+    });
+    found.or_else(|| variable(text).filter(|_| !is_expanded))
 }
 
 /// Returns the first variable of a shell in a text, such as `$NAMESPACE`.
@@ -317,13 +321,6 @@ fn text_at<'n>(node: &'n Node<'_>, mark: Mark) -> Option<&'n str> {
         Value::Seq(items) => items.iter().find_map(|item| text_at(item, mark)),
         _ => None,
     }
-}
-
-fn forgive(diagnostic: &mut Diagnostic, why: &str) {
-    let what = if diagnostic.mode == Mode::Warn { "a warning" } else { "denied" };
-    diagnostic.severity = Severity::Note;
-    diagnostic.mode = Mode::Audit;
-    diagnostic.downgrade = Some(format!("not {what}: {why}"));
 }
 
 fn schema(problem: Problem) -> Diagnostic {

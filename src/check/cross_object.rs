@@ -219,7 +219,10 @@ impl CrossObject {
         let coverage = Coverage { kinds: self.kinds.clone(), is_whole };
         for (place, mut verdict) in checker.check_cross_object(&inventory, &coverage) {
             if let (Some(i), Some(item)) = (places.get(&place), inventory.get(place)) {
-                checker.set_related_aside(&mut verdict, item);
+                if let Some(file) = item.file() {
+                    let id = (&*item.kind().to_string(), item.name());
+                    checker.lower(&mut verdict, file, id, None);
+                }
                 see(*i, (item.fields(), verdict));
             }
         }

@@ -19,7 +19,7 @@ use super::{
 };
 use crate::{
     finding::Mode,
-    manifests::{clusters::Clusters, group::Group, source::Source, surroundings::Surroundings},
+    manifests::{clusters::Clusters, group::Group, path_context::PathContext, source::Source},
     policy::Policy,
     proposal::apply::Delivery,
     report::diagnostic::{Diagnostic, Strictness},
@@ -32,8 +32,8 @@ pub(crate) struct EditorText<'a> {
     pub(crate) name: &'a str,
     pub(crate) text: &'a str,
     pub(crate) policy: &'a Policy,
-    /// Facts about the file from the folders around it.
-    pub(crate) surroundings: Option<&'a Surroundings>,
+    /// Facts about the file from its path.
+    pub(crate) context: Option<&'a PathContext>,
     pub(crate) earlier: &'a Earlier,
 }
 
@@ -88,6 +88,7 @@ impl EditorText<'_> {
             match content {
                 Content::Unreadable(diagnostic) => found.diagnostics.push(diagnostic),
                 Content::Related(item, is_stored) => cross_object.related(item, is_stored),
+                Content::NotChecked(entry) => found.remarks.push((entry.line, entry.why)),
                 Content::Ignores(ignores) => cross_object.ignores(self.name, 0, ignores),
                 Content::Checked(mut manifest) => {
                     found.diagnostics.append(&mut manifest.report.diagnostics);
@@ -162,8 +163,8 @@ impl EditorText<'_> {
     fn with_checker<T>(&self, use_it: impl FnOnce(&Checker<'_>) -> T) -> T {
         let mut context = InputContext::default();
         context.add(self.text);
-        let around = self.surroundings.map(|it| (self.name.to_owned(), it.clone()));
-        context.surroundings.extend(around);
+        let facts = self.context.map(|it| (self.name.to_owned(), it.clone()));
+        context.paths.extend(facts);
         self.earlier.texts.iter().for_each(|text| context.old_namespaces.add(text));
         let (delivery, strictness) = (Delivery::default(), Strictness::default());
         use_it(&Checker::new(self.policy, &self.earlier.previous, delivery, context, strictness))

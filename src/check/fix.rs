@@ -87,8 +87,10 @@ impl Fixes<'_> {
             writeln!(say, "error: --fix changes files, and standard input isn't one")?;
             return Ok(Some(Exit::Error));
         }
-        let sources =
-            listing::list(self.paths, self.exclude).sources.into_iter().filter_map(Result::ok);
+        let sources = listing::list(self.paths, self.exclude, &self.policy.folder_names)
+            .sources
+            .into_iter()
+            .filter_map(Result::ok);
         let sources: Vec<Source> = sources.collect();
         let mut policy = self.policy.clone();
         policy.assign_files(self.root, sources.iter().filter_map(Source::file));

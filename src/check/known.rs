@@ -1,23 +1,24 @@
 //! Known findings, which are not reported again: those in the baseline and, with `--new-only`,
 //! those that the previous manifests have too.
 
-use std::{
-    collections::HashSet,
-    io::Write,
-    path::{Path, PathBuf},
-};
+use std::{collections::HashSet, io::Write, path::PathBuf};
 
 use clap::Args;
 
 use super::baseline::{ALWAYS_REPORTED, Baseline};
 use crate::{
+    engine::verdict::Violation,
     exit::Exit,
-    manifests::{replace::replace, source::Source},
+    finding::{Findings, Path, Reason},
+    manifests::{files::LARGEST, git::Commit, id::ObjectId, replace::replace, source::Source},
+    policy::API_VERSION,
     printable::Printable,
     report::{
-        diagnostic::{Diagnostic, Hidden, ObjectReport},
+        diagnostic::{Diagnostic, Hidden, ObjectReport, Strictness},
         fingerprint::Fingerprint,
     },
+    rules::policy::POLICY_WEAKENED,
+    yaml::Mark,
 };
 
 /// The flags about known findings.
@@ -60,22 +61,34 @@ pub(crate) struct Known {
 }
 
 impl Known {
-    /// Reads the baseline, if there is one.
+    /// Reads the baseline, if there is one. Of its entries only those count that it has at a commit too; the others
+    /// are returned as findings about it.
     ///
     /// # Errors
     /// Returns an error if the baseline cannot be read or is invalid.
-    pub(crate) fn open(args: &KnownArgs) -> anyhow::Result<Self> {
-        let mut known = Known::default();
+    pub(crate) fn open(
+        args: &KnownArgs,
+        commit: Option<&Commit>,
+    ) -> anyhow::Result<(Self, Option<(Source, ObjectReport)>)> {
+        let (mut known, mut added) = (Known::default(), None);
         if let Some(path) = &args.baseline {
             let name = path.display();
             let source = Source::File(path.clone()).read().map_err(anyhow::Error::msg)?;
             let baseline = Baseline::parse(source.text());
-            let baseline = baseline.map_err(|wrong| anyhow::anyhow!("{name}:{wrong}"))?;
+            let mut baseline = baseline.map_err(|wrong| anyhow::anyhow!("{name}:{wrong}"))?;
+            // A baseline outside of the repository isn't part of the change.
+            if let Some((commit, whole)) = commit.and_then(|it| Some((it, it.resolve(path).ok()?)))
+            {
+                let earlier = commit.first(&[whole], LARGEST).map_err(anyhow::Error::msg)?;
+                let earlier = earlier.map(|(_, source)| Baseline::parse(source.text()));
+                let earlier = earlier.and_then(Result::ok).unwrap_or_default();
+                added = Some(source).zip(hidden(&baseline.since(&earlier), &name.to_string()));
+            }
             known.baseline = Some(baseline);
         } else if args.write_baseline.is_some() {
             known.baseline = Some(Baseline::to_write());
         }
-        Ok(known)
+        Ok((known, added))
     }
 
     /// Creates a collector, which knows no findings and collects all.
@@ -163,7 +176,30 @@ impl Known {
     }
 }
 
-fn write(path: &Path, text: &str) -> anyhow::Result<()> {
+/// Returns the findings about entries that a change adds to a baseline. They hide nothing.
+fn hidden(added: &[(usize, String)], name: &str) -> Option<ObjectReport> {
+    let mut report = ObjectReport::of(ObjectId {
+        api_version: API_VERSION.to_owned(),
+        kind: "Baseline".to_owned(),
+        namespace: String::new(),
+        name: name.to_owned(),
+        is_generated: false,
+    });
+    report.diagnostics.extend(added.iter().filter_map(|(line, entry)| {
+        let mut found = Findings::of(&POLICY_WEAKENED);
+        let message =
+            format!("this change adds an entry to the baseline, which hides nothing yet: {entry}");
+        let help = "review it like a finding that is hidden; it takes effect once it is merged";
+        found.report(&Path::new("entries"), Reason::Forbidden, message, help);
+        let finding = found.into_vec().pop()?;
+        let mark = Mark { line: *line, column: 1, width: 0 };
+        let violation = Violation { mode: finding.rule.mode, finding, downgrade: None };
+        Diagnostic::of(violation, mark, Strictness::default())
+    }));
+    (!added.is_empty()).then_some(report)
+}
+
+fn write(path: &std::path::Path, text: &str) -> anyhow::Result<()> {
     replace(path, text.as_bytes())
         .map_err(|error| anyhow::anyhow!("{}: cannot be written: {error}", path.display()))
 }

@@ -1,7 +1,7 @@
 //! The ledger through which all findings pass, on one thread and in order: they are numbered,
 //! counted, and handed to the reports.
 
-use std::io;
+use std::{io, path::PathBuf};
 
 use super::{
     known::{Known, KnownArgs},
@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{
     exit::Exit,
-    manifests::{repository::Repository, source::Source},
+    manifests::{git::Commit, not_checked::NotChecked, repository::Repository, source::Source},
     report::{
         self, collected,
         diagnostic::{Diagnostic, ObjectReport, Severity, Summary},
@@ -27,6 +27,8 @@ pub(super) struct Ledger {
     pub(super) selection: Selection,
     /// The files in folders that aren't manifests, and cannot be read as such.
     pub(super) strangers: Vec<String>,
+    /// What is not checked, and may have a set.
+    pub(super) not_checked: Vec<NotChecked>,
     /// The places in files in folders that cannot be read, and have no set.
     pub(super) broken: Vec<String>,
     repository: Repository,
@@ -44,6 +46,7 @@ impl Ledger {
             known,
             selection: Selection::default(),
             strangers: Vec::new(),
+            not_checked: Vec::new(),
             broken: Vec::new(),
             repository,
             occurrences: Occurrences::default(),
@@ -126,6 +129,20 @@ impl Ledger {
         Ok((report, findings, self.failures))
     }
 
+    /// Finds out what of that which is not checked differs from a commit. The run then fails: a change must not decide
+    /// what is checked.
+    pub(super) fn compare(&mut self, commit: &Commit) {
+        let open = self.not_checked.iter_mut().filter(|it| it.must_be_checked());
+        let open: Vec<&mut NotChecked> = open.collect();
+        let paths: Vec<_> = open.iter().map(|it| PathBuf::from(&it.file)).collect();
+        match commit.changed(&paths.iter().map(PathBuf::as_path).collect::<Vec<_>>()) {
+            Ok(changed) => {
+                open.into_iter().zip(changed).for_each(|(it, changed)| it.is_changed = changed);
+            }
+            Err(message) => self.failure(&message),
+        }
+    }
+
     /// Finishes the reports and the baseline.
     pub(super) fn finish(mut self, args: &KnownArgs) -> anyhow::Result<Exit> {
         drop(self.progress);
@@ -150,6 +167,11 @@ impl Ledger {
             )),
         }
         self.summary.hidden = self.known.hidden;
+        self.not_checked.sort_by(|a, b| (&a.file, a.line).cmp(&(&b.file, b.line)));
+        self.not_checked.dedup();
+        self.summary.not_checked = self.not_checked.len();
+        self.summary.changed_unchecked = self.not_checked.iter().filter(|it| it.is_changed).count();
+        self.reports.not_checked(&self.not_checked);
         let on_stdout = self.reports.on_stdout();
         let finished = self.reports.finish(&self.summary);
         self.failures.iter().for_each(|message| reports::print_failure(on_stdout, message));

@@ -66,6 +66,10 @@ impl Previous {
     }
 
     fn insert(&mut self, manifest: &Manifest<'_>, source: &Source) {
+        // A patch is no object that a cluster could have.
+        if manifest.is_partial() {
+            return;
+        }
         if let Some(Decoded { resource, json, .. }) = manifest.decode(Version::NEWEST) {
             if let Ok(object) = Object::parse(resource, &json) {
                 let item = Item::of(&object).with_refusals(object.template());
@@ -110,7 +114,8 @@ impl Previous {
         let source = Source::FileInFolder(path.to_owned(), Group::Alone).reread();
         documents(source.text(), false).flatten().any(|objects| {
             let objects = objects.in_namespace(self.namespace.as_deref());
-            objects.manifests.iter().any(|manifest| ObjectId::of(&manifest.node) == *id)
+            let mut manifests = objects.manifests.iter();
+            manifests.any(|it| !it.is_partial() && ObjectId::of(&it.node) == *id)
         })
     }
 }

@@ -5,7 +5,6 @@ use jiff::{Timestamp, civil::Date, tz::TimeZone};
 
 use super::{
     deadline::Deadline,
-    release,
     verdict::{Downgrade, Verdict, Violation},
 };
 use crate::{
@@ -168,12 +167,6 @@ impl Verdict {
                 downgrade = Some(Downgrade::Ratcheted);
             } else if mode == Mode::Warn && finding.is_unsure {
                 mode = Mode::Audit;
-            } else if mode == Mode::Warn
-                && let Some((since, file)) = finding.since.zip(object.file.or(cx.file))
-                && let Some(why) = release::named_before(file, since)
-            {
-                mode = Mode::Audit;
-                downgrade = Some(Downgrade::Place(why));
             }
         }
         if mode != Mode::Off {

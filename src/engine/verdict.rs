@@ -90,12 +90,13 @@ impl Verdict {
         }
     }
 
-    /// Makes notes of those warnings for which the place or the content of a file gives a reason.
-    pub(crate) fn set_aside(&mut self, why: &str, is_about: impl Fn(&Finding) -> bool) {
-        let warnings = self.violations.iter_mut().filter(|it| it.mode == Mode::Warn);
-        for violation in warnings.filter(|it| is_about(&it.finding)) {
-            violation.mode = Mode::Audit;
-            violation.downgrade.get_or_insert_with(|| Downgrade::Place(why.to_owned()));
+    /// Makes notes of those warnings for which there is a reason. A denial stays.
+    pub(crate) fn lower(&mut self, why: impl Fn(&Finding) -> Option<String>) {
+        for violation in self.violations.iter_mut().filter(|it| it.mode == Mode::Warn) {
+            if let Some(why) = why(&violation.finding) {
+                violation.mode = Mode::Audit;
+                violation.downgrade.get_or_insert(Downgrade::Place(why));
+            }
         }
         for (rule, mode, _) in &mut self.left_out {
             let kept = self.violations.iter().rfind(|it| it.finding.rule == *rule);

@@ -4,13 +4,15 @@ use std::borrow::Cow;
 
 use super::{facts::Facts, field::Field, fix::Fix, help::Command, reason::Reason, rule::Meta};
 
-/// A property of a cluster without which a fault does no damage.
+/// A property of a cluster, or of what is applied, without which a fault does no damage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Premise {
     /// Nodes that become full, and pods on them that need this one.
     FullNodes,
     /// Control plane nodes that can run pods.
     ControlPlaneNodes,
+    /// Labels of the pods that are as the manifest has them.
+    TemplateLabels,
 }
 
 /// One fault in one field.

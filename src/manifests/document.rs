@@ -52,6 +52,15 @@ impl Manifest<'_> {
         Some(Decoded { resource, json, problems: reading.problems })
     }
 
+    /// Returns whether the manifest has only a part of a set: no selector, and no labels of pods. The API server would
+    /// not create it.
+    pub(crate) fn is_partial(&self) -> bool {
+        let spec = self.node.get("spec");
+        let labels = ["template", "metadata", "labels"];
+        let labels = labels.iter().fold(spec, |at, key| at.and_then(|it| it.get(key)));
+        spec.and_then(|spec| spec.get("selector")).is_none() && labels.is_none()
+    }
+
     /// Returns the file that the object was rendered from, according to Helm's comment `# Source:`
     /// or kustomize's annotation.
     pub(crate) fn rendered_from(&self) -> Option<String> {

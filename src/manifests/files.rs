@@ -85,3 +85,31 @@ impl Fence {
         })
     }
 }
+
+/// The folders that are not entered unless they are named: other people's files, and tests. Tests have
+/// parts of objects to compare with, and objects with faults.
+const FOREIGN: [&str; 11] = [
+    "e2e",
+    "e2e-tests",
+    "e2e_tests",
+    "fixtures",
+    "integration-tests",
+    "integration_tests",
+    "node_modules",
+    "test-data",
+    "test_data",
+    "testdata",
+    "vendor",
+];
+
+/// Returns whether a folder with this name is not entered.
+pub(super) fn is_foreign(name: &OsStr) -> bool {
+    FOREIGN.iter().any(|foreign| name == *foreign)
+}
+
+/// Returns whether a file in a folder is read.
+pub(super) fn is_manifest(path: &Path) -> bool {
+    let extension = path.extension().map(|it| it.to_ascii_lowercase());
+    let extension = extension.as_ref().and_then(|it| it.to_str());
+    matches!(extension, Some("yaml" | "yml" | "json"))
+}

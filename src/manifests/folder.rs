@@ -5,8 +5,7 @@
 
 use std::{
     cell::RefCell,
-    collections::HashMap,
-    ffi::OsStr,
+    collections::{HashMap, HashSet},
     path::{Path, PathBuf},
     rc::Rc,
 };
@@ -16,73 +15,75 @@ use walkdir::{DirEntry, WalkDir};
 
 use super::{
     exclude::{Exclude, Excluded},
-    files::{self, Fence, LARGEST_IN_FOLDER},
-    layout::Layout,
+    files::{self, Fence, LARGEST_IN_FOLDER, is_foreign, is_manifest},
+    git,
+    layout::{Layout, Wrong},
+    not_checked::{self, Cause, NotChecked},
+    path_context::{Environments, FolderContext, FolderNames, PathContext},
     source::Source,
-    surroundings::{Around, Surroundings},
     versions::Versions,
 };
 
-/// The folders that are not entered unless they are named: other people's files, and tests. Tests have
-/// parts of objects to compare with, and objects with faults.
-const FOREIGN: [&str; 11] = [
-    "e2e",
-    "e2e-tests",
-    "e2e_tests",
-    "fixtures",
-    "integration-tests",
-    "integration_tests",
-    "node_modules",
-    "test-data",
-    "test_data",
-    "testdata",
-    "vendor",
-];
+/// The folder of a repository.
+const GIT: &str = ".git";
 
 /// The name of a policy, which counts only in the working folder and above.
 const POLICY: &str = "setguard.yaml";
 
 /// The manifests in a folder.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Contents {
     /// The files, in order.
     pub(super) sources: Vec<Result<Source, String>>,
-    /// Notes about what is not read.
+    /// Notes about what has no manifest.
     pub(super) notes: Vec<String>,
-    /// Facts about a file from the folders around it, by its name.
-    pub(super) surroundings: HashMap<String, Surroundings>,
+    /// The files that are not read, and may have a set.
+    pub(super) not_checked: Vec<NotChecked>,
+    /// The faults of kustomizations.
+    pub(super) wrong: Vec<Wrong>,
+    /// Facts about a file from its path, by its name.
+    pub(super) contexts: HashMap<String, PathContext>,
 }
 
-/// Returns the manifests in a folder.
-pub(super) fn list(folder: &Path, exclude: &Exclude) -> Contents {
-    let (files, around, notes) = walk(folder, exclude);
-    let layout = &around.layout;
-    let read = files
-        .iter()
-        .filter(|file| file.as_ref().map_or(true, |path| is_manifest(path) && !layout.skips(path)));
-    let mut surroundings = HashMap::new();
-    let mut of_group = |path: &PathBuf| {
-        if let Some(facts) = around.facts(path) {
-            surroundings.insert(path.display().to_string(), facts);
-        }
-        Source::FileInFolder(path.clone(), layout.group(path, folder))
-    };
-    let sources = read.map(|file| file.as_ref().map(&mut of_group).map_err(String::clone));
-    let sources = sources.collect();
-    Contents { sources, notes, surroundings }
+/// Returns the manifests in a folder. A policy decides about the names of folders.
+pub(super) fn list(folder: &Path, exclude: &Exclude, names: &FolderNames) -> Contents {
+    let Walked { files, context, mut notes, mut not_checked } = walk(folder, exclude);
+    let layout = &context.layout;
+    let mut contents = Contents { wrong: layout.wrong.clone(), ..Contents::default() };
+    for file in files {
+        contents.sources.push(file.map(|path| {
+            if let Some(facts) = context.facts(&path, names) {
+                contents.contexts.insert(path.display().to_string(), facts);
+            }
+            let group = layout.group(&path, folder);
+            Source::FileInFolder(path, group)
+        }));
+    }
+    contents
+        .sources
+        .retain(|it| it.as_ref().map_or(true, |source| source.is_in_folder(is_manifest)));
+    not_checked.extend(layout.not_built(folder));
+    contents.notes.append(&mut notes);
+    contents.not_checked = not_checked;
+    contents
 }
 
-/// Returns what a folder says about the files in it.
-pub(super) fn around(folder: &Path, exclude: &Exclude) -> Around {
-    walk(folder, exclude).1
+/// Returns the facts that a folder gives about the files in it.
+pub(super) fn context(folder: &Path, exclude: &Exclude) -> FolderContext {
+    walk(folder, exclude).context
 }
 
-type Walked = (Vec<Result<PathBuf, String>>, Around, Vec<String>);
+/// The result of a walk.
+struct Walked {
+    files: Vec<Result<PathBuf, String>>,
+    context: FolderContext,
+    notes: Vec<String>,
+    not_checked: Vec<NotChecked>,
+}
 
-/// Returns the files in a folder, what it says about them, and notes about what is not read.
 fn walk(folder: &Path, exclude: &Exclude) -> Walked {
     let walk = Walk::new(folder, exclude);
-    let files: Vec<_> = WalkDir::new(folder)
+    let mut files: Vec<_> = WalkDir::new(folder)
         .follow_links(true)
         .sort_by_file_name()
         .into_iter()
@@ -92,27 +93,27 @@ fn walk(folder: &Path, exclude: &Exclude) -> Walked {
             Err(error) => walk.fails(&error).map(Err),
         })
         .collect();
-    // A test case that the user names is read.
-    let about = files.iter().flatten().map(PathBuf::as_path).filter(|path| {
+    let tracked = walk.tracked();
+    if !tracked.is_empty() {
+        files.extend(tracked.into_iter().map(Ok));
+        files.sort();
+    }
+    let paths = || files.iter().flatten().map(PathBuf::as_path);
+    // A test case that the user names is read as it is.
+    let about = paths().filter(|path| {
         Layout::is_about(path) && (!Layout::is_of_test(path) || path.parent() != Some(folder))
     });
     let layout = Layout::of(about, &read);
-    let mut notes = walk.notes();
-    notes.extend(layout.notes());
-    let mut folders: Vec<_> = files.iter().flatten().filter_map(|path| path.parent()).collect();
-    folders.dedup();
-    let folders = folders.into_iter().map(Path::to_owned).collect();
-    let versions = Versions::of(files.iter().flatten().map(PathBuf::as_path));
-    (files, Around { folder: folder.to_owned(), layout, folders, versions }, notes)
+    let (versions, environments) = (Versions::of(paths()), Environments::of(paths()));
+    let context = FolderContext { folder: folder.to_owned(), layout, environments, versions };
+    let (notes, not_checked) = walk.left_out();
+    Walked { files, context, notes, not_checked }
 }
 
-/// Returns whether a file in a folder, or below it, isn't a manifest or is left out by the policy.
-pub(super) fn leaves_out(file: &Path, folder: &Path, exclude: &Exclude) -> bool {
+/// Returns whether the policy leaves a file out of a folder.
+pub(super) fn leaves_out(file: &Path, exclude: &Exclude) -> bool {
     let whole = dunce::canonicalize(file).unwrap_or_else(|_| file.to_owned());
-    let folders = file.ancestors().skip(1).take_while(|at| at.starts_with(folder));
-    let about: Vec<_> = folders.flat_map(Layout::files_of).filter(|path| path.is_file()).collect();
-    Layout::of(about.iter().map(PathBuf::as_path), &read).skips(file)
-        || whole.ancestors().any(|at| exclude.excludes(at, at, at != whole).is_some())
+    whole.ancestors().any(|at| exclude.excludes(at, at, at != whole).is_some())
 }
 
 fn read(path: &Path) -> Option<String> {
@@ -124,12 +125,9 @@ fn read(path: &Path) -> Option<String> {
 #[derive(Debug, Default)]
 struct LeftOut {
     notes: Vec<String>,
-    /// The folders of [`FOREIGN`].
-    foreign: Vec<PathBuf>,
-    /// The files and folders that git ignores.
-    ignored: Vec<PathBuf>,
-    /// The files and folders that the policy excludes.
-    excluded: Vec<PathBuf>,
+    not_checked: Vec<NotChecked>,
+    /// The files and folders that git ignores, and whether each is a folder.
+    ignored: Vec<(PathBuf, bool)>,
 }
 
 /// The patterns of the files `.gitignore`.
@@ -190,31 +188,36 @@ impl<'a> Walk<'a> {
             return true;
         }
         let (path, is_folder) = (entry.path(), entry.file_type().is_dir());
-        let matters = is_folder || is_manifest(path);
-        if is_hidden(entry.file_name()) {
+        if entry.file_name() == GIT {
             return false;
         }
         if !self.exclude.is_empty()
             && let Some(by) = self.exclude.excludes(path, &self.whole(path), is_folder)
         {
-            if by == Excluded::ByPolicy && matters {
-                self.left_out.borrow_mut().excluded.push(path.to_owned());
+            let by = match by {
+                Excluded::ByFlag => "--exclude",
+                Excluded::ByPolicy => "the policy",
+            };
+            self.leave_out(path, is_folder, Cause::Excluded, &format!("{by} excludes it"));
+            return false;
+        }
+        if self.is_ignored(path, is_folder) {
+            if is_folder || is_manifest(path) {
+                self.left_out.borrow_mut().ignored.push((path.to_owned(), is_folder));
             }
             return false;
         }
         if is_folder && is_foreign(entry.file_name()) {
-            self.left_out.borrow_mut().foreign.push(path.to_owned());
-            return false;
-        }
-        if self.is_ignored(path, is_folder) {
-            if matters {
-                self.left_out.borrow_mut().ignored.push(path.to_owned());
-            }
+            let name = entry.file_name().display();
+            let why =
+                format!("folders named {name} have dependencies or test data; name it to check it");
+            self.leave_out(path, is_folder, Cause::Foreign, &why);
             return false;
         }
         let leads_out = entry.path_is_symlink() && !self.fence.has(path, &[]);
-        if leads_out && matters {
-            self.leave_out(path, "the link leads out of the folder, or to a hidden file");
+        if leads_out && (is_folder || is_manifest(path)) {
+            let why = "the link leads out of the folder; name it to check it";
+            self.not_read(path, Cause::Link, why);
         }
         !leads_out
     }
@@ -227,12 +230,11 @@ impl<'a> Walk<'a> {
         let is_read = is_manifest(entry.path()) || Layout::is_about(entry.path());
         let is_regular = entry.file_type().is_file();
         if is_read && !is_regular {
-            self.leave_out(entry.path(), "it isn't a regular file");
+            self.not_read(entry.path(), Cause::Link, "it isn't a regular file");
         }
         if is_read && entry.depth() > 1 && entry.file_name() == POLICY {
             let why = "a policy counts only in the working folder and above; use --policy";
-            self.leave_out(entry.path(), why);
-            return None;
+            self.note(entry.path(), why);
         }
         (is_read && is_regular).then(|| entry.into_path())
     }
@@ -244,14 +246,14 @@ impl<'a> Walk<'a> {
         let path = error.path().filter(|path| error.depth() > 0 && path.is_symlink());
         match path {
             Some(path) if error.loop_ancestor().is_some() => {
-                self.leave_out(path, "the link leads to a folder above it");
+                self.note(path, "the link leads to a folder above it");
                 None
             }
             // A link to itself, or to links that lead back to it, has no content either.
             Some(path) => {
                 let why = if is_gone { "leads to nothing" } else { "cannot be followed" };
                 if is_manifest(path) {
-                    self.leave_out(path, &format!("the link {why}"));
+                    self.note(path, &format!("the link {why}"));
                 }
                 None
             }
@@ -259,9 +261,26 @@ impl<'a> Walk<'a> {
         }
     }
 
-    fn leave_out(&self, path: &Path, why: &str) {
+    fn note(&self, path: &Path, why: &str) {
         let note = format!("{} is not read: {why}", path.display());
         self.left_out.borrow_mut().notes.push(note);
+    }
+
+    fn not_read(&self, path: &Path, cause: Cause, why: &str) {
+        let entry = NotChecked::file(path.display().to_string(), cause, why);
+        self.left_out.borrow_mut().not_checked.push(entry);
+    }
+
+    /// Records the files that may have a set: this one, or all in this folder.
+    fn leave_out(&self, path: &Path, is_folder: bool, cause: Cause, why: &str) {
+        let files = WalkDir::new(path).sort_by_file_name().into_iter();
+        let names = files.filter_entry(|entry| entry.file_name() != GIT);
+        let files = names.flatten().filter(|it| it.file_type().is_file() || !is_folder);
+        for file in files.map(DirEntry::into_path).filter(|it| is_manifest(it)) {
+            if not_checked::file_may_have_set(&file) {
+                self.not_read(&file, cause, why);
+            }
+        }
     }
 
     /// Returns the path of an entry without the links that lead to the folder.
@@ -279,47 +298,33 @@ impl<'a> Walk<'a> {
         matches.find(|it| !it.is_none()).is_some_and(|nearest| nearest.is_ignore())
     }
 
-    fn notes(self) -> Vec<String> {
-        let LeftOut { mut notes, foreign, ignored, excluded } = self.left_out.into_inner();
-        let mut say = |paths: &[PathBuf], one: &str, many: &str| match paths {
-            [] => {}
-            [path] => notes.push(format!("{} {one}", path.display())),
-            [first, ..] => {
-                notes.push(format!("{} {many}, such as {}", paths.len(), first.display()));
-            }
-        };
-        let name = "name them to check them";
-        say(
-            &foreign,
-            "is not entered; name it to check it",
-            &format!("folders of dependencies and tests are not entered ({name})"),
-        );
-        say(
-            &ignored,
-            "is not read: git ignores it; name it to check it",
-            &format!("files and folders are not read, because git ignores them ({name})"),
-        );
-        say(
-            &excluded,
-            "is not read: the policy excludes it; name it to check it",
-            &format!("files and folders are not read, because the policy excludes them ({name})"),
-        );
-        notes
+    /// Returns the manifests that a pattern ignores and that git has nevertheless: git ignores only files that it does
+    /// not track.
+    fn tracked(&self) -> Vec<PathBuf> {
+        let mut left_out = self.left_out.borrow_mut();
+        if left_out.ignored.is_empty() {
+            return Vec::new();
+        }
+        let tracked = git::tracked_although_ignored();
+        let inside = tracked.iter().filter_map(|whole| whole.strip_prefix(&self.base).ok());
+        let paths: HashSet<_> = inside.map(|it| self.folder.join(it)).collect();
+        left_out.ignored.retain(|(path, _)| !paths.contains(path));
+        let mut paths: Vec<_> = paths.into_iter().filter(|it| is_manifest(it)).collect();
+        paths.retain(|path| path.symlink_metadata().is_ok_and(|it| it.is_file()));
+        paths
     }
-}
 
-/// Returns whether a folder with this name is not entered.
-pub(super) fn is_foreign(name: &OsStr) -> bool {
-    FOREIGN.iter().any(|foreign| name == *foreign)
-}
-
-fn is_hidden(name: &OsStr) -> bool {
-    name.as_encoded_bytes().starts_with(b".")
-}
-
-/// Returns whether a file in a folder is read.
-pub(super) fn is_manifest(path: &Path) -> bool {
-    let extension = path.extension().map(|it| it.to_ascii_lowercase());
-    let extension = extension.as_ref().and_then(|it| it.to_str());
-    matches!(extension, Some("yaml" | "yml" | "json"))
+    /// Returns notes, and what is not read.
+    fn left_out(self) -> (Vec<String>, Vec<NotChecked>) {
+        let LeftOut { notes, mut not_checked, ignored } = self.left_out.into_inner();
+        // A folder that git ignores can be large, and is no part of a change.
+        let ignored = ignored.into_iter();
+        let ignored =
+            ignored.filter(|(path, is_folder)| *is_folder || not_checked::file_may_have_set(path));
+        not_checked.extend(ignored.map(|(path, _)| {
+            let why = "git ignores it; name it to check it";
+            NotChecked::file(path.display().to_string(), Cause::Ignored, why)
+        }));
+        (notes, not_checked)
+    }
 }

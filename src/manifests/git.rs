@@ -1,9 +1,13 @@
 //! Files as they were at a commit, read by the `git` command.
 
+#![expect(clippy::disallowed_methods, reason = "files of the work tree are compared")]
+
 mod command;
 
 use std::{
+    collections::HashMap,
     ffi::OsStr,
+    fs,
     io::{self, BufRead, BufReader, Read, Write},
     path::{Path, PathBuf},
     process::Stdio,
@@ -13,8 +17,7 @@ use self::command::{Git, cannot_run};
 use super::{
     clusters::Clusters,
     encoding,
-    files::LARGEST_IN_FOLDER,
-    folder::{is_foreign, is_manifest},
+    files::{self, LARGEST_IN_FOLDER, is_foreign, is_manifest},
     group::Group,
     layout::Layout,
     source::Source,
@@ -52,7 +55,7 @@ impl Entry {
 }
 
 /// The files as they were at a commit of the repository of the working folder.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Commit {
     git: Git,
     /// The flag that names the commit, for messages.
@@ -60,6 +63,33 @@ pub(crate) struct Commit {
     /// The commit in the names of its files: as the user named it, or the start of its id.
     label: String,
     id: String,
+}
+
+/// Returns the files of the repository of the working folder that git tracks although a pattern ignores them, with their
+/// whole paths; none without git.
+pub(super) fn tracked_although_ignored() -> Vec<PathBuf> {
+    let list = || {
+        let git = Git::find()?;
+        let args = ["ls-files", "-z", "--cached", "--ignored", "--exclude-standard"];
+        let listed = git.output(&args)?;
+        let names = listed.split(|byte| *byte == 0).filter(|name| !name.is_empty());
+        let paths = names.map(|name| git.top.join(&*String::from_utf8_lossy(name)));
+        Ok::<_, String>(paths.collect())
+    };
+    list().unwrap_or_default()
+}
+
+/// Returns the content of a file in the work tree as git stores it: of a link, its target.
+fn current(file: &Path) -> Option<Vec<u8>> {
+    if file.is_symlink() {
+        return fs::read_link(file).ok().map(|it| it.into_os_string().into_encoded_bytes());
+    }
+    files::read_regular(file, LARGEST_IN_FOLDER).ok()
+}
+
+/// Git can change the ends of lines in the work tree.
+fn without_returns(bytes: &[u8]) -> impl PartialEq {
+    bytes.iter().filter(|byte| **byte != b'\r').copied().collect::<Vec<u8>>()
 }
 
 impl Commit {
@@ -181,6 +211,32 @@ impl Commit {
         Ok(source.map(|source| (self.git.top.join(&entry.blob.path), source)))
     }
 
+    /// Returns for each file of the work tree whether it differs from the commit, or is not in it.
+    ///
+    /// # Errors
+    /// If git cannot read an object.
+    pub(crate) fn changed(&self, files: &[&Path]) -> Result<Vec<bool>, String> {
+        let inside = files.iter().map(|file| {
+            let whole = self.resolve(file).ok()?;
+            whole.strip_prefix(&self.git.top).ok().map(Path::to_owned)
+        });
+        let inside: Vec<_> = inside.collect();
+        let known: Vec<&Path> = inside.iter().flatten().map(PathBuf::as_path).collect();
+        if known.is_empty() {
+            return Ok(vec![false; files.len()]);
+        }
+        let blobs: Vec<Blob> = self.entries(&known)?.into_iter().map(|it| it.blob).collect();
+        let texts = self.cat(&blobs.iter().collect::<Vec<_>>(), LARGEST_IN_FOLDER)?;
+        let old: HashMap<_, _> = blobs.iter().map(|it| &it.path).zip(texts).collect();
+        let is_changed = |(file, inside): (&&Path, &Option<PathBuf>)| {
+            // A file outside of the repository is no part of the change.
+            let Some(inside) = inside else { return false };
+            let Some(Ok(old)) = old.get(inside) else { return true };
+            current(file).is_none_or(|new| without_returns(&new) != without_returns(old))
+        };
+        Ok(files.iter().zip(&inside).map(is_changed).collect())
+    }
+
     /// The name of a file at the commit, as git writes it.
     fn name(&self, inside: &Path) -> String {
         format!("{}:{}", self.label, inside.display())
@@ -226,15 +282,14 @@ impl Commit {
         for entry in self.entries(&[inside])? {
             let path = &entry.blob.path;
             let below = path.strip_prefix(inside).unwrap_or(path);
-            let is_hidden = below.iter().any(|part| part.as_encoded_bytes().starts_with(b"."));
             // A file can have the name of such a folder.
             let is_foreign = below.parent().is_some_and(|it| it.iter().any(is_foreign));
-            if entry.mode == "160000" && !is_hidden {
+            if entry.mode == "160000" {
                 let (path, flag) = (path.display(), self.flag);
                 notes.push(format!("{path} is a submodule, of which {flag} reads no old files"));
             }
             // A link is not followed: what it points to is read at its own place.
-            if entry.is_regular() && (entry.blob.is_named || !is_hidden && !is_foreign) {
+            if entry.is_regular() && (entry.blob.is_named || !is_foreign) {
                 blobs.push(entry.blob);
             }
         }
@@ -256,10 +311,8 @@ impl Commit {
             let index = about.iter().position(|blob| blob.path == path)?;
             String::from_utf8(texts.get(index)?.clone().ok()?).ok()
         });
-        let blobs: Vec<_> = blobs
-            .iter()
-            .filter(|blob| blob.is_named || is_manifest(&blob.path) && !layout.skips(&blob.path))
-            .collect();
+        let blobs: Vec<_> =
+            blobs.iter().filter(|blob| blob.is_named || is_manifest(&blob.path)).collect();
         for (blob, bytes) in blobs.iter().zip(self.cat(&blobs, LARGEST_IN_FOLDER)?) {
             let group = match blob.is_named {
                 true => Group::Named,

@@ -1,5 +1,5 @@
-//! YAML files in folders that aren't manifests: the templates of Helm charts, the parts from which a
-//! `kustomization.yaml` builds manifests, and the cases of tests that run in a cluster.
+//! Files from which something else is built or tested: the templates of Helm charts, the parts of a
+//! `kustomization.yaml`, and the cases of tests that run in a cluster.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -8,18 +8,25 @@ use std::{
 
 use super::{
     group::Group,
+    not_checked::{Cause, NotChecked},
     patches::{Patch, items},
 };
-use crate::yaml::{self, Node};
+use crate::{
+    finding::Path as FieldPath,
+    yaml::{self, Mark, Node, Problem},
+};
 
-/// The files of some folders that aren't manifests.
+/// The charts, kustomizations and test cases in some folders.
 #[derive(Debug, Default)]
 pub(crate) struct Layout {
     /// The folders of charts.
     charts: BTreeSet<PathBuf>,
-    /// The folders of kustomizations with files that are not checked, and those files.
-    kustomizations: BTreeSet<PathBuf>,
-    parts: BTreeSet<PathBuf>,
+    /// The files of kustomizations by their folders, and whether each makes other objects of its resources.
+    kustomizations: BTreeMap<PathBuf, (PathBuf, bool)>,
+    /// The files that change the resources of kustomizations, with the folders of these.
+    parts: BTreeMap<PathBuf, PathBuf>,
+    /// The faults of kustomizations.
+    pub(super) wrong: Vec<Wrong>,
     /// The files that kustomizations list as resources, with the folders of these.
     resources: BTreeMap<PathBuf, BTreeSet<PathBuf>>,
     /// The changes that kustomizations make to their resources, by their folders.
@@ -30,8 +37,30 @@ pub(crate) struct Layout {
     tests: BTreeSet<PathBuf>,
 }
 
-/// The maximum number of charts that are named.
-const MAX_NAMED: usize = 5;
+/// A fault of a kustomization, and its file.
+#[derive(Clone, Debug)]
+pub(crate) struct Wrong {
+    pub(crate) file: PathBuf,
+    pub(crate) problem: Problem,
+}
+
+/// The keys of a kustomization that make other objects of its resources, or objects of their own.
+const CHANGES: [&str; 14] = [
+    "commonLabels",
+    "components",
+    "generators",
+    "helmCharts",
+    "helmChartInflationGenerator",
+    "labels",
+    "patches",
+    "patchesJson6902",
+    "patchesStrategicMerge",
+    "replacements",
+    "replicas",
+    "transformers",
+    "validators",
+    "vars",
+];
 
 impl Layout {
     /// The names of kustomizations.
@@ -53,12 +82,6 @@ impl Layout {
                 .is_some_and(|step| !step.is_empty() && step.bytes().all(|it| it.is_ascii_digit()))
     }
 
-    /// Returns the files of a folder on which the layout may depend.
-    pub(crate) fn files_of(folder: &Path) -> impl Iterator<Item = PathBuf> {
-        let names = [CHART].into_iter().chain(Layout::KUSTOMIZATIONS).chain(CHAINSAW);
-        names.map(|name| folder.join(name))
-    }
-
     /// Returns the layout of these files. `read` returns the text of a file.
     pub(crate) fn of<'p>(
         files: impl Iterator<Item = &'p Path>,
@@ -74,9 +97,17 @@ impl Layout {
             } else if is_kustomization(file) {
                 let text = read(file).unwrap_or_default();
                 for document in yaml::documents(&text).flatten() {
-                    for part in parts(&document.root) {
-                        layout.parts.insert(clean(&folder.join(part)));
-                        layout.kustomizations.insert(folder.to_owned());
+                    let changes = CHANGES.iter().any(|key| document.root.get(key).is_some());
+                    layout.kustomizations.insert(folder.to_owned(), (file.to_owned(), changes));
+                    for (path, mark) in parts(&document.root) {
+                        layout.parts.insert(clean(&folder.join(path)), folder.to_owned());
+                        let is_remote = path.contains("://");
+                        if !is_remote && read(&folder.join(path)).is_none() {
+                            layout.wrong.push(Wrong {
+                                file: file.to_owned(),
+                                problem: no_such_patch(path, mark),
+                            });
+                        }
                     }
                     for resource in paths(&document.root, "resources") {
                         let users = layout.resources.entry(clean(&folder.join(resource)));
@@ -93,17 +124,58 @@ impl Layout {
         layout
     }
 
-    /// Returns whether a file in a folder isn't a manifest.
-    pub(crate) fn skips(&self, file: &Path) -> bool {
-        if !self.parts.is_empty() && self.parts.contains(&clean(file)) {
-            return true;
+    /// Returns whether a folder has a kustomization.
+    pub(super) fn is_kustomization(&self, folder: &Path) -> bool {
+        self.kustomizations.contains_key(folder)
+    }
+
+    /// Returns the chart of which a file is a template.
+    pub(super) fn chart_of_template<'f>(&self, file: &'f Path) -> Option<&'f Path> {
+        let chart = file.ancestors().skip(1).find(|folder| self.charts.contains(*folder))?;
+        let mut inside = file.strip_prefix(chart).ok()?.iter();
+        let is_below = inside.next().is_some_and(|first| first == "templates" || first == "charts");
+        (is_below && inside.next().is_some()).then_some(chart)
+    }
+
+    /// Returns the reason why a set in a file may be a part of one.
+    pub(super) fn part(&self, file: &Path) -> Option<String> {
+        let folder = (!self.parts.is_empty()).then(|| self.parts.get(&clean(file))).flatten();
+        if let Some(folder) = folder {
+            return Some(format!("it is a part of {}; {}", shown(folder).display(), build(folder)));
         }
-        let mut folders = file.ancestors().skip(1);
-        if !self.tests.is_empty() && folders.clone().any(|folder| self.tests.contains(folder)) {
-            return true;
+        let mut above = file.ancestors().skip(1);
+        if !self.tests.is_empty()
+            && let Some(folder) = above.find(|folder| self.tests.contains(*folder))
+        {
+            let folder = shown(folder).display();
+            return Some(format!("it seems to be what the test case {folder} expects"));
         }
-        let inside = folders.find(|folder| self.charts.contains(*folder));
-        inside.and_then(|chart| file.strip_prefix(chart).ok()).is_some_and(is_of_chart)
+        self.may_be_patch(file)
+            .then(|| "without a selector and labels, this seems to be a patch".to_owned())
+    }
+
+    /// Returns the kustomizations and charts whose objects differ from what is in their files.
+    pub(super) fn not_built(&self, named: &Path) -> Vec<NotChecked> {
+        let takes_others = |folder: &Path| {
+            let of = |(resource, users): (&PathBuf, &BTreeSet<PathBuf>)| {
+                users.contains(folder) && !resource.starts_with(clean(named))
+            };
+            self.resources.iter().any(of)
+        };
+        let changing = self.kustomizations.iter();
+        let changing = changing.filter(|(folder, (_, changes))| *changes || takes_others(folder));
+        let kustomizations = changing.map(|(folder, (file, _))| {
+            let why = format!("a kustomization is checked as it is built; {}", build(folder));
+            NotChecked::file(file.display().to_string(), Cause::Kustomization, why)
+        });
+        let is_outer = |chart: &&PathBuf| {
+            !chart.ancestors().skip(1).any(|folder| self.charts.contains(folder))
+        };
+        let charts = self.charts.iter().filter(is_outer).map(|chart| {
+            let file = chart.join(CHART).display().to_string();
+            NotChecked::file(file, Cause::Chart, render(chart))
+        });
+        kustomizations.chain(charts).collect()
     }
 
     /// Returns the files to which a file belongs, of those below a folder that the user named.
@@ -158,55 +230,29 @@ impl Layout {
         let users = has_resources.then(|| self.resources.get(&clean(file))).flatten();
         users.into_iter().flatten()
     }
+}
 
-    /// Tells people how to check the files that are not read.
-    pub(crate) fn notes(&self) -> Vec<String> {
-        let is_inner = |chart: &&PathBuf| {
-            let inner = chart.ancestors().skip(1).find(|folder| self.charts.contains(*folder));
-            inner.is_some()
-        };
-        let charts: Vec<_> = self.charts.iter().filter(|chart| !is_inner(chart)).collect();
-        let mut notes: Vec<_> = charts
-            .iter()
-            .take(MAX_NAMED)
-            .map(|chart| {
-                let chart = if chart.as_os_str().is_empty() { Path::new(".") } else { chart };
-                let chart = chart.display();
-                format!(
-                    "{chart} is a Helm chart, whose templates are not read; check what it renders to: \
-                     helm template {chart} | setguard check -"
-                )
-            })
-            .collect();
-        if charts.len() > MAX_NAMED {
-            notes.push(match charts.len() - MAX_NAMED {
-                1 => "1 other folder is a Helm chart too".to_owned(),
-                others => format!("{others} other folders are Helm charts too"),
-            });
-        }
-        match &self.tests.iter().collect::<Vec<_>>()[..] {
-            [] => {}
-            [folder] => notes.push(format!(
-                "{} is a test case, whose files are not read; name them to check them",
-                folder.display()
-            )),
-            [first, ..] => notes.push(format!(
-                "{} folders are test cases, whose files are not read (name them to check them), such as {}",
-                self.tests.len(),
-                first.display()
-            )),
-        }
-        if let Some(first) = self.kustomizations.first() {
-            let first = if first.as_os_str().is_empty() { Path::new(".") } else { first };
-            let (count, first) = (self.parts.len(), first.display());
-            let (files, are) =
-                if count == 1 { ("file is", "it is") } else { ("files are", "they are") };
-            notes.push(format!(
-                "{count} {files} part of a kustomization, such as {first}, and {are} not checked alone; \
-                 check what it builds: kubectl kustomize {first} | setguard check -"
-            ));
-        }
-        notes
+/// Returns how to check what a chart renders to.
+pub(crate) fn render(chart: &Path) -> String {
+    let chart = shown(chart).display();
+    format!("a chart is checked as it is rendered; helm template {chart} | setguard check -")
+}
+
+/// Returns how to check what a kustomization builds.
+fn build(folder: &Path) -> String {
+    format!("kubectl kustomize {} | setguard check -", shown(folder).display())
+}
+
+fn shown(folder: &Path) -> &Path {
+    if folder.as_os_str().is_empty() { Path::new(".") } else { folder }
+}
+
+fn no_such_patch(path: &str, mark: Mark) -> Problem {
+    Problem {
+        field: FieldPath::new("patches").to_field(),
+        mark,
+        message: format!("kustomize cannot build this: there is no file {path}"),
+        help: Some("add the file, or remove it from the kustomization".to_owned()),
     }
 }
 
@@ -222,44 +268,18 @@ fn is_kustomization(path: &Path) -> bool {
     path.file_name().is_some_and(|name| Layout::KUSTOMIZATIONS.iter().any(|it| name == *it))
 }
 
-/// Returns whether Helm reads a file of a chart, given by its path in the chart, and the file isn't
-/// a plain manifest.
-fn is_of_chart(path: &Path) -> bool {
-    let first = path.iter().next().and_then(|name| name.to_str()).unwrap_or_default();
-    let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-    let is_values = name.starts_with("values") || name.ends_with("values.yaml");
-    match path.iter().count() {
-        1 => name == "Chart.yaml" || is_values,
-        2 if first == "ci" => is_values,
-        _ => matches!(first, "templates" | "charts"),
-    }
-}
-
-/// Returns the files from which a kustomization builds its output, which need not be whole objects.
-fn parts(root: &Node<'_>) -> Vec<String> {
+/// Returns the files with which a kustomization changes its resources, each with its place.
+fn parts<'n>(root: &'n Node<'_>) -> Vec<(&'n str, Mark)> {
     let mut parts = Vec::new();
-    let mut add = |node: Option<&Node<'_>>| {
-        // An inline patch is text of several lines.
-        let path = node.and_then(Node::as_str).filter(|text| !text.contains('\n'));
-        parts.extend(
-            path.map(|path| path.split_once('=').map_or(path, |(_, path)| path).to_owned()),
-        );
+    // An inline patch is text of several lines.
+    let mut add = |node: &'n Node<'_>| {
+        let path = node.as_str().filter(|text| !text.contains(['\n', '{']));
+        parts.extend(path.map(|path| (path, node.mark)));
     };
-    for key in ["patchesStrategicMerge", "configurations"] {
-        items(root.get(key)).for_each(|node| add(Some(node)));
-    }
+    items(root.get("patchesStrategicMerge")).for_each(&mut add);
     for key in ["patches", "patchesJson6902", "replacements"] {
         // Old kustomizations list the files themselves.
-        items(root.get(key)).for_each(|node| add(node.get("path").or(Some(node))));
-    }
-    for chart in items(root.get("helmCharts")) {
-        add(chart.get("valuesFile"));
-        items(chart.get("additionalValuesFiles")).for_each(|node| add(Some(node)));
-    }
-    for key in ["configMapGenerator", "secretGenerator"] {
-        for generator in items(root.get(key)) {
-            items(generator.get("files")).for_each(|node| add(Some(node)));
-        }
+        items(root.get(key)).for_each(|node| add(node.get("path").unwrap_or(node)));
     }
     parts
 }

@@ -10,8 +10,10 @@ use std::{
 use super::{
     exclude::Exclude,
     folder,
+    layout::Wrong,
+    not_checked::NotChecked,
+    path_context::{FolderContext, FolderNames, PathContext},
     source::Source,
-    surroundings::{Around, Surroundings},
 };
 
 /// Returns all sources below these paths, in order. `look` first sees the text of every source;
@@ -43,7 +45,7 @@ pub(crate) fn scan_then_read<'a>(
 
 /// Returns all sources below these paths, in order.
 pub(crate) fn sources(paths: &[PathBuf]) -> impl Iterator<Item = Result<Source, String>> {
-    list(paths, &Exclude::default()).sources.into_iter()
+    list(paths, &Exclude::default(), &FolderNames::new()).sources.into_iter()
 }
 
 /// The files below some paths.
@@ -51,24 +53,41 @@ pub(crate) fn sources(paths: &[PathBuf]) -> impl Iterator<Item = Result<Source, 
 pub(crate) struct Listing {
     /// All sources, in order.
     pub(crate) sources: Vec<Result<Source, String>>,
-    /// The files that are not read, and how to check them.
+    /// Notes about what has no manifest.
     pub(crate) notes: Vec<String>,
-    /// Facts about a file from the folders around it, by its name.
-    pub(crate) surroundings: HashMap<String, Surroundings>,
+    /// The files that are not read, and may have a set.
+    pub(crate) not_checked: Vec<NotChecked>,
+    /// The faults of kustomizations.
+    pub(crate) wrong: Vec<Wrong>,
+    /// Facts about a file from its path, by its name.
+    pub(crate) contexts: HashMap<String, PathContext>,
 }
 
-/// Lists the files below some paths, except files in folders that match a pattern of `exclude`. Only files that determine which files aren't manifests
-/// are read.
-pub(crate) fn list(paths: &[PathBuf], exclude: &Exclude) -> Listing {
+impl Listing {
+    /// Returns the notes of a command that reports nothing else about files.
+    pub(crate) fn all_notes(&self) -> impl Iterator<Item = String> {
+        let not_read = self.not_checked.iter().map(|it| {
+            let NotChecked { file, why, .. } = it;
+            format!("{file} is not read: {why}")
+        });
+        self.notes.iter().cloned().chain(not_read)
+    }
+}
+
+/// Lists the files below some paths, except files in folders that match a pattern of `exclude`. Only files that
+/// determine which files aren't manifests, and files that are left out, are looked at.
+pub(crate) fn list(paths: &[PathBuf], exclude: &Exclude, names: &FolderNames) -> Listing {
     let mut listing = Listing::default();
     for path in paths {
         if path.as_os_str() == "-" {
             listing.sources.push(Ok(Source::Stdin));
         } else if path.is_dir() {
-            let folder::Contents { sources, notes, surroundings } = folder::list(path, exclude);
-            listing.sources.extend(sources);
-            listing.notes.extend(notes);
-            listing.surroundings.extend(surroundings);
+            let found = folder::list(path, exclude, names);
+            listing.sources.extend(found.sources);
+            listing.notes.extend(found.notes);
+            listing.not_checked.extend(found.not_checked);
+            listing.wrong.extend(found.wrong);
+            listing.contexts.extend(found.contexts);
         } else {
             // A file that the user named is read, whatever its extension.
             listing.sources.push(Ok(Source::File(path.clone())));
@@ -77,14 +96,13 @@ pub(crate) fn list(paths: &[PathBuf], exclude: &Exclude) -> Listing {
     listing
 }
 
-/// Returns what a folder says about the files in it, if it is the root of a repository. Other folders are not
-/// walked, since they may be as large as a disk.
-pub(crate) fn around(root: &Path, exclude: &Exclude) -> Option<Around> {
-    root.join(".git").exists().then(|| folder::around(root, exclude))
+/// Returns the facts that a folder gives about the files in it, if it is the root of a repository. Other folders are
+/// not walked, since they may be as large as a disk.
+pub(crate) fn context(root: &Path, exclude: &Exclude) -> Option<FolderContext> {
+    root.join(".git").exists().then(|| folder::context(root, exclude))
 }
 
-/// Returns whether the list of a folder would not have this file, because it is part of a chart or of a
-/// kustomization, or because the policy leaves it out.
-pub(crate) fn leaves_out(file: &Path, folder: &Path, exclude: &Exclude) -> bool {
-    folder::leaves_out(file, folder, exclude)
+/// Returns whether the policy leaves a file out of a folder.
+pub(crate) fn leaves_out(file: &Path, exclude: &Exclude) -> bool {
+    folder::leaves_out(file, exclude)
 }

@@ -3,7 +3,10 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::yaml::{self, Node, Value};
+use crate::{
+    finding::{Field, Finding, Premise, Step as FieldStep},
+    yaml::{self, Node, Value},
+};
 
 /// A change that a kustomization makes to some of its resources.
 #[derive(Clone, Debug)]
@@ -13,21 +16,33 @@ pub(crate) struct Patch {
     /// The kind and the name of the objects; any if not given.
     kind: Option<String>,
     name: Option<String>,
-    /// The fields that it changes; `None` if the patch cannot be read.
-    fields: Option<Vec<FieldNames>>,
+    /// The fields that it sets.
+    fields: Vec<Vec<Step>>,
 }
 
-/// The names in the path of a field, without the indexes of lists.
-type FieldNames = Vec<String>;
+/// A part of the path of a field in a patch.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Step {
+    Name(String),
+    /// An item of a list, by its name or its index if the patch gives one.
+    Item(Option<Key>),
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Key {
+    Name(String),
+    Index(usize),
+}
 
 impl Patch {
-    /// Returns the changes of a kustomization. `read` returns the text of a file.
+    /// Returns the changes of a kustomization. `read` returns the text of a file; a patch whose text is not known changes
+    /// nothing.
     pub(super) fn all(
         folder: &Path,
         root: &Node<'_>,
         read: &dyn Fn(&Path) -> Option<String>,
     ) -> Vec<Patch> {
-        let any = Patch { folder: folder.to_owned(), kind: None, name: None, fields: None };
+        let any = Patch { folder: folder.to_owned(), kind: None, name: None, fields: Vec::new() };
         let mut all = Vec::new();
         for key in ["patches", "patchesJson6902", "patchesStrategicMerge"] {
             for item in items(root.get(key)) {
@@ -38,30 +53,27 @@ impl Patch {
                 };
                 let target = any.select(item.get("target"));
                 let read = || read(&folder.join(path?));
-                match text.map(str::to_owned).or_else(read) {
-                    Some(text) => all.extend(target.of_text(&text)),
-                    None => all.push(target),
+                if let Some(text) = text.map(str::to_owned).or_else(read) {
+                    all.extend(target.of_text(&text));
                 }
             }
         }
         for replacement in items(root.get("replacements")) {
-            if replacement.get("path").is_some() {
-                all.push(any.clone());
-            }
             for target in items(replacement.get("targets")) {
                 let paths = items(target.get("fieldPaths")).filter_map(Node::as_str);
-                let fields = paths.map(|path| names(path.split('.'))).collect();
-                all.push(Patch { fields: Some(fields), ..any.select(target.get("select")) });
+                let fields = paths.map(|path| steps(path.split('.'))).collect();
+                all.push(Patch { fields, ..any.select(target.get("select")) });
             }
         }
         let selectors = items(root.get("labels")).any(|it| is_true(it.get("includeSelectors")));
-        if selectors || root.get("commonLabels").is_some() {
-            let fields = ["spec.selector", "spec.template.metadata.labels"];
-            let fields = fields.map(|field| names(field.split('.'))).to_vec();
-            all.push(Patch { fields: Some(fields), ..any });
-        } else if items(root.get("labels")).any(|it| is_true(it.get("includeTemplates"))) {
-            let fields = vec![names("spec.template.metadata.labels".split('.'))];
-            all.push(Patch { fields: Some(fields), ..any });
+        let templates = items(root.get("labels")).any(|it| is_true(it.get("includeTemplates")));
+        let has_selectors = selectors || root.get("commonLabels").is_some();
+        let labels = has_selectors || templates;
+        let set = [("spec.selector", has_selectors), (TEMPLATE_LABELS, labels)];
+        let set = set.iter().filter(|(_, is_set)| *is_set);
+        let fields: Vec<_> = set.map(|(field, _)| steps(field.split('.'))).collect();
+        if !fields.is_empty() {
+            all.push(Patch { fields, ..any });
         }
         all
     }
@@ -71,16 +83,30 @@ impl Patch {
         Patch { folder: folder.to_owned(), ..self.clone() }
     }
 
-    /// Returns whether the patch may remove a fault from a field of an object. A fault that concerns
-    /// other fields too is given by the first of their names alone.
-    pub(crate) fn reaches(&self, kind: &str, name: &str, field: &str) -> bool {
-        let Some(fields) = &self.fields else { return self.is_of(kind, name) };
-        let field = names(above_keys(field).split(['.', '[', ']']));
-        let is_near = |other: &FieldNames| other.iter().zip(&field).all(|(a, b)| a == b);
-        self.is_of(kind, name) && fields.iter().any(is_near)
+    /// Returns whether the patch sets the field of a finding in an object: the field itself, a part of it, or what
+    /// contains it.
+    pub(crate) fn sets(
+        &self,
+        kind: &str,
+        name: &str,
+        node: Option<&Node<'_>>,
+        finding: &Finding,
+    ) -> bool {
+        // A finding about the whole pod is often about what it lacks.
+        let is_large =
+            |field: &str| matches!(field, "" | "spec" | "spec.template" | "spec.template.spec");
+        if !self.is_of(kind, name) || is_large(&finding.field.to_string()) {
+            return false;
+        }
+        if finding.premise == Some(Premise::TemplateLabels) {
+            return self.fields.contains(&steps(TEMPLATE_LABELS.split('.')));
+        }
+        let field = steps_of(&finding.field, node);
+        self.fields.iter().any(|set| set.iter().zip(&field).all(|(set, step)| set.covers(step)))
     }
 
-    fn is_of(&self, kind: &str, name: &str) -> bool {
+    /// Returns whether the patch is for an object.
+    pub(crate) fn is_of(&self, kind: &str, name: &str) -> bool {
         // A pattern of names isn't interpreted, and a kustomization can add to the names.
         let is_name = |it: &String| {
             it.contains(name) || it.contains(|c: char| !c.is_alphanumeric() && c != '-')
@@ -95,13 +121,13 @@ impl Patch {
 
     fn of_text(&self, text: &str) -> Vec<Patch> {
         let documents = yaml::documents(text).flatten();
-        let mut patches: Vec<_> = documents
+        documents
             .map(|document| {
                 let mut fields = Vec::new();
                 let root = &document.root;
                 if let Value::Seq(operations) = &root.value {
                     let paths = operations.iter().filter_map(|it| str_of(it, "path"));
-                    fields.extend(paths.map(|path| names(path.split('/'))));
+                    fields.extend(paths.map(|path| steps(path.split('/').skip(1))));
                 } else {
                     leaves(root, &mut Vec::new(), &mut fields);
                 }
@@ -111,20 +137,50 @@ impl Patch {
                     folder: self.folder.clone(),
                     kind: self.kind.clone().or(own.kind),
                     name: self.name.clone().or(name.map(str::to_owned)),
-                    fields: Some(fields),
+                    fields,
                 }
             })
-            .collect();
-        if patches.is_empty() {
-            patches.push(self.clone());
-        }
-        patches
+            .collect()
     }
+}
+
+impl Step {
+    /// Returns whether this step of a patch leads to a step of an object.
+    fn covers(&self, (name, index): &ObjectStep<'_>) -> bool {
+        match (self, index) {
+            (Step::Name(own), None) => name.is_some_and(|name| own == name),
+            (Step::Item(key), Some(index)) => match key {
+                None => true,
+                Some(Key::Index(own)) => own == index,
+                Some(Key::Name(own)) => name.is_some_and(|name| own == name),
+            },
+            _ => false,
+        }
+    }
+}
+
+/// A step of the path of a field: the name of a field, or the index of an item and its name.
+type ObjectStep<'a> = (Option<&'a str>, Option<usize>);
+
+/// Returns the steps of a field of an object, in which items of lists have names.
+fn steps_of<'n>(field: &'n Field, object: Option<&'n Node<'_>>) -> Vec<ObjectStep<'n>> {
+    let mut at = object;
+    let steps = field.steps().map(|step| match step {
+        FieldStep::Child(name) | FieldStep::Key(name) => {
+            at = at.and_then(|it| it.get(name));
+            (Some(name), None)
+        }
+        FieldStep::Index(index) => {
+            at = items(at).nth(index);
+            (at.and_then(|it| str_of(it, "name")), Some(index))
+        }
+    });
+    steps.collect()
 }
 
 /// Collects the paths of the values in a node. A directive such as `$patch: delete` concerns what
 /// contains it.
-fn leaves(node: &Node<'_>, path: &mut FieldNames, found: &mut Vec<FieldNames>) {
+fn leaves(node: &Node<'_>, path: &mut Vec<Step>, found: &mut Vec<Vec<Step>>) {
     match &node.value {
         Value::Map(entries) if !entries.is_empty() => {
             for (key, value) in entries {
@@ -132,35 +188,40 @@ fn leaves(node: &Node<'_>, path: &mut FieldNames, found: &mut Vec<FieldNames>) {
                     found.push(path.clone());
                     continue;
                 }
-                path.push(key.name.to_string());
+                path.push(Step::Name(key.name.to_string()));
                 leaves(value, path, found);
                 path.pop();
             }
         }
         Value::Seq(items) if !items.is_empty() => {
-            items.iter().for_each(|item| leaves(item, path, found));
+            for item in items {
+                path.push(Step::Item(str_of(item, "name").map(|name| Key::Name(name.to_owned()))));
+                leaves(item, path, found);
+                path.pop();
+            }
         }
         _ => found.push(path.clone()),
     }
 }
 
-fn names<'a>(parts: impl Iterator<Item = &'a str>) -> FieldNames {
-    let is_index = |part: &str| {
-        matches!(part, "-" | "*")
-            || part.starts_with('[')
-            || part.bytes().all(|c| c.is_ascii_digit())
+/// Returns the steps of the path of a JSON patch or a replacement.
+fn steps<'a>(parts: impl Iterator<Item = &'a str>) -> Vec<Step> {
+    let step = |part: &str| match part {
+        "-" | "*" => Step::Item(None),
+        part if part.starts_with('[') => {
+            let name = part.trim_matches(['[', ']']).strip_prefix("name=");
+            Step::Item(name.map(|name| Key::Name(name.to_owned())))
+        }
+        part => match part.parse() {
+            Ok(index) => Step::Item(Some(Key::Index(index))),
+            Err(_) => Step::Name(part.replace("~1", "/").replace("~0", "~")),
+        },
     };
-    parts.filter(|part| !is_index(part)).map(str::to_owned).collect()
+    parts.map(step).collect()
 }
 
-/// Returns the part of a field before its first key in brackets, such as `spec.resources` of
-/// `spec.resources[storage]`: the API server leaves out names between them.
-fn above_keys(field: &str) -> &str {
-    let is_key = |(at, _): &(usize, &str)| {
-        !field[at + 1..].starts_with(|first: char| first.is_ascii_digit())
-    };
-    field.match_indices('[').find(is_key).map_or(field, |(at, _)| &field[..at])
-}
+/// The labels of the pods, which kustomizations add.
+const TEMPLATE_LABELS: &str = "spec.template.metadata.labels";
 
 fn is_true(node: Option<&Node<'_>>) -> bool {
     node.is_some_and(|it| it.value == Value::Bool(true))

@@ -76,8 +76,8 @@ impl Source {
             Err((line, text)) if Broken::of(&text, &group) == Broken::Error => {
                 return Err(format!("{name}:{line}: this is not UTF-8; save the file as UTF-8"));
             }
-            // Whatever it is, it isn't a manifest with a set.
-            Err(_) => String::new(),
+            // kubectl replaces the bytes too.
+            Err((_, text)) => text,
         };
         let path = match self {
             Source::File(path) if path.is_file() => Some(path),
@@ -154,6 +154,11 @@ impl Source {
             Source::Text { path, .. } if !self.is_named() => path.clone(),
             Source::File(_) | Source::Stdin | Source::Text { .. } => None,
         }
+    }
+
+    /// Returns whether the source is a file in a folder whose path is one of these.
+    pub(super) fn is_in_folder(&self, is_one: impl Fn(&Path) -> bool) -> bool {
+        matches!(self, Source::FileInFolder(path, _) if is_one(path))
     }
 
     /// Returns the name that the source has once it is read, and its path. A text that isn't a file has the

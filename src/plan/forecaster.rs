@@ -17,7 +17,7 @@ use super::{
     remedy,
 };
 use crate::{
-    engine::{Context, verdict::Verdict},
+    engine::Context,
     manifests::{alternatives, id::ObjectId, namespaces},
     object::{Object, Subject, Workload, deployer::Deployer, namespace_or_default},
     proposal::{
@@ -185,13 +185,15 @@ impl Forecaster<'_> {
             old: old.map(String::as_str),
         };
         self.applier().apply(&proposal, |_, applied| match applied {
-            Applied::Stored(stored) if problems.is_empty() => {
-                let why = self.incomplete(&proposal, &stored.verdict, &given.file);
-                let Some(why) = why else { return self.stored(&proposal, &stored, problems) };
-                let change = ChangeKind::of_incomplete(proposal.old.is_some());
-                nothing(change, Vec::new(), vec![format!("not simulated: {why}")])
+            Applied::Stored(stored) => {
+                let mut forecast = self.stored(&proposal, &stored, problems);
+                if forecast.change == ChangeKind::Refused {
+                    let id = (&*given.id.kind, &*given.id.name);
+                    let context = self.input.contexts.get(&given.file);
+                    forecast.notes.extend(context.and_then(|it| it.built(id, "plan")));
+                }
+                forecast
             }
-            Applied::Stored(stored) => self.stored(&proposal, &stored, problems),
             Applied::TooLarge(_) => {
                 let change = ChangeKind::of_incomplete(proposal.old.is_some());
                 let note = "not simulated: the object is too large to check".to_owned();
@@ -210,24 +212,6 @@ impl Forecaster<'_> {
                 nothing(ChangeKind::Refused, refusals, Vec::new())
             }
         })
-    }
-
-    /// Returns why an object of a file isn't the one that is applied, if all that the API server would refuse
-    /// may be no fault in that one.
-    fn incomplete(
-        &self,
-        proposal: &Proposal<'_, '_>,
-        verdict: &Verdict,
-        file: &str,
-    ) -> Option<String> {
-        let around = self.input.surroundings.get(file)?;
-        let name = (&*proposal.id.kind, &*proposal.id.name);
-        let mut why = verdict.refusals().map(|it| {
-            let field = it.finding.field.to_string();
-            around.excuse(name, proposal.node, (it.finding.reason, &field), "plan")
-        });
-        let first = why.next()??;
-        why.all(|it| it.is_some()).then_some(first)
     }
 
     fn applier(&self) -> Applier<'_> {

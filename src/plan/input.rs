@@ -17,9 +17,9 @@ use crate::{
         listing,
         namespaces::Namespaces,
         objects::ManifestObject,
+        path_context::{FolderNames, PathContext},
         source::Source,
         stray::Broken,
-        surroundings::Surroundings,
         volumes,
     },
     object::storage::Storage,
@@ -54,8 +54,8 @@ pub(super) struct Input {
     pub(super) old_namespaces: Namespaces,
     /// Claims and volumes of the new manifests.
     pub(super) storage: Storage,
-    /// Facts about a new file from the folders around it, by its name.
-    pub(super) surroundings: HashMap<String, Surroundings>,
+    /// Facts about a new file from its path, by its name.
+    pub(super) contexts: HashMap<String, PathContext>,
     /// Whether some of the new manifests could not be read. An object that is missing then isn't
     /// necessarily gone.
     pub(super) lacks_new: bool,
@@ -117,8 +117,8 @@ impl Input {
             lacks = true;
             complain(message);
         };
-        let (new, surroundings) = texts(paths.new, &mut complain_of_new);
-        input.surroundings = surroundings;
+        let (new, contexts) = texts(paths.new, &mut complain_of_new);
+        input.contexts = contexts;
         input.read_new(new, paths.namespace, release, &mut complain_of_new);
         input.lacks_new = lacks;
         let (nodes, _) = texts(paths.nodes, complain);
@@ -251,17 +251,17 @@ fn at_commit(
 fn texts(
     paths: &[PathBuf],
     complain: &mut dyn FnMut(String),
-) -> (Vec<Source>, HashMap<String, Surroundings>) {
+) -> (Vec<Source>, HashMap<String, PathContext>) {
     let mut texts = Vec::new();
-    let listing = listing::list(paths, &Exclude::default());
-    listing.notes.iter().for_each(|note| report::note(note));
+    let listing = listing::list(paths, &Exclude::default(), &FolderNames::new());
+    listing.all_notes().for_each(|note| report::note(&note));
     for source in listing.sources {
         match source.and_then(Source::read) {
             Ok(source) => texts.push(source),
             Err(message) => complain(message),
         }
     }
-    (texts, listing.surroundings)
+    (texts, listing.contexts)
 }
 
 /// A function that [`each`] calls with a DaemonSet or StatefulSet.
@@ -347,6 +347,10 @@ fn each(
             }
         }
         for manifest in objects.manifests {
+            // A patch in a folder is no set.
+            if !source.is_named() && manifest.is_partial() {
+                continue;
+            }
             if let Some(decoded) = manifest.decode(release) {
                 see(manifest, decoded);
             }

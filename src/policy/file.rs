@@ -46,10 +46,24 @@ pub struct PolicyFile {
     /// `.gitignore`, from the folder of this file. The server has no use for them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub exclude: Vec<String>,
+    /// Names of folders below which `setguard check` lowers warnings to notes (`note`), or no longer does so although
+    /// the name is one like `test` or `hack` (`warn`). Denials stay. The server has no use for them.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub folder_names: BTreeMap<String, InFolder>,
     /// Files whose objects are applied to the same cluster, so that `setguard check` relates them with
     /// each other. The server has no use for them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub clusters: Vec<ClusterFiles>,
+}
+
+/// The severity of warnings below a folder.
+#[derive(Clone, Copy, Debug, Deserialize, Serialize, JsonSchema, PartialEq, Eq)]
+#[serde(rename_all = "camelCase")]
+pub enum InFolder {
+    /// Warnings are notes.
+    Note,
+    /// Warnings stay.
+    Warn,
 }
 
 /// The files of a cluster.

@@ -1,6 +1,8 @@
 //! The comparison of a policy with an earlier one: the rules that it enforces less, and the files that
 //! it leaves out.
 
+use std::collections::BTreeSet;
+
 use super::{Exception, Policy};
 use crate::{
     catalogue,
@@ -61,6 +63,18 @@ impl Policy {
                 let message =
                     format!("files that {name} doesn't exclude are not checked: {pattern}");
                 found.report(&exclude.index(i), Reason::Forbidden, message, help.clone());
+            }
+        }
+        let lowers = |policy: &Policy, name: &str| policy.folder_names.get(name).copied();
+        let names: BTreeSet<_> =
+            self.folder_names.keys().chain(earlier.folder_names.keys()).collect();
+        for folder in names {
+            let (before, now) = (lowers(earlier, folder), lowers(self, folder));
+            // A name that neither policy has may be one of setguard's own.
+            if before != now && now != Some(false) {
+                let message =
+                    format!("warnings in folders named {folder} may be notes, unlike in {name}");
+                found.report(&Path::new("folderNames"), Reason::Forbidden, message, help.clone());
             }
         }
         for cluster in earlier.clusters.iter().filter(|it| !self.clusters.contains(it)) {

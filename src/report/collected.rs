@@ -14,6 +14,7 @@ use crate::{
     finding::Mode,
     manifests::{
         id::ObjectId,
+        not_checked::NotChecked,
         repository::Repository,
         source::{STDIN, Source},
     },
@@ -36,6 +37,8 @@ pub(crate) struct Collected {
     pub(super) findings: Vec<Entry>,
     /// Remarks about the policy, each with the number of the object at which it was noticed.
     pub(super) remarks: Vec<(usize, String)>,
+    /// What was not checked.
+    pub(super) not_checked: Vec<NotChecked>,
     pub(super) failures: Vec<String>,
     pub(super) notes: Vec<String>,
     pub(super) summary: Summary,
@@ -83,6 +86,7 @@ impl Collected {
             objects: Vec::new(),
             findings: Vec::new(),
             remarks: Vec::new(),
+            not_checked: Vec::new(),
             failures: Vec::new(),
             notes: Vec::new(),
             summary: Summary::default(),
@@ -155,6 +159,11 @@ impl Collected {
         }
     }
 
+    /// Returns the path of what was not checked, from the root of the repository.
+    pub(super) fn path_of(&self, entry: &NotChecked) -> String {
+        path(&self.repository, &entry.file)
+    }
+
     fn file_number(&mut self, source: &Source) -> usize {
         let name = source.name();
         if self.files.last().is_none_or(|file| file.name != name) {
@@ -202,6 +211,10 @@ impl Report for Collected {
         let file = Some(self.file_number(source));
         self.findings.push(Entry { diagnostic: diagnostic.clone(), object: None, file });
         Ok(())
+    }
+
+    fn not_checked(&mut self, entries: &[NotChecked]) {
+        self.not_checked = entries.to_vec();
     }
 
     fn failure(&mut self, message: &str) {

@@ -17,6 +17,9 @@ pub(super) fn write(collected: &Collected, out: &mut dyn Write) -> io::Result<()
         let sentence = collected.sentence(entry).replace('\n', " ");
         writeln!(out, "{line}: {severity}[{}]: {sentence}", entry.diagnostic.rule.id)?;
     }
+    for entry in &collected.not_checked {
+        writeln!(out, "{}", entry.sentence())?;
+    }
     let mut counts = Counts::default();
     collected.findings.iter().for_each(|entry| counts.add(entry.diagnostic.severity));
     writeln!(out, "{counts}")?;

@@ -236,6 +236,10 @@ pub(crate) struct Summary {
     pub(crate) unreadable_in_folders: usize,
     /// The number of parts of files that aren't objects and need not be.
     pub(crate) passed_over: usize,
+    /// The number of files, and of objects in them, that were not checked and may have a set.
+    pub(crate) not_checked: usize,
+    /// The number of these that the change has added or edited.
+    pub(crate) changed_unchecked: usize,
     /// Findings that are not reported.
     pub(crate) hidden: Hidden,
     /// The sets with neither an error nor a warning, if the objects are a cluster's.
@@ -298,7 +302,7 @@ impl Summary {
 
     pub(crate) fn exit(&self) -> Exit {
         // The API server would refuse a set in a file that cannot be read.
-        let is_denied = self.denied + self.unreadable_in_folders > 0;
+        let is_denied = self.denied + self.unreadable_in_folders + self.changed_unchecked > 0;
         let denied = if is_denied { Exit::Denied } else { Exit::Clean };
         let has_failed = self.unreadable > self.unreadable_in_folders;
         denied.and(if has_failed { Exit::Error } else { Exit::Clean })
@@ -317,6 +321,8 @@ impl fmt::Display for Summary {
             unreadable,
             unreadable_in_folders: _,
             passed_over,
+            not_checked,
+            changed_unchecked: _,
             hidden,
             healthy,
             is_incomplete,
@@ -346,6 +352,9 @@ impl fmt::Display for Summary {
         }
         if passed_over > 0 {
             write!(f, ", {} without an object", count(passed_over, "document"))?;
+        }
+        if not_checked > 0 {
+            write!(f, ", {not_checked} not checked")?;
         }
         if hidden.by_baseline > 0 {
             let known = count(hidden.by_baseline, "known finding");

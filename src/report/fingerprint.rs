@@ -79,8 +79,13 @@ impl Fingerprint {
     /// Returns the SHA-256 of the text, in hexadecimal digits, for formats that need an opaque
     /// word.
     pub(crate) fn digest(&self) -> String {
-        hexadecimal(&Sha256::digest(self.0.as_bytes()))
+        digest(&self.0)
     }
+}
+
+/// Returns the SHA-256 of a text, in hexadecimal digits.
+pub(super) fn digest(text: &str) -> String {
+    hexadecimal(&Sha256::digest(text.as_bytes()))
 }
 
 impl fmt::Display for Fingerprint {

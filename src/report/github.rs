@@ -30,6 +30,15 @@ pub(super) fn write(collected: &Collected, out: &mut dyn Write) -> io::Result<()
         let id = id.unwrap_or_default();
         writeln!(out, "::notice title=setguard::{}", Data(&format!("{id}: {remark}")))?;
     }
+    let mut not_checked: Vec<_> = collected.not_checked.iter().collect();
+    not_checked.sort_by_key(|it| Reverse(it.is_changed));
+    for entry in not_checked {
+        let command = if entry.is_changed { "error" } else { "notice" };
+        let (path, line) = (collected.path_of(entry), entry.line.unwrap_or(1));
+        let path = Property(&path);
+        let text = entry.sentence();
+        writeln!(out, "::{command} file={path},line={line},title=setguard::{}", Data(&text))?;
+    }
     if let Some(policy) = collected.policy.as_ref().filter(|it| it.weakens()) {
         writeln!(out, "::notice title=setguard::{}", Data(&policy.to_string()))?;
     }

@@ -14,8 +14,9 @@ use serde::Serialize;
 use super::{
     collected::{Collected, Entry},
     diagnostic::Severity,
+    fingerprint::digest,
 };
-use crate::printable::Printable;
+use crate::{manifests::not_checked::NotChecked, printable::Printable};
 
 #[derive(Debug, Serialize)]
 struct Issue<'a> {
@@ -40,13 +41,30 @@ struct Lines {
 /// Writes the report.
 pub(super) fn write(collected: &Collected, out: &mut dyn Write) -> io::Result<()> {
     let entries = collected.in_files();
-    let issues: Vec<_> = entries.into_iter().map(|entry| Issue::new(collected, entry)).collect();
+    let issues = entries.into_iter().map(|entry| Issue::new(collected, entry));
+    let not_checked = collected.not_checked.iter().map(|it| Issue::of_not_checked(collected, it));
+    let issues: Vec<_> = issues.chain(not_checked).collect();
     let mut out = Printable::new(out);
     serde_json::to_writer_pretty(&mut out, &issues)?;
     writeln!(out)
 }
 
 impl<'a> Issue<'a> {
+    fn of_not_checked(collected: &'a Collected, entry: &NotChecked) -> Self {
+        let path = collected.path_of(entry);
+        let what = format!("{path} {:?} {}", entry.line, entry.cause.as_str());
+        Issue {
+            description: format!("not checked: {}", entry.sentence()),
+            check_name: "not-checked",
+            fingerprint: digest(&what),
+            severity: if entry.is_changed { "critical" } else { "info" },
+            location: Location {
+                path: path.into(),
+                lines: Lines { begin: entry.line.unwrap_or(1) },
+            },
+        }
+    }
+
     fn new(collected: &'a Collected, entry: &'a Entry) -> Self {
         let diagnostic = &entry.diagnostic;
         let rule = diagnostic.rule.id;

@@ -17,7 +17,10 @@ use super::{
 };
 use crate::{
     finding::{Command, Effect, Facts},
-    manifests::id::ObjectId,
+    manifests::{
+        id::ObjectId,
+        not_checked::{Cause, NotChecked},
+    },
     observed::Ready,
     printable::Printable,
     yaml::Mark,
@@ -50,6 +53,9 @@ struct ReportV1<'a> {
     changes: Option<&'a Changes>,
     #[schemars(with = "Vec<FindingV1<'a>>")]
     findings: FindingsV1<'a>,
+    /// What was not checked, and may have a DaemonSet or StatefulSet.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    not_checked: Vec<NotCheckedV1<'a>>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     remarks: Vec<RemarkV1<'a>>,
     /// The parts of a cluster that may not be read.
@@ -257,6 +263,37 @@ struct ObjectV1<'a> {
     name: &'a str,
 }
 
+/// A file, or an object in it, that was not checked.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(rename = "NotChecked")]
+struct NotCheckedV1<'a> {
+    /// A file, or a folder whose files were not looked at.
+    file: &'a str,
+    /// The line of the object.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    line: Option<usize>,
+    /// The reason in one word. Later releases may have more of them.
+    #[schemars(extend("enum" = causes()))]
+    reason: &'static str,
+    /// The reason, and how to check it.
+    message: &'a str,
+    /// With `--against-ref`, whether the change adds or edits it. The run then fails.
+    changed: bool,
+}
+
+impl<'a> From<&'a NotChecked> for NotCheckedV1<'a> {
+    fn from(entry: &'a NotChecked) -> Self {
+        let NotChecked { file, line, cause, why, is_changed } = entry;
+        let (reason, changed) = (cause.as_str(), *is_changed);
+        NotCheckedV1 { file, line: *line, reason, message: why, changed }
+    }
+}
+
+fn causes() -> [&'static str; Cause::ALL.len()] {
+    Cause::ALL.map(Cause::as_str)
+}
+
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(rename = "Remark")]
 struct RemarkV1<'a> {
@@ -336,6 +373,7 @@ pub(super) fn write(collected: &Collected, out: &mut dyn Write) -> io::Result<()
         summary: collected.summary.into(),
         changes: collected.changes.as_ref(),
         findings: FindingsV1(collected),
+        not_checked: collected.not_checked.iter().map(NotCheckedV1::from).collect(),
         remarks: remarks.collect(),
         notes: &collected.notes,
         // The summary counts files that could not be read.

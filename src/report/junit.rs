@@ -34,24 +34,26 @@ struct Case<'a> {
     errors: Vec<String>,
     /// Warnings and notes.
     output: Vec<&'a Entry>,
+    /// The reason why it was not checked.
+    skipped: Option<&'a str>,
 }
 
 /// Writes the report.
 pub(super) fn write(collected: &Collected, out: &mut dyn Write) -> io::Result<()> {
     let suites = suites(collected);
     let cases = || suites.iter().flat_map(|suite| &suite.cases);
-    let [tests, failures, errors] = totals(cases());
+    let [tests, failures, errors, _] = totals(cases());
     writeln!(out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>")?;
     writeln!(
         out,
         "<testsuites name=\"setguard\" tests=\"{tests}\" failures=\"{failures}\" errors=\"{errors}\">"
     )?;
     for Suite { name, cases } in &suites {
-        let [tests, failures, errors] = totals(cases.iter());
+        let [tests, failures, errors, skipped] = totals(cases.iter());
         writeln!(
             out,
             "  <testsuite name=\"{}\" tests=\"{tests}\" failures=\"{failures}\" errors=\"{errors}\" \
-             skipped=\"0\">",
+             skipped=\"{skipped}\">",
             Xml(name)
         )?;
         if let Some(policy) = collected.policy.as_ref().filter(|it| it.weakens()) {
@@ -67,10 +69,11 @@ pub(super) fn write(collected: &Collected, out: &mut dyn Write) -> io::Result<()
     writeln!(out, "</testsuites>")
 }
 
-fn totals<'c, 'a: 'c>(cases: impl Iterator<Item = &'c Case<'a>>) -> [usize; 3] {
-    cases.fold([0; 3], |[tests, failures, errors], case| {
+fn totals<'c, 'a: 'c>(cases: impl Iterator<Item = &'c Case<'a>>) -> [usize; 4] {
+    cases.fold([0; 4], |[tests, failures, errors, skipped], case| {
         let (failed, is_error) = (!case.failures.is_empty(), !case.errors.is_empty());
-        [tests + 1, failures + usize::from(failed), errors + usize::from(is_error)]
+        let skipped = skipped + usize::from(case.skipped.is_some());
+        [tests + 1, failures + usize::from(failed), errors + usize::from(is_error), skipped]
     })
 }
 
@@ -104,6 +107,14 @@ fn suites(collected: &Collected) -> Vec<Suite<'_>> {
         }
     }
     if let Some(suite) = suites.last_mut() {
+        suite.cases.extend(collected.not_checked.iter().map(|entry| {
+            let line = entry.line.map(|line| format!(" at line {line}")).unwrap_or_default();
+            let name = format!("{}{line}", collected.path_of(entry));
+            match entry.is_changed {
+                true => Case { name, errors: vec![entry.sentence()], ..Case::default() },
+                false => Case { name, skipped: Some(&entry.why), ..Case::default() },
+            }
+        }));
         suite.cases.extend(collected.failures.iter().enumerate().map(|(i, message)| Case {
             name: format!("complete check: problem {}", i + 1),
             errors: vec![message.clone()],
@@ -136,6 +147,9 @@ impl Case<'_> {
     fn write(&self, suite: &str, collected: &Collected, out: &mut dyn Write) -> io::Result<()> {
         let (name, suite) = (Xml(&self.name), Xml(suite));
         write!(out, "    <testcase name=\"{name}\" classname=\"{suite}\"")?;
+        if let Some(why) = self.skipped {
+            return writeln!(out, "><skipped message=\"{}\"/></testcase>", Xml(why));
+        }
         if self.failures.is_empty() && self.errors.is_empty() && self.output.is_empty() {
             return writeln!(out, "/>");
         }

@@ -32,7 +32,7 @@ use super::{
     text::Text,
 };
 use crate::{
-    manifests::{repository::Repository, source::Source},
+    manifests::{not_checked::NotChecked, repository::Repository, source::Source},
     policy::Policy,
     printable::Printable,
 };
@@ -178,6 +178,11 @@ impl Reports {
         diagnostic: &Diagnostic,
     ) -> io::Result<()> {
         self.all().try_for_each(|report| report.unreadable(source, diagnostic))
+    }
+
+    /// Reports what was not checked to all outputs.
+    pub(crate) fn not_checked(&mut self, entries: &[NotChecked]) {
+        self.all().for_each(|report| report.not_checked(entries));
     }
 
     /// Reports a failure that isn't a finding to all outputs, and prints it to standard error.

@@ -206,9 +206,15 @@ pub(super) fn write(collected: &Collected, out: &mut dyn Write) -> io::Result<()
     let results = results.collect();
     let policy = collected.policy.as_ref().filter(|it| it.weakens()).map(PolicyUse::to_string);
     let failures = collected.failures.iter().map(|text| ("error", text));
+    let not_checked: Vec<_> = collected
+        .not_checked
+        .iter()
+        .map(|it| (if it.is_changed { "error" } else { "warning" }, it.sentence()))
+        .collect();
     let notes = collected.notes.iter().chain(&policy).map(|text| ("note", text));
     let left_out = left_out.iter().map(|text| ("warning", text));
-    let notifications = failures.chain(left_out).chain(notes);
+    let not_checked = not_checked.iter().map(|(level, text)| (*level, text));
+    let notifications = failures.chain(not_checked).chain(left_out).chain(notes);
     let notifications =
         notifications.map(|(level, text)| Notification { level, message: Text { text } }).collect();
     let run = Run {

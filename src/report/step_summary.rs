@@ -22,6 +22,10 @@ pub(super) fn write(collected: &Collected, out: &mut dyn Write) -> io::Result<()
     for message in &collected.failures {
         writeln!(out, "\n**error** {}", escape(message))?;
     }
+    for entry in collected.not_checked.iter().take(MAX_ROWS) {
+        let sign = if entry.is_changed { "❌" } else { "ℹ️" };
+        writeln!(out, "\n{sign} {}", escape(&entry.sentence()))?;
+    }
     let mut entries = collected.in_files();
     entries.sort_by_key(|entry| Reverse(entry.diagnostic.severity));
     if entries.is_empty() {

@@ -20,7 +20,7 @@ use super::{
 };
 use crate::{
     finding::{Command, Facts, Help, shorten},
-    manifests::{excerpt::Excerpt, source::Source},
+    manifests::{excerpt::Excerpt, not_checked::NotChecked, source::Source},
     observed::Ready,
     printable::Printable,
     yaml::{Mark, Problem},
@@ -28,6 +28,8 @@ use crate::{
 
 /// Texts longer than this many bytes lose their middle, since they may contain a value of any size.
 const LONG_TEXT: usize = 600;
+/// The most places of what is not checked for the same reason.
+const NAMED: usize = 5;
 
 /// The part of the input that a finding is about.
 enum FoundIn<'a> {
@@ -80,6 +82,7 @@ pub(crate) struct Text {
     /// The least severity of what is printed.
     least: Severity,
     counts: Counts,
+    not_checked: Vec<NotChecked>,
     /// The number of findings that are less severe.
     left_out: usize,
     /// The policy file, if it weakens anything.
@@ -108,6 +111,7 @@ impl Text {
             has_folded: false,
             least: Severity::default(),
             counts: Counts::default(),
+            not_checked: Vec::new(),
             left_out: 0,
             policy,
         }
@@ -125,6 +129,7 @@ impl Text {
             has_folded: false,
             least: Severity::default(),
             counts: Counts::default(),
+            not_checked: Vec::new(),
             left_out: 0,
             policy,
         }
@@ -202,6 +207,33 @@ impl Text {
         if commands.is_empty() { Ok(()) } else { writeln!(self.out) }
     }
 
+    /// Prints what was not checked, once for each reason.
+    fn print_not_checked(&mut self) -> io::Result<()> {
+        let mut reasons: Vec<(bool, &str, Vec<String>)> = Vec::new();
+        for NotChecked { file, line, why, is_changed, .. } in &self.not_checked {
+            let line = line.map(|line| format!(":{line}")).unwrap_or_default();
+            let place = format!("{file}{line}");
+            match reasons.iter_mut().find(|it| (it.0, it.1) == (*is_changed, why)) {
+                Some((.., places)) => places.push(place),
+                None => reasons.push((*is_changed, why, vec![place])),
+            }
+        }
+        reasons.sort_by_key(|(is_changed, ..)| !is_changed);
+        for (is_changed, why, places) in &reasons {
+            let more = places.len().saturating_sub(NAMED);
+            let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+            let places =
+                places.iter().take(NAMED).map(|it| clean(it)).collect::<Vec<_>>().join(", ");
+            let what = match is_changed {
+                true => "error: this change edits what is not checked",
+                false => "not checked",
+            };
+            let line = format!("{what}: {places}{more}: {}", clean(why));
+            writeln!(self.out, "{}\n", self.screen.fit(&line, 4))?;
+        }
+        Ok(())
+    }
+
     /// Prints the namespace of an object without a file, if it differs from the previous one.
     fn heading(&mut self, object: &ObjectReport) -> io::Result<()> {
         let namespace = &object.id.namespace;
@@ -264,6 +296,10 @@ impl Report for Text {
         if self.is_terminal { self.out.flush() } else { Ok(()) }
     }
 
+    fn not_checked(&mut self, entries: &[NotChecked]) {
+        self.not_checked = entries.to_vec();
+    }
+
     /// Standard error shows the failure.
     fn failure(&mut self, _: &str) {}
 
@@ -273,6 +309,7 @@ impl Report for Text {
     fn finish(&mut self, summary: &Summary) -> io::Result<()> {
         let mut summary = *summary;
         summary.hidden.as_unwanted += self.left_out;
+        self.print_not_checked()?;
         // Of a single finding, everybody sees the severity.
         if self.counts.total() > 1 {
             writeln!(self.out, "{}", self.counts)?;

@@ -5,7 +5,14 @@ use std::{cell::LazyCell, path::PathBuf};
 use crate::{
     kubernetes::resource::RESOURCES,
     live::named::Named,
-    manifests::{document::documents, exclude::Exclude, listing, source::Source, stray::Broken},
+    manifests::{
+        document::{Manifest, documents},
+        exclude::Exclude,
+        listing,
+        path_context::FolderNames,
+        source::Source,
+        stray::Broken,
+    },
     report,
     yaml::Node,
 };
@@ -22,8 +29,8 @@ pub(crate) struct Given {
 /// # Errors
 /// Returns an error if a file or document cannot be read.
 pub(crate) fn sets(paths: &[PathBuf]) -> anyhow::Result<Vec<Given>> {
-    let listing = listing::list(paths, &Exclude::default());
-    listing.notes.iter().for_each(|note| report::note(note));
+    let listing = listing::list(paths, &Exclude::default(), &FolderNames::new());
+    listing.all_notes().for_each(|note| report::note(&note));
     let mut sets = Vec::new();
     for source in listing.sources {
         let source = source.and_then(Source::read).map_err(anyhow::Error::msg)?;
@@ -40,7 +47,9 @@ pub(crate) fn sets(paths: &[PathBuf]) -> anyhow::Result<Vec<Given>> {
             if let Some(stray) = objects.strays.first() {
                 return Err(place(stray));
             }
-            for manifest in &objects.manifests {
+            // A patch in a folder is no set.
+            let is_set = |it: &&Manifest<'_>| source.is_named() || !it.is_partial();
+            for manifest in objects.manifests.iter().filter(is_set) {
                 let text = |key: &str| {
                     let text = manifest.node.get("metadata").and_then(|it| it.get(key));
                     text.and_then(Node::as_str).filter(|it| !it.is_empty()).map(str::to_owned)

@@ -113,13 +113,16 @@ fn the_labels_of_old_releases_are_only_noted_in_a_folder_for_one() {
                selector: {matchLabels: {app: agent}}\n  template:\n    metadata: {labels: {app: agent}}\n    \
                spec:\n      nodeSelector: {node-role.kubernetes.io/master: \"\"}\n      \
                containers: [{name: main, image: \"agent:1\"}]\n";
-    let folder = Folder::new([("releases/v1.22/agent.yaml", set), ("deploy/agent.yaml", set)]);
+    let folder = Folder::new([("releases/k8s-1.22/agent.yaml", set), ("deploy/agent.yaml", set)]);
+    // Without a word for Kubernetes, the number is a release of the program.
+    folder.write("releases/v1.9/agent.yaml", set);
     let ran = folder.setguard(&["check", "releases", "deploy", "--format", "json"]);
     let report: serde_json::Value = serde_json::from_str(&ran.stdout).unwrap();
     let found = report["findings"].as_array().unwrap().iter();
     let found = found.filter(|it| it["rule"] == "legacy-node-label");
     let severities: std::collections::BTreeMap<_, _> =
         found.map(|it| (it["file"].as_str().unwrap(), &it["severity"])).collect();
-    assert_eq!(severities["releases/v1.22/agent.yaml"], "note");
+    assert_eq!(severities["releases/k8s-1.22/agent.yaml"], "note");
+    assert_eq!(severities["releases/v1.9/agent.yaml"], "warning");
     assert_eq!(severities["deploy/agent.yaml"], "warning");
 }

@@ -172,7 +172,7 @@ fn all_files_are_fixed_or_none() {
     fs::set_permissions(folder.path("a.yaml"), fs::Permissions::from_mode(0o600)).unwrap();
     let ran = folder.check(". --fix");
     assert_eq!(ran.stderr.matches("fixed:").count(), 2, "{ran:?}");
-    assert!(ran.stderr.contains("b.yaml is not read: the link leads out of the folder"), "{ran:?}");
+    assert!(ran.stdout.contains("b.yaml: the link leads out of the folder"), "{ran:?}");
     assert_eq!(outside.read("b.yaml"), faulty);
     let mode = fs::metadata(folder.path("a.yaml")).unwrap().permissions().mode();
     assert_eq!(mode & 0o777, 0o600);

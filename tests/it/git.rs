@@ -33,7 +33,7 @@ fn hostile(folder: &Folder, url: &str) -> String {
          [extensions]\n\tpartialClone = origin\n\
          [remote \"origin\"]\n\tpromisor = true\n\turl = {url}\n\tuploadpack = {touch} #\n\tproxy = ext::{touch}\n\
          [credential]\n\thelper = !{touch}\n[protocol]\n\tallow = always\n[protocol \"ext\"]\n\tallow = always\n\
-         [alias]\n\trev-parse = !{touch}\n\tls-tree = !{touch}\n\tcat-file = !{touch}\n\
+         [alias]\n\trev-parse = !{touch}\n\tls-tree = !{touch}\n\tls-files = !{touch}\n\tcat-file = !{touch}\n\
          [diff]\n\texternal = {touch}\n[filter \"x\"]\n\tsmudge = {touch}\n\tclean = {touch}\n\trequired = true\n\
          [diff \"x\"]\n\ttextconv = {touch}\n[gpg]\n\tprogram = {touch}\n[log]\n\tshowSignature = true\n\
          [pager]\n\tls-tree = {touch}\n\trev-parse = {touch}\n\

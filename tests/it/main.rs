@@ -117,6 +117,7 @@ mod support;
 mod tls;
 #[cfg(all(feature = "server", unix))]
 mod trial;
+mod unchecked;
 mod versions;
 mod view;
 #[cfg(all(feature = "server", unix))]

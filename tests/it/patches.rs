@@ -1,14 +1,21 @@
-//! Objects that a kustomization changes before they are applied: their files need not be whole.
+//! Objects that a kustomization changes before they are applied: a denial stays, a warning can become a note, and a patch
+//! is no object.
 
 use crate::folder::{Folder, Ran};
 
-/// The set of d-uzlov/k8s-homelab: patches that are not in git complete the claim.
+/// A set of a game without storage in its claim, which the API server refuses.
 const PARTIAL: &str = "apiVersion: apps/v1\nkind: StatefulSet\nmetadata: {name: palworld}\nspec:\n  \
      selector: {matchLabels: {app: palworld}}\n  serviceName: palworld\n  \
      template:\n    metadata: {labels: {app: palworld}}\n    \
      spec: {containers: [{name: main, image: \"game:1\", readinessProbe: {exec: {command: [ok]}},\n      \
      volumeMounts: [{name: data, mountPath: /data}]}]}\n  \
      volumeClaimTemplates: [{metadata: {name: data}, spec: {accessModes: [ReadWriteOnce]}}]\n";
+
+/// The same set without claims.
+fn whole() -> String {
+    let (set, _) = PARTIAL.split_once("  volumeClaimTemplates").unwrap();
+    set.replace(",\n      volumeMounts: [{name: data, mountPath: /data}]", "")
+}
 
 fn folder(kustomization: &str) -> Folder {
     let folder = Folder::new([("base/set.yaml", PARTIAL)]);
@@ -21,102 +28,36 @@ fn check(folder: &Folder) -> Ran {
 }
 
 #[test]
-fn what_a_patch_may_complete_is_not_denied() {
+fn a_denial_stays_whatever_a_kustomization_changes() {
     let storage = "{spec: {volumeClaimTemplates: [{metadata: {name: data}, spec: {resources: \
                    {requests: {storage: 1Gi}}}}]}}";
     let inline = format!(
-        "- patch: |-\n    {{apiVersion: apps/v1, kind: StatefulSet, metadata: {{name: palworld}},\n     \
-         {}\n",
+        "- patch: |-\n    {{apiVersion: apps/v1, kind: StatefulSet, metadata: {{name: palworld}},\n     {}\n",
         &storage[1..]
     );
-    let operation = "[{op: add, path: /spec/volumeClaimTemplates/0/spec/resources, value: {}}]";
     for patches in [
-        // The file is not in the repository.
-        "patches: [{path: env/patch.yaml}]",
-        "patchesStrategicMerge: [env/patch.yaml]",
         &format!("patches:\n{inline}"),
-        &format!(
-            "patches: [{{target: {{kind: StatefulSet, name: pal.*}}, patch: \"{operation}\"}}]"
-        ),
-        &format!("patches: [{{target: {{name: my-palworld}}, patch: \"\\n{storage}\"}}]"),
         "replacements: [{targets: [{select: {kind: StatefulSet}, \
          fieldPaths: [spec.volumeClaimTemplates.0.spec.resources.requests.storage]}]}]",
-    ] {
-        let folder = folder(&format!("resources: [set.yaml]\n{patches}\n"));
-        let ran = check(&folder);
-        assert_eq!(ran.code, 0, "{patches}: {ran:?}");
-        let note = "not denied: ./base changes this; check what it builds: \
-                    kubectl kustomize ./base | setguard check -";
-        assert!(ran.stdout.contains(note), "{patches}: {ran:?}");
-        // A file that is named is checked as it is.
-        assert_eq!(folder.setguard(&["check", "base/set.yaml"]).code, 1, "{patches}");
-    }
-}
-
-#[test]
-fn what_no_patch_changes_is_denied() {
-    for patches in [
-        "patches: [{target: {kind: Deployment}, path: env/patch.yaml}]",
-        "patches: [{target: {kind: StatefulSet, name: other}, path: env/patch.yaml}]",
-        "patches: [{patch: \"\\n{kind: StatefulSet, metadata: {name: palworld}, spec: {replicas: 2}}\"}]",
-        "patches: [{target: {kind: StatefulSet}, patch: \"[{op: add, path: /spec/replicas, value: 2}]\"}]",
         "commonLabels: {team: games}",
         "images: [{name: game, newTag: \"2\"}]",
     ] {
         let folder = folder(&format!("resources: [set.yaml]\n{patches}\n"));
         let ran = check(&folder);
         assert_eq!(ran.code, 1, "{patches}: {ran:?}");
+        assert!(ran.stdout.contains("error[api-validation]"), "{patches}: {ran:?}");
     }
 }
 
 #[test]
-fn an_overlay_and_a_component_change_the_resources_of_a_base() {
-    let folder = folder("resources: [set.yaml]\n");
-    assert_eq!(check(&folder).code, 1);
-    folder.write("prod/kustomization.yaml", "resources: [../base]\ncomponents: [../claim]\n");
-    assert_eq!(check(&folder).code, 1);
-    folder
-        .write("claim/kustomization.yaml", "kind: Component\npatches: [{path: env/patch.yaml}]\n");
-    let ran = check(&folder);
-    assert_eq!(ran.code, 0, "{ran:?}");
-    assert!(ran.stdout.contains("kubectl kustomize ./prod"), "{ran:?}");
-}
-
-#[test]
-fn the_selector_that_common_labels_add_is_not_missing() {
-    let set = PARTIAL
-        .replace("  selector: {matchLabels: {app: palworld}}\n", "")
-        .replace("accessModes", "resources: {requests: {storage: 1Gi}}, accessModes");
-    let folder = Folder::new([("set.yaml", &*set)]);
-    assert_eq!(check(&folder).code, 1);
-    for labels in ["commonLabels: {a: b}", "labels: [{includeSelectors: true, pairs: {a: b}}]"] {
-        folder.write("kustomization.yaml", format!("resources: [set.yaml]\n{labels}\n"));
-        let ran = check(&folder);
-        assert_eq!(ran.code, 0, "{labels}: {ran:?}");
-    }
-    folder.write("kustomization.yaml", "resources: [set.yaml]\nlabels: [{pairs: {a: b}}]\n");
-    assert_eq!(check(&folder).code, 1);
-}
-
-#[test]
-fn a_volume_that_a_patch_may_define_is_not_missing() {
-    let set = PARTIAL.replace("{name: data, mountPath", "{name: watch, mountPath");
-    let set = set.replace("accessModes", "resources: {requests: {storage: 1Gi}}, accessModes");
-    let folder = Folder::new([("set.yaml", &*set)]);
-    assert_eq!(check(&folder).code, 1);
-    folder.write("kustomization.yaml", "resources: [set.yaml]\npatches: [{path: patch.yaml}]\n");
-    folder.write(
-        "patch.yaml",
-        "kind: StatefulSet\nspec: {template: {spec: {volumes: [{name: watch}]}}}\n",
-    );
-    let ran = check(&folder);
-    assert_eq!(ran.code, 0, "{ran:?}");
-}
-
-#[test]
-fn a_part_of_a_set_that_no_kustomization_lists_seems_to_be_a_patch() {
+fn a_part_of_a_set_is_not_checked_where_it_seems_to_be_a_patch() {
     let part = "apiVersion: apps/v1\nkind: StatefulSet\nmetadata: {name: palworld}\nspec:\n  template:\n    \
                 spec: {containers: [{name: main}]}\n";
+    let with = |kustomization: &str| {
+        let folder = folder(&format!("resources: [set.yaml]\n{kustomization}"));
+        folder.write("base/set.yaml", whole());
+        folder
+    };
     // From overlays/default of ThinkParQ/beegfs-csi-driver, and manifests/dev of gcp-filestore-csi-driver.
     // From examples of networkservicemesh/deployments-k8s.
     for file in [
@@ -125,35 +66,38 @@ fn a_part_of_a_set_that_no_kustomization_lists_seems_to_be_a_patch() {
         "examples/patches/limits.yaml",
         "examples/patch-forwarder.yaml",
     ] {
-        let folder = folder("resources: [set.yaml]\npatches: [{path: env/patch.yaml}]\n");
+        let folder = with("");
         folder.write(file, part);
         let ran = check(&folder);
         assert_eq!(ran.code, 0, "{file}: {ran:?}");
-        let note = "not denied: without a selector and labels, this seems to be a patch";
-        assert!(ran.stdout.contains(note), "{file}: {ran:?}");
+        let text = format!(
+            "not checked: ./{file}:1: without a selector and labels, this seems to be a patch"
+        );
+        assert!(ran.stdout.contains(&text), "{file}: {ran:?}");
         assert_eq!(folder.setguard(&["check", file]).code, 1, "{file}");
     }
     // As cloud-provider-aws lists its patches.
-    let old = folder("resources: [../other]\npatches: [part.yaml]\n");
+    let old = with("patches: [part.yaml]\n");
     old.write("base/part.yaml", part);
-    assert!(!check(&old).stdout.contains("part.yaml"));
+    let ran = check(&old);
+    let text = "not checked: ./base/part.yaml:1: it is a part of ./base; kubectl kustomize ./base";
+    assert!(ran.code == 0 && ran.stdout.contains(text), "{ran:?}");
     // Nothing says that these are patches.
     for file in ["deploy/other.yaml", "base/deep/deeper/other.yaml"] {
-        let folder = folder("resources: [set.yaml]\npatches: [{path: env/patch.yaml}]\n");
+        let folder = with("");
         folder.write(file, part);
         assert_eq!(check(&folder).code, 1, "{file}");
     }
-    let listed = folder("resources: [set.yaml, part.yaml]\npatches: [{path: env/patch.yaml}]\n");
+    let listed = folder("resources: [set.yaml, part.yaml]\n");
+    listed.write("base/set.yaml", whole());
     listed.write("base/part.yaml", part.replace("palworld", "other"));
-    listed.write("base/env/patch.yaml", PARTIAL);
     assert_eq!(check(&listed).code, 1);
 }
 
 /// Flux replaces these, and so does `envsubst`: from kube-vip of rwlove/home-ops.
 #[test]
 fn what_is_wrong_about_a_placeholder_is_not_denied() {
-    let set = PARTIAL.split_once("  volumeClaimTemplates").unwrap().0;
-    let set = set.replace(",\n      volumeMounts: [{name: data, mountPath: /data}]", "");
+    let set = whole();
     for (old, new, name) in [
         ("spec: {c", "spec: {nodeSelector: {host: \"m1.${DOMAIN}\"}, c", "${DOMAIN}"),
         ("  serviceName", "  replicas: ${REPLICAS:=2}\n  serviceName", "${REPLICAS:=2}"),
@@ -169,6 +113,7 @@ fn what_is_wrong_about_a_placeholder_is_not_denied() {
         assert_eq!(ran.code, 0, "{ran:?}");
         let note = format!("not denied: {name} seems to be replaced before this is applied");
         assert!(ran.stdout.contains(&note), "{ran:?}");
+        assert!(ran.stdout.contains("not checked: ./apps/set.yaml:"), "{ran:?}");
         // A file that is named, and a rendered one, are applied as they are.
         assert_eq!(folder.setguard(&["check", "apps/set.yaml"]).code, 1);
         assert_eq!(folder.feed(&["check", "-"], &set).code, 1);
@@ -176,15 +121,13 @@ fn what_is_wrong_about_a_placeholder_is_not_denied() {
 }
 
 #[test]
-fn a_plan_does_not_call_refused_what_a_kustomization_completes() {
-    let folder = folder("resources: [set.yaml]\npatches: [{path: env/patch.yaml}]\n");
+fn a_plan_of_a_refused_set_says_which_kustomization_changes_it() {
+    let patch = "{kind: StatefulSet, spec: {replicas: 3}}";
+    let folder = folder(&format!("resources: [set.yaml]\npatches:\n- patch: |-\n    {patch}\n"));
     let ran = folder.setguard(&["plan", "."]);
-    assert_eq!(ran.code, 0, "{ran:?}");
-    let note = "not simulated: ./base changes this; plan what it builds: \
-                kubectl kustomize ./base | setguard plan -";
-    assert!(ran.stdout.contains(note) && !ran.stdout.contains("refused"), "{ran:?}");
-    // A file that is named is planned as it is.
-    assert_eq!(folder.setguard(&["plan", "base/set.yaml"]).code, 1);
+    assert_eq!(ran.code, 1, "{ran:?}");
+    let note = "./base changes this object; plan what it builds: kubectl kustomize ./base | setguard plan -";
+    assert!(ran.stdout.contains(note) && ran.stdout.contains("refused"), "{ran:?}");
 }
 
 /// From kind of rabbitmq/diy-kubernetes-examples.
@@ -192,8 +135,6 @@ fn a_plan_does_not_call_refused_what_a_kustomization_completes() {
 fn a_label_that_a_kustomization_adds_is_not_missing_for_a_service() {
     let service = "apiVersion: v1\nkind: Service\nmetadata: {name: palworld}\nspec:\n  clusterIP: None\n  \
                    selector: {app: palworld, part-of: games}\n";
-    let (set, _) = PARTIAL.split_once("  volumeClaimTemplates").unwrap();
-    let set = set.replace(",\n      volumeMounts: [{name: data, mountPath: /data}]", "");
     for (labels, severity) in [
         ("", "warning"),
         ("commonLabels: {part-of: games}\n", "note"),
@@ -201,7 +142,7 @@ fn a_label_that_a_kustomization_adds_is_not_missing_for_a_service() {
         ("labels: [{includeTemplates: true, pairs: {part-of: games}}]\n", "note"),
     ] {
         let folder = folder(&format!("resources: [set.yaml, service.yaml]\n{labels}"));
-        folder.write("base/set.yaml", &set);
+        folder.write("base/set.yaml", whole());
         folder.write("base/service.yaml", service);
         let ran = check(&folder);
         let found = format!("{severity}[service-selects-nothing]");
@@ -212,8 +153,7 @@ fn a_label_that_a_kustomization_adds_is_not_missing_for_a_service() {
 /// From topolvm of cybozu-go/neco-apps: the patch replaces the tolerations.
 #[test]
 fn a_warning_about_a_field_that_a_kustomization_changes_is_a_note() {
-    let (set, _) = PARTIAL.split_once("  volumeClaimTemplates").unwrap();
-    let set = set.replace(",\n      volumeMounts: [{name: data, mountPath: /data}]", "").replace(
+    let set = whole().replace(
         "    spec: {c",
         "    spec: {tolerations: [{key: node-role.kubernetes.io/master, effect: NoSchedule}], c",
     );

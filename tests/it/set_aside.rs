@@ -31,8 +31,7 @@ fn a_warning_about_a_test_or_about_what_is_no_longer_used_is_a_note() {
         ("benchmarks/infra/driver.yaml", &set),
         // An environment.
         ("apps/prod/d.yaml", &set),
-        ("apps/test/e.yaml", &set),
-        ("overlays/test/f.yaml", &set),
+        ("apps/test/d.yaml", &set),
     ]);
     let (code, report) = folder.json(". --deny-warnings");
     assert_eq!(code, 1, "{report}");
@@ -44,7 +43,19 @@ fn a_warning_about_a_test_or_about_what_is_no_longer_used_is_a_note() {
     ];
     assert_eq!(severities(&report), notes.map(|file| (file, "note")));
     let findings = report["findings"].as_array().unwrap().iter();
-    assert_eq!(findings.filter(|it| it["severity"] == "error").count(), 4, "{report}");
+    assert_eq!(findings.filter(|it| it["severity"] == "error").count(), 3, "{report}");
+    // Whoever checks the changes of others sees the warnings, and a policy decides about names.
+    let (_, report) = folder.json(". --no-ignores");
+    assert!(severities(&report).iter().all(|(_, severity)| *severity == "warning"), "{report}");
+    folder.write(
+        "setguard.yaml",
+        "apiVersion: setguard.io/v1alpha1\nkind: Policy\nfolderNames: {hack: warn, deploy: note}\n",
+    );
+    let (_, report) = folder.json(".");
+    let found = severities(&report);
+    assert!(found.contains(&("./hack/cni-install.yaml", "warning")), "{report}");
+    assert!(found.contains(&("./deploy/a.yaml", "note")), "{report}");
+    std::fs::remove_file(folder.path("setguard.yaml")).unwrap();
     let why = "not a warning: the folder deprecated is no longer used";
     assert!(folder.check(".").stdout.contains(why));
     // A file that the user names is meant.
@@ -144,36 +155,32 @@ fn a_finding_about_several_objects_is_a_note_there_too() {
 }
 
 #[test]
-fn the_tests_of_a_cluster_are_not_entered() {
+fn the_tests_of_a_cluster_are_not_checked() {
     let folder = Folder::new([("a.yaml", on_delete("agent", "").as_str())]);
-    let cases = [
+    let foreign = [
         // From e2e-tests of percona/percona-server-mongodb-operator.
         "e2e-tests/compare/statefulset.yaml",
         "e2e/manifests/set.yaml",
         "hack/test_data/set.yaml",
-        "rules/fixtures/set.yaml",
         "integration-tests/k8s/set.yaml",
-        // Chainsaw and KUTTL.
-        "checks/volume/assert.yaml",
-        "checks/plan/00-assert.yaml",
+        "rules/fixtures/set.yaml",
     ];
-    for case in cases {
+    // KUTTL and Chainsaw.
+    let expected = ["checks/plan/00-assert.yaml", "checks/volume/assert.yaml"];
+    for case in foreign.iter().chain(&expected) {
         folder.write(case, EXPECTED);
     }
     folder.write("checks/volume/chainsaw-test.yaml", "kind: Test\n");
     let (code, report) = folder.json(".");
     assert_eq!((code, &report["summary"]["objects"]), (0, &1.into()), "{report}");
-    let ran = folder.check(".");
-    for note in [
-        "5 folders of dependencies and tests are not entered (name them to check them), such as ./e2e",
-        "2 folders are test cases, whose files are not read (name them to check them), such as ./checks/plan",
-    ] {
-        assert!(ran.stderr.contains(note), "{ran:?}");
-    }
-    for case in cases {
-        assert_eq!(folder.check(case).code, 1, "{case}");
-    }
-    for case in ["e2e", "checks/volume", "checks/plan"] {
+    let of = |reason: &str| -> Vec<&str> {
+        let entries = report["notChecked"].as_array().unwrap().iter();
+        let entries = entries.filter(|it| it["reason"] == reason);
+        entries.map(|it| it["file"].as_str().unwrap().trim_start_matches("./")).collect()
+    };
+    assert_eq!(of("foreign"), foreign);
+    assert_eq!(of("partial"), expected);
+    for case in foreign.iter().chain(&expected).chain(&["e2e", "checks/volume", "checks/plan"]) {
         assert_eq!(folder.check(case).code, 1, "{case}");
     }
 }

@@ -1,6 +1,6 @@
 //! Files that `check` passes over in a folder: a repository has much that is not a manifest.
 
-use std::{fs, os::unix::fs::symlink, process::Command};
+use std::{fs, os::unix::fs::symlink};
 
 use crate::folder::{Folder, Ran};
 
@@ -140,14 +140,15 @@ fn dependencies_and_test_data_are_entered_only_if_they_are_named() {
     folder.write("node_modules/bad.yaml", &bad);
     let ran = check(&folder, &["."]);
     assert_eq!(ran.code, 0, "{ran:?}");
-    assert!(ran.stderr.contains("2 folders of dependencies and tests are not entered"), "{ran:?}");
+    let text = "not checked: ./a/vendor/bad.yaml: folders named vendor have dependencies";
+    assert!(ran.stdout.contains(text), "{ran:?}");
     for named in ["a/vendor", "node_modules", "a/vendor/bad.yaml"] {
         assert_eq!(check(&folder, &[named]).code, 1, "{named}");
     }
 }
 
 #[test]
-fn what_git_ignores_is_said() {
+fn what_git_ignores_is_listed_unless_it_tracks_it() {
     let bad = bad();
     let folder = Folder::new([
         ("good.yaml", GOOD),
@@ -159,16 +160,17 @@ fn what_git_ignores_is_said() {
     ]);
     // Outside of a repository the file means nothing.
     assert_eq!(check(&folder, &["."]).code, 1);
-    let git = Command::new("git").args(["init", "-q"]).arg(folder.0.path()).status();
-    assert!(git.unwrap().success());
-    for here in [".", "deep"] {
+    folder.git("init -q");
+    for (here, file) in [(".", "./deep/out.yaml"), ("deep", "deep/out.yaml")] {
         let ran = check(&folder, &[here]);
         assert_eq!(ran.code, 0, "{ran:?}");
-        assert!(ran.stderr.contains("git ignores"), "{ran:?}");
+        assert!(ran.stdout.contains("git ignores it") && ran.stdout.contains(file), "{ran:?}");
     }
-    assert!(check(&folder, &["."]).stderr.contains("2 files and folders are not read"));
+    assert!(check(&folder, &["."]).stdout.contains("2 not checked"));
     assert_eq!(check(&folder, &["rendered", "--allow-empty"]).code, 0, "the pattern *.yaml");
     assert_eq!(check(&folder, &["deep/out.yaml"]).code, 1);
+    folder.git("add -f deep/out.yaml");
+    assert_eq!(check(&folder, &["deep"]).code, 1);
 }
 
 #[test]
@@ -199,13 +201,12 @@ fn a_policy_excludes_files_of_folders() {
         ("app/examples/bad.yaml", &*bad),
         (".github/setguard.yaml", &policy("/app/examples")),
     ]);
-    let git = Command::new("git").args(["init", "-q"]).arg(folder.0.path()).status();
-    assert!(git.unwrap().success());
-    let note = "app/examples is not read: the policy excludes it; name it to check it";
+    folder.git("init -q");
+    let text = "app/examples/bad.yaml: the policy excludes it";
     for place in [".", "app"] {
         let ran = check(&folder, &[place]);
         assert_eq!(ran.code, 0, "{ran:?}");
-        assert!(ran.stderr.contains(note), "{ran:?}");
+        assert!(ran.stdout.contains(text), "{ran:?}");
         assert!(ran.stdout.contains("patterns of files that are not checked: 1"), "{ran:?}");
     }
     // A path that is named is checked.

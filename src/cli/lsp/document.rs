@@ -9,7 +9,7 @@ use super::{
 use crate::{
     catalogue,
     check::editor::{Earlier, EditorText, Findings},
-    manifests::{files::LARGEST_IN_FOLDER, surroundings::Surroundings},
+    manifests::{files::LARGEST_IN_FOLDER, path_context::PathContext},
     policy::Policy,
     report::diagnostic::{Diagnostic, Severity},
     yaml::{Mark, Problem},
@@ -26,7 +26,7 @@ pub(super) struct Document {
     /// Whether the editor says that this is a template.
     pub(super) is_template: bool,
     /// Facts about the file from the folders around it.
-    pub(super) surroundings: Option<Surroundings>,
+    pub(super) context: Option<PathContext>,
     /// The content with which the text is compared.
     pub(super) earlier: Earlier,
     /// The findings, once the text has been checked.
@@ -72,7 +72,7 @@ impl Document {
             name: &self.name,
             text: &self.text,
             policy,
-            surroundings: self.surroundings.as_ref(),
+            context: self.context.as_ref(),
             earlier: &self.earlier,
         }
     }

@@ -24,8 +24,8 @@ use crate::{
     manifests::{
         layout::Layout,
         listing,
+        path_context::{FolderContext, PathContext},
         repository::Repository,
-        surroundings::{Around, Surroundings},
     },
 };
 
@@ -58,7 +58,7 @@ pub(super) struct Server {
     /// The open documents, by their addresses.
     documents: BTreeMap<String, Document>,
     /// The facts of the repository about its files, if there is one; `None` until a document needs them.
-    around: Option<Option<Around>>,
+    folders: Option<Option<FolderContext>>,
     /// The addresses of the documents that are to be checked.
     changed: BTreeSet<String>,
     out: Vec<Message>,
@@ -219,7 +219,7 @@ impl Server {
             version: opened.version,
             kind: self.kind(&opened.uri, is_template),
             is_template,
-            surroundings: self.surroundings(&opened.uri),
+            context: self.path_context(&opened.uri),
             earlier: self.earlier(&opened.uri),
             findings: None,
         };
@@ -315,34 +315,33 @@ impl Server {
 
     /// Looks at the folders around all documents again, and then checks these again.
     fn look_around(&mut self) {
-        self.around = None;
+        self.folders = None;
         let uris: Vec<String> = self.documents.keys().cloned().collect();
         for uri in uris {
             let is_template = self.documents.get(&uri).is_some_and(|it| it.is_template);
-            let (kind, surroundings) = (self.kind(&uri, is_template), self.surroundings(&uri));
+            let (kind, context) = (self.kind(&uri, is_template), self.path_context(&uri));
             if let Some(document) = self.documents.get_mut(&uri) {
                 document.kind = kind;
-                document.surroundings = surroundings;
+                document.context = context;
                 document.findings = None;
             }
             self.changed.insert(uri);
         }
     }
 
-    fn surroundings(&mut self, uri: &str) -> Option<Surroundings> {
+    fn path_context(&mut self, uri: &str) -> Option<PathContext> {
         let root = self.policy.root();
         let path = path(uri).filter(|path| path.starts_with(root))?;
-        let around = self.around.get_or_insert_with(|| listing::around(root, &self.policy.exclude));
-        around.as_ref()?.facts(&path)
+        let exclude = &self.policy.exclude;
+        let folders = self.folders.get_or_insert_with(|| listing::context(root, exclude));
+        folders.as_ref()?.facts(&path, &self.policy.policy.folder_names)
     }
 
     fn kind(&self, uri: &str, is_template: bool) -> Kind {
         match path(uri) {
             _ if is_template => Kind::LeftOut,
             Some(path) if self.policy.is_policy(&path) => Kind::Policy,
-            Some(path) if listing::leaves_out(&path, self.policy.root(), &self.policy.exclude) => {
-                Kind::LeftOut
-            }
+            Some(path) if listing::leaves_out(&path, &self.policy.exclude) => Kind::LeftOut,
             _ => Kind::Manifests,
         }
     }

@@ -49,7 +49,7 @@ const SETTINGS: [&str; 5] = [
 ];
 
 /// A repository with a work tree.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Git {
     /// The folder that has the `.git`.
     pub(super) top: PathBuf,

@@ -2,7 +2,7 @@
 
 use super::services::Governed;
 use crate::{
-    finding::{Meta, Mode, Reason, paths::SPEC},
+    finding::{Meta, Mode, Premise, Reason, paths::SPEC},
     inventory::item::{Controller, Item, Service},
     kubernetes::{kind::Kind, managed_labels, resource::WorkloadKind},
     rules::rule::{
@@ -54,13 +54,11 @@ fn check(query: &Query<'_>, found: &mut InventoryFindings) {
         ),
         None => format!("its {first} has no selector, so the pods get no DNS names"),
     };
-    found.report(
-        Kind::Service,
-        &SPEC.child("serviceName"),
-        Reason::Invalid,
-        message,
-        "give the Service a selector that matches the labels of the template",
-    );
+    let help = "give the Service a selector that matches the labels of the template";
+    let name = SPEC.child("serviceName");
+    found
+        .report(Kind::Service, &name, Reason::Invalid, message, help)
+        .only_with(Premise::TemplateLabels);
 }
 
 fn leads_to(service: &Service, set: &Item, controller: &Controller) -> bool {

@@ -5,7 +5,7 @@ use std::{collections::BTreeSet, fmt};
 use k8s_openapi::api::core::v1::PodTemplateSpec;
 
 use crate::{
-    finding::{Finding, Findings, Help, Meta, Path, Reason},
+    finding::{Finding, Findings, Help, Meta, Path, Reason, Reported},
     inventory::{
         Inventory,
         item::Item,
@@ -232,10 +232,12 @@ impl InventoryFindings {
         reason: Reason,
         message: impl Into<String>,
         help: impl Into<Help>,
-    ) {
-        if self.findings.report(path, reason, message, help).is_kept() {
+    ) -> Reported<'_> {
+        let reported = self.findings.report(path, reason, message, help);
+        if reported.is_kept() {
             self.through.push(through);
         }
+        reported
     }
 
     /// Returns the findings that were kept, each with the kind of the objects that it is based on.

@@ -1,0 +1,292 @@
+//! Ways in which a change could get a set past a check: each is denied, or listed in every format as not checked, and
+//! then fails with `--against-ref`.
+
+use std::os::unix::fs::symlink;
+
+use serde_json::json;
+
+use crate::folder::{Folder, Ran};
+
+const GOOD: &str = "apiVersion: apps/v1\nkind: StatefulSet\nmetadata: {name: db}\nspec:\n  serviceName: db\n  \
+     selector: {matchLabels: {app: db}}\n  template:\n    metadata: {labels: {app: db}}\n    \
+     spec: {containers: [{name: main, image: \"db:1\"}]}\n";
+
+/// A set that only the policy refuses.
+const TRAP: &str = "apiVersion: apps/v1\nkind: StatefulSet\nmetadata: {name: evil}\nspec:\n  serviceName: evil\n  \
+     selector: {matchLabels: {app: evil}}\n  template:\n    metadata: {labels: {app: evil}}\n    \
+     spec: {terminationGracePeriodSeconds: 0, containers: [{name: main, image: \"evil:1\"}]}\n";
+
+const POLICY: &str =
+    "apiVersion: setguard.io/v1alpha1\nkind: Policy\nrules: {grace-period-zero: deny}\n";
+
+const FORMATS: [&str; 7] = ["text", "concise", "json", "sarif", "github", "gitlab", "junit"];
+
+/// The result that a way has to have.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Outcome {
+    Denied,
+    /// With the reason in JSON.
+    NotChecked(&'static str),
+}
+
+use Outcome::{Denied, NotChecked};
+
+/// A set that the API server refuses.
+fn refused() -> String {
+    TRAP.replace("{app: evil}}\n    spec", "{app: web}}\n    spec")
+}
+
+/// A set with a byte that isn't UTF-8, which kubectl replaces.
+fn damaged(set: &str) -> Vec<u8> {
+    let set =
+        set.replace("image: \"evil:1\"", "image: \"evil:1\", env: [{name: A, value: \"M~ller\"}]");
+    set.bytes().map(|byte| if byte == b'~' { 0xfc } else { byte }).collect()
+}
+
+/// The JSON of one of the sets above.
+fn flow(set: &str) -> String {
+    let label = if set == TRAP { "evil" } else { "web" };
+    let pod = json!({ "terminationGracePeriodSeconds": 0, "containers": [{ "name": "main", "image": "evil:1" }] });
+    let template = json!({ "metadata": { "labels": { "app": label } }, "spec": pod });
+    let selector = json!({ "matchLabels": { "app": "evil" } });
+    let spec = json!({ "serviceName": "evil", "selector": selector, "template": template });
+    json!({ "apiVersion": "apps/v1", "kind": "StatefulSet", "metadata": { "name": "evil" }, "spec": spec }).to_string()
+}
+
+/// Files of a change.
+type Files = Vec<(String, Vec<u8>)>;
+
+/// All ways to hide a set: the file that has it, all files, and the result.
+fn ways(set: &str) -> Vec<(&'static str, Files, Outcome)> {
+    let with = |file: &str, others: &[(&str, &str)]| -> Files {
+        let others =
+            others.iter().map(|(name, text)| ((*name).to_owned(), text.as_bytes().to_vec()));
+        [(file.to_owned(), set.as_bytes().to_vec())].into_iter().chain(others).collect()
+    };
+    let of = |file: &str, bytes: Vec<u8>| -> Files { vec![(file.to_owned(), bytes)] };
+    let kustomization =
+        |file: &'static str, text: &str| with(file, &[("deploy/kustomization.yaml", text)]);
+    let grace = "{kind: StatefulSet, spec: {template: {metadata: {labels: {app: x}}, \
+                 spec: {terminationGracePeriodSeconds: 0}}}}";
+    let inline = format!("resources: [evil.yaml]\npatches:\n- patch: |-\n    {grace}\n");
+    let evil = "deploy/evil.yaml";
+    let indented: String = set.lines().map(|line| format!(" {line}\n")).collect();
+    let list =
+        |of: &str| format!("{{\"apiVersion\": \"v1\", \"kind\": \"List\", \"items\": [{of}]}}");
+    vec![
+        ("plain", with(evil, &[]), Denied),
+        (
+            "a patch that does not exist",
+            kustomization(evil, "resources: [evil.yaml]\npatches: [{path: none.yaml}]\n"),
+            Denied,
+        ),
+        (
+            "a patch from elsewhere",
+            kustomization(evil, "resources: [evil.yaml]\npatches: [{path: \"https://example.com/p.yaml\"}]\n"),
+            Denied,
+        ),
+        ("a patch of the field", kustomization(evil, &inline), Denied),
+        ("common labels", kustomization(evil, "resources: [evil.yaml]\ncommonLabels: {a: b}\n"), Denied),
+        ("a generator", kustomization(evil, "configMapGenerator: [{name: a, files: [evil.yaml]}]\n"), Denied),
+        ("a configuration", kustomization(evil, "configurations: [evil.yaml]\n"), Denied),
+        ("a patch file", kustomization(evil, "patches: [{path: evil.yaml}]\n"), Denied),
+        (
+            "a generator next door",
+            with(evil, &[("other/kustomization.yaml", "configMapGenerator: [{files: [../deploy/evil.yaml]}]\n")]),
+            Denied,
+        ),
+        ("a test case", with(evil, &[("deploy/00-assert.yaml", "kind: Pod\n")]), Denied),
+        ("the test case", with("deploy/00-assert.yaml", &[]), Denied),
+        ("Chainsaw", with(evil, &[("deploy/chainsaw-test.yaml", "kind: Test\n")]), Denied),
+        ("a chart", with("deploy/templates/evil.yaml", &[("deploy/Chart.yaml", "name: a\n")]), Denied),
+        ("values", with("deploy/values-evil.yaml", &[("deploy/Chart.yaml", "name: a\n")]), Denied),
+        ("a template", of(evil, [b"# {{ x }}\n".to_vec(), damaged(set)].concat()), Denied),
+        ("indented", of(evil, damaged(&indented)), Denied),
+        ("flow style", of(evil, damaged(&flow(set).replace("\"apiVersion\":", "apiVersion: ").replace("\"kind\":", "kind: ").replace("\"image\":\"", "image: \""))), Denied),
+        ("a hidden file", with("deploy/.evil.yaml", &[]), Denied),
+        ("a hidden folder", with("deploy/.ci/evil.yaml", &[]), Denied),
+        ("a list in a list", of(evil, list(&list(&flow(set))).into_bytes()), Denied),
+        ("an older release", with("deploy/v1.9/evil.yaml", &[]), Denied),
+        ("an older Kubernetes", with("deploy/k8s-1.9/evil.yaml", &[]), Denied),
+        ("tests", with("deploy/test/evil.yaml", &[]), Denied),
+        ("the name of a policy", with("deploy/setguard.yaml", &[]), Denied),
+        ("ignored by git", with(evil, &[("deploy/.gitignore", "evil.yaml\n")]), Denied),
+        ("a folder that git ignores", with("deploy/a/evil.yaml", &[(".gitignore", "a/\n")]), Denied),
+        ("dependencies", with("deploy/vendor/evil.yaml", &[]), NotChecked("foreign")),
+        ("test data", with("deploy/testdata/evil.json", &[]), NotChecked("foreign")),
+        (
+            "a template that cannot be read",
+            of(evil, format!("{{{{ if .x }}}}\n{set}{{{{ end }}}}\n").into_bytes()),
+            NotChecked("unreadable"),
+        ),
+        (
+            "a template of a chart",
+            [
+                of("deploy/templates/evil.yaml", format!("{{{{ if .x }}}}\n{set}{{{{ end }}}}\n").into_bytes()),
+                of("deploy/Chart.yaml", b"name: a\n".to_vec()),
+            ]
+            .concat(),
+            NotChecked("chart"),
+        ),
+        (
+            "a part of a set",
+            [
+                of(evil, b"apiVersion: apps/v1\nkind: StatefulSet\nmetadata: {name: evil}\nspec: {replicas: 3}\n".to_vec()),
+                of("deploy/kustomization.yaml", b"patches: [{path: evil.yaml}]\n".to_vec()),
+            ]
+            .concat(),
+            NotChecked("partial"),
+        ),
+        (
+            "a placeholder",
+            of(evil, GOOD.replace("name: db}", "name: evil}").replace("  serviceName", "  replicas: ${N}\n  serviceName").into_bytes()),
+            NotChecked("placeholder"),
+        ),
+    ]
+}
+
+/// A repository with a policy and a good set, and a change on a branch.
+fn change(files: &Files) -> Folder {
+    let folder = Folder::new([("deploy/good.yaml", GOOD), ("setguard.yaml", POLICY)]);
+    folder.commit();
+    folder.git("checkout -q -b change");
+    for (name, bytes) in files {
+        folder.write(name, bytes);
+    }
+    folder.git("add -A -f");
+    folder.git("commit -q -m second");
+    folder
+}
+
+fn check(folder: &Folder, format: &str, args: &[&str]) -> Ran {
+    folder.setguard(&[&["check", "deploy", "--format", format], args].concat())
+}
+
+#[test]
+fn no_way_hides_a_set_from_a_check() {
+    let refs: [&[&str]; 2] = [&[], &["--against-ref", "main", "--policy-from-ref", "main"]];
+    let mut seen = 0;
+    for set in [TRAP.to_owned(), refused()] {
+        for (way, files, outcome) in ways(&set) {
+            let folder = change(&files);
+            let (file, _) = files[0].0.rsplit_once('.').unwrap();
+            let name = file.rsplit_once('/').unwrap().1;
+            for args in refs {
+                // All formats only once, since each is a run.
+                for format in if set == TRAP { &FORMATS[..] } else { &FORMATS[..1] } {
+                    seen += 1;
+                    let ran = check(&folder, format, args);
+                    let what = format!("{way} {format} {args:?}: {ran:#?}");
+                    let fails = outcome == Denied || !args.is_empty();
+                    assert_eq!(ran.code, i32::from(fails), "{what}");
+                    assert!(ran.stdout.contains(name), "{what}");
+                    if let (NotChecked(reason), "json") = (outcome, *format) {
+                        let report: serde_json::Value = serde_json::from_str(&ran.stdout).unwrap();
+                        let entries = report["notChecked"].as_array().unwrap();
+                        let entry =
+                            entries.iter().find(|it| it["file"].as_str().unwrap().contains(name));
+                        let entry = entry.unwrap_or_else(|| panic!("{what}"));
+                        assert_eq!(entry["reason"], reason, "{what}");
+                        assert_eq!(entry["changed"], !args.is_empty(), "{what}");
+                    }
+                }
+            }
+        }
+    }
+    assert!(seen > 400, "only {seen} runs");
+}
+
+#[test]
+fn what_the_base_has_and_excludes_does_not_fail_a_change() {
+    let folder = Folder::new([("deploy/good.yaml", GOOD), ("deploy/vendor/evil.yaml", TRAP)]);
+    folder.commit();
+    folder.git("checkout -q -b change");
+    folder.write("deploy/good.yaml", GOOD.replace("db:1", "db:2"));
+    let ran = check(&folder, "text", &["--against-ref", "main"]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    assert!(ran.stdout.contains("not checked: deploy/vendor/evil.yaml: "), "{ran:?}");
+    folder.write("deploy/vendor/evil.yaml", format!("{TRAP}# changed\n"));
+    assert_eq!(check(&folder, "text", &["--against-ref", "main"]).code, 1);
+    assert_eq!(check(&folder, "text", &["--against-ref", "main", "--exclude", "vendor"]).code, 0);
+}
+
+#[test]
+fn a_link_out_of_the_folder_is_not_checked() {
+    let folder = change(&vec![("elsewhere/evil.yaml".to_owned(), TRAP.as_bytes().to_vec())]);
+    symlink("../elsewhere/evil.yaml", folder.path("deploy/link.yaml")).unwrap();
+    folder.git("add -A");
+    folder.git("commit -q -m link");
+    let ran = check(&folder, "text", &[]);
+    assert!(
+        ran.code == 0 && ran.stdout.contains("deploy/link.yaml: the link leads out"),
+        "{ran:?}"
+    );
+    let ran = check(&folder, "text", &["--against-ref", "main"]);
+    assert!(
+        ran.code == 1 && ran.stdout.contains("this change edits what is not checked"),
+        "{ran:?}"
+    );
+}
+
+/// The kubelet replaces `$(NAME)` there, after the API server has refused the object.
+#[test]
+fn a_variable_of_kubernetes_is_no_placeholder() {
+    for field in [
+        "volumeMounts: [{name: a, mountPath: /a, subPathExpr: \"$(POD_NAME)/../x\"}]",
+        "env: [{name: \"\", value: \"$(POD_NAME)\"}]",
+    ] {
+        let set = GOOD.replace("image: \"db:1\"", &format!("image: \"db:1\", {field}"));
+        let set = set
+            .replace("spec: {containers", "spec: {volumes: [{name: a, emptyDir: {}}], containers");
+        let folder = Folder::new([("deploy/set.yaml", set.as_str())]);
+        let ran = folder.check("deploy");
+        assert_eq!(ran.code, 1, "{field}: {ran:?}");
+    }
+}
+
+#[test]
+fn an_entry_that_a_change_adds_to_the_baseline_hides_nothing() {
+    let policy = POLICY.replace("deny", "warn");
+    let folder = Folder::new([("deploy/evil.yaml", TRAP), ("setguard.yaml", &policy)]);
+    let run = |args: &str| folder.check(&format!("deploy --deny-warnings {args}"));
+    assert_eq!(run("--write-baseline known.txt").code, 0);
+    let whole = folder.read("known.txt");
+    let (kept, added) = whole.trim_end().rsplit_once('\n').unwrap();
+    folder.write("known.txt", format!("{kept}\n"));
+    folder.commit();
+    folder.git("checkout -q -b change");
+    folder.write("known.txt", &whole);
+    assert_eq!(run("--baseline known.txt").code, 0);
+    let ran = run("--baseline known.txt --against-ref main");
+    assert_eq!(ran.code, 1, "{ran:?}");
+    let rule = added.split(' ').next().unwrap();
+    for text in [format!("[{rule}]"), "[policy-weakened]".to_owned(), "known.txt:".to_owned()] {
+        assert!(ran.stdout.contains(&text), "{text}: {ran:?}");
+    }
+    // Without the entry, the finding is known to nobody.
+    folder.git("checkout -q main -- known.txt");
+    assert_eq!(run("--baseline known.txt --against-ref main").code, 1);
+}
+
+#[test]
+fn a_folder_that_only_a_kustomization_fills_says_how_to_check_it() {
+    let folder = Folder::new([("base/set.yaml", GOOD)]);
+    folder.write("base/kustomization.yaml", "resources: [set.yaml]\n");
+    folder.write(
+        "overlays/prod/kustomization.yaml",
+        "resources: [../../base]\nreplicas: [{name: db, count: 3}]\n",
+    );
+    let ran = folder.check("overlays/prod");
+    assert_eq!(ran.code, 2, "{ran:?}");
+    assert!(ran.stderr.contains("kubectl kustomize overlays/prod | setguard check -"), "{ran:?}");
+}
+
+#[test]
+fn a_patch_that_does_not_exist_is_an_error_at_its_line() {
+    let folder = Folder::new([("set.yaml", GOOD)]);
+    folder.write("kustomization.yaml", "resources: [set.yaml]\npatches:\n- path: none.yaml\n");
+    let ran = folder.check(". --format concise");
+    assert_eq!(ran.code, 1, "{ran:?}");
+    let wanted = "./kustomization.yaml:3:9: error[schema]: patches: kustomize cannot build this: there is no file none.yaml";
+    assert!(ran.stdout.contains(wanted), "{ran:?}");
+}
