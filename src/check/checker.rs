@@ -126,6 +126,12 @@ impl<'a> Checker<'a> {
         if let Some(decoded) = manifest.decode(self.policy.cluster.version) {
             self.apply(&manifest.node, decoded, file, &mut object);
         }
+        let report = &mut object.report;
+        if report.diagnostics.iter().any(|it| it.mode == Mode::Deny)
+            && let Some(context) = self.path_context(file)
+        {
+            report.remarks.extend(context.built((&report.id.kind, &report.id.name), "check"));
+        }
         object
     }
 

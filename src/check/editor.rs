@@ -88,7 +88,8 @@ impl EditorText<'_> {
             match content {
                 Content::Unreadable(diagnostic) => found.diagnostics.push(diagnostic),
                 Content::Related(item, is_stored) => cross_object.related(item, is_stored),
-                Content::NotChecked(entry) => found.remarks.push((entry.line, entry.why)),
+                // An editor shows templates and patches too, and stops no change.
+                Content::NotChecked(_) => {}
                 Content::Ignores(ignores) => cross_object.ignores(self.name, 0, ignores),
                 Content::Checked(mut manifest) => {
                     found.diagnostics.append(&mut manifest.report.diagnostics);

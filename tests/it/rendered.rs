@@ -3,25 +3,26 @@
 use crate::folder::{Folder, on_delete, rules};
 
 #[test]
-fn the_templates_of_a_chart_are_not_read() {
+fn the_templates_of_a_chart_are_checked_if_they_are_manifests() {
     let folder = Folder::new([
         ("a.yaml", on_delete("agent", "").as_str()),
         ("chart/Chart.yaml", "apiVersion: v2\nname: chart\nkind: x\nmetadata: {}\n"),
         ("chart/values.yaml", "kind: a\nmetadata: {}\n"),
         ("chart/values-prod.yaml", "kind: a\nspec: {}\n"),
         ("chart/ci/a-values.yaml", "kind: a\nspec: {}\n"),
-        ("chart/templates/ds.yaml", "{{ if .Values.a }}\n"),
+        ("chart/templates/ds.yaml", "{{ if .Values.a }}\nkind: DaemonSet\n"),
+        ("chart/templates/static.yaml", &on_delete("d", "")),
         ("chart/charts/inner/Chart.yaml", "name: inner\n"),
         ("chart/charts/inner/templates/ds.yaml", "{{ if .Values.a }}\n"),
         ("chart/examples/b.yaml", &on_delete("b", "")),
         ("templates/c.yaml", &on_delete("c", "")),
     ]);
     let (code, report) = folder.json(".");
-    assert_eq!((code, &report["summary"]["objects"]), (0, &3.into()), "{report}");
+    assert_eq!((code, &report["summary"]["objects"]), (0, &4.into()), "{report}");
     let ran = folder.check(".");
-    let note = "note: ./chart is a Helm chart, whose templates are not read; check what it renders to: \
+    let text = "not checked: ./chart/Chart.yaml, ./chart/templates/ds.yaml:1: a chart is checked as it is rendered; \
                 helm template ./chart | setguard check -\n";
-    assert_eq!(ran.stderr, note);
+    assert!(ran.stdout.contains(text), "{ran:?}");
     // A file that the user names is read.
     let ran = folder.check("chart/templates/ds.yaml");
     assert_eq!(ran.code, 2);
@@ -65,10 +66,14 @@ configMapGenerator: [{name: x, files: [h.yaml, key=i.yaml]}]
     }
     let (code, report) = folder.json(".");
     assert_eq!((code, &report["summary"]["objects"]), (0, &1.into()), "{report}");
+    // Whatever else it is a part of, a set without a selector and labels is no object.
+    let partial = report["notChecked"].as_array().unwrap().iter();
+    let partial: Vec<_> = partial.filter(|it| it["reason"] == "partial").collect();
+    assert_eq!(partial.len(), 9, "{report}");
     let ran = folder.check(".");
-    let note = "note: 9 files are part of a kustomization, such as ./prod, and they are not checked alone; \
-                check what it builds: kubectl kustomize ./prod | setguard check -\n";
-    assert_eq!(ran.stderr, note);
+    let text = "not checked: ./prod/kustomization.yaml: a kustomization is checked as it is built; \
+                kubectl kustomize ./prod | setguard check -\n";
+    assert!(ran.stdout.contains(text), "{ran:?}");
     assert_eq!(folder.check("prod/a.yaml").code, 1);
 }
 
