@@ -38,6 +38,7 @@ use crate::{
     manifests::{
         clusters::Clusters,
         exclude::{self, Exclude},
+        group::Group,
         listing,
         repository::Repository,
         source::Source,
@@ -197,6 +198,10 @@ pub fn run(args: &CheckArgs) -> anyhow::Result<Exit> {
     let sources = look_around(args, (&exclude, &clusters), &mut context, &mut ledger.progress);
     policy.assign_files(&chosen.root, sources.iter().flatten().filter_map(Source::file));
     previous.new = sources.iter().flatten().filter_map(Source::path_in_folder).collect();
+    let group =
+        |it: &Source| Some((it.path_in_folder()?.display().to_string(), it.group().clone()));
+    let groups = sources.iter().flatten().filter_map(group);
+    previous.clusters = groups.filter(|(_, it)| matches!(it, Group::Cluster(_))).collect();
     if args.known.new_only {
         ledger.known.old = Some(findings(old, args.namespace.clone(), &policy, repository)?);
     }
