@@ -201,6 +201,10 @@ pub fn run(args: &CheckArgs) -> anyhow::Result<Exit> {
     let sources = look_around(args, (&exclude, &clusters), names, &mut context, &mut ledger)?;
     policy.assign_files(&chosen.root, sources.iter().flatten().filter_map(Source::file));
     previous.new = sources.iter().flatten().filter_map(Source::path_in_folder).collect();
+    let group =
+        |it: &Source| Some((it.path_in_folder()?.display().to_string(), it.group().clone()));
+    let groups = sources.iter().flatten().filter_map(group);
+    previous.clusters = groups.filter(|(_, it)| matches!(it, Group::Cluster(_))).collect();
     if args.known.new_only {
         ledger.known.old = Some(findings(old, args.namespace.clone(), &policy, repository)?);
     }

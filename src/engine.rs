@@ -23,6 +23,7 @@ use self::verdict::{Downgrade, Verdict, Violation};
 pub use self::{
     context::{Context, Identity, Origin},
     cross_object::{evaluate_cross_object, evaluate_stored},
+    limits::evaluate_rollout,
     scale::{Scaling, evaluate_scaling},
 };
 use crate::{

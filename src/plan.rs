@@ -121,6 +121,10 @@ pub struct PlanArgs {
     /// left as they are, as by kubectl
     #[arg(long)]
     prune: bool,
+    /// New manifests without objects are meant, so that everything is deleted. Otherwise they are an error,
+    /// because what should have written them may have failed
+    #[arg(long)]
+    allow_empty: bool,
     /// The output format
     #[arg(long, value_enum, default_value_t, value_name = "FORMAT")]
     format: Format,
@@ -220,6 +224,7 @@ impl PlanArgs {
             old: &self.against,
             old_commit: self.against_ref.as_deref(),
             nodes: &self.nodes,
+            may_be_empty: self.allow_empty,
         };
         #[cfg_attr(not(feature = "server"), expect(unused_mut, reason = "--live adds to it"))]
         let mut input = Input::read(&paths, policy.cluster.version, now, complain);

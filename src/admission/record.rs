@@ -68,6 +68,8 @@ pub struct Record {
     pub name: String,
     /// Whether the request is a dry run, so that nothing is stored.
     pub dry_run: bool,
+    /// The version of the cluster that the view has to have for an answer that isn't for safety's sake.
+    pub awaits: Option<u64>,
     /// Whether setguard itself caused the call, to check that the API server calls it.
     pub is_rehearsal: bool,
 }

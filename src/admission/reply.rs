@@ -45,6 +45,7 @@ impl<'a> Reply<'a> {
                 namespace: request.namespace.to_string(),
                 name: request.name.to_string(),
                 dry_run: request.dry_run.unwrap_or(false),
+                awaits: None,
                 is_rehearsal: false,
             },
         }
@@ -63,6 +64,7 @@ impl<'a> Reply<'a> {
         self.response.apply(object, verdict);
         let findings = verdict.violations.iter().map(|it| (it.finding.rule.id, it.mode));
         self.record.findings.extend(findings);
+        self.record.awaits = self.record.awaits.max(verdict.awaits);
     }
 
     /// Reports an object that is too large to read, and so is neither evaluated nor changed.

@@ -10,7 +10,17 @@ use crate::engine::Scaling;
 #[derive(Deserialize)]
 struct Scale {
     #[serde(default)]
+    metadata: Metadata,
+    #[serde(default)]
     spec: Spec,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Metadata {
+    /// The version of the StatefulSet.
+    #[serde(default)]
+    resource_version: String,
 }
 
 #[derive(Default, Deserialize)]
@@ -29,14 +39,15 @@ pub(super) fn read<'a>(request: &'a Request<'a>) -> Option<Result<Scaling<'a>, R
     if !(is_scale && of_stateful_set && is_update && &*request.sub_resource == "scale") {
         return None;
     }
-    let replicas = |scale: Option<&RawValue>| -> Result<i32, Rejection> {
+    let scale = |scale: Option<&RawValue>| -> Result<Scale, Rejection> {
         let scale = scale.ok_or(Rejection::NoObject(request.operation.as_str()))?;
-        let scale: Scale = serde_json::from_str(scale.get())?;
-        Ok(scale.spec.replicas)
+        Ok(serde_json::from_str(scale.get())?)
     };
     let read = || {
-        let (from, to) = (replicas(request.old_object)?, replicas(request.object)?);
-        Ok(Scaling { namespace: &request.namespace, name: &request.name, from, to })
+        let (old, new) = (scale(request.old_object)?, scale(request.object)?);
+        let (from, to) = (old.spec.replicas, new.spec.replicas);
+        let version = old.metadata.resource_version.parse().ok();
+        Ok(Scaling { namespace: &request.namespace, name: &request.name, from, to, version })
     };
     Some(read())
 }

@@ -31,6 +31,8 @@ pub(crate) struct Previous {
     namespace: Option<String>,
     /// The new files in folders.
     pub(crate) new: Files,
+    /// The clusters to which the policy assigns new files, by their names.
+    pub(crate) clusters: HashMap<String, Group>,
 }
 
 impl Previous {
@@ -76,7 +78,7 @@ impl Previous {
                 self.inventory.add(item);
             }
             let alternatives = self.objects.entry(ObjectId::of(&manifest.node)).or_default();
-            alternatives.add(source.name(), source.is_named(), json);
+            alternatives.add(source.name(), source.group().clone(), json);
         }
     }
 
@@ -86,7 +88,8 @@ impl Previous {
         let alternatives = self.objects.get(id).filter(|_| !id.is_generated)?;
         let has_nearer =
             |old: &str, common: usize| self.new.nearer(old, common).any(|path| self.has(path, id));
-        alternatives.continued_by(file, &has_nearer).map(String::as_str)
+        let group = self.clusters.get(file).unwrap_or(&Group::Alone);
+        alternatives.continued_by(file, group, &has_nearer).map(String::as_str)
     }
 
     /// Returns a note if a manifest sets no namespace, and the previous manifests have an object with its name only

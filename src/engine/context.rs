@@ -45,6 +45,9 @@ pub struct Context<'a> {
     pub deadline: Deadline<'a>,
     /// The cluster that the object is meant for, as the webhook sees it.
     pub view: Option<&'a View>,
+    /// The version of the cluster up to which the view has all changes of the sets in the namespace of the
+    /// review. `None` if it is not known, so that what the last changes were is not known either.
+    pub view_version: Option<u64>,
     /// The name of the file of the object, for exceptions that name files.
     pub file: Option<&'a str>,
     /// The user who makes the change, if one is known.
@@ -55,7 +58,16 @@ impl<'a> Context<'a> {
     /// Creates the context of a review without a deadline and without a view of the cluster.
     pub const fn of_review(policy: &'a Policy, today: Date) -> Self {
         let (origin, deadline) = (Origin::Admission, Deadline::NONE);
-        Context { policy, origin, today, deadline, view: None, file: None, requester: None }
+        Context {
+            policy,
+            origin,
+            today,
+            deadline,
+            view: None,
+            view_version: None,
+            file: None,
+            requester: None,
+        }
     }
 
     /// Creates the context of a command, which has no deadline and no view of a cluster.
@@ -67,6 +79,7 @@ impl<'a> Context<'a> {
             today,
             deadline: Deadline::NONE,
             view: None,
+            view_version: None,
             file: None,
             requester: None,
         }

@@ -19,7 +19,7 @@ use crate::{
     rules::{
         cross_object::daemon_leaves_nodes,
         rule::inventory::{Former, Query},
-        traps::limits::{self, Consequence, LIMIT_EXCEEDED, Leaving, Limits},
+        traps::limits::{self, Consequence, LIMIT_EXCEEDED, Leaving, Limits, Wave},
     },
 };
 
@@ -35,6 +35,20 @@ pub(super) fn add(subject: &Subject<'_>, cx: &Context<'_>, verdict: &mut Verdict
         };
         add_beyond(limit, &object, &find, cx, verdict);
     }
+}
+
+/// Evaluates the waves of a rollout that was simulated with the pods that there are. The verdict has only what
+/// the evaluation of the object lacks.
+pub fn evaluate_rollout(subject: &Subject<'_>, wave: &Wave, cx: &Context<'_>) -> Verdict {
+    let (object, mut verdict) = (Identity::from(&subject.object), Verdict::default());
+    let cluster = cx.policy.cluster.for_resource(subject.object.resource);
+    for limit in covering(&object, cx) {
+        let find = |limits: &Limits, found: &mut Findings| {
+            limits::simulated(subject, &cluster, limits, wave, found);
+        };
+        add_beyond(limit, &object, &find, cx, &mut verdict);
+    }
+    verdict
 }
 
 /// Adds that a DaemonSet of an input leaves more nodes of the input than a limit allows.

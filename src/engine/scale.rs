@@ -25,23 +25,32 @@ pub struct Scaling<'a> {
     pub from: i32,
     /// The number of pods after.
     pub to: i32,
+    /// The version of the StatefulSet before. `None` if it isn't a number.
+    pub version: Option<u64>,
 }
 
 /// Evaluates a write to the scale subresource of a StatefulSet by the limits of the policy. A view
-/// that may be old denies nothing.
+/// that may be old denies nothing. A view that follows the cluster but lacks the last change of this set counts
+/// as one in which claims are deleted: this change may be the one that makes a scale-down delete them.
 pub fn evaluate_scaling(scaling: &Scaling<'_>, cx: &Context<'_>) -> Verdict {
     let mut verdict = Verdict::default();
-    let &Scaling { namespace, name, from, to } = scaling;
+    let &Scaling { namespace, name, from, to, version } = scaling;
     let unknown = Identity { namespace, name, ignore: None, exceed: None, file: None };
     let mut limits = covering(&unknown, cx).filter(|it| !it.limits.deletes_claims).peekable();
     if to >= from || limits.peek().is_none() {
         return verdict;
     }
     let view = cx.view.filter(|view| view.covers(namespace));
-    let known = view.and_then(|view| match view.freshness(Kind::StatefulSet) {
-        Freshness::Fresh => view.inventory.named(Kind::StatefulSet, namespace, name).next(),
-        Freshness::Stale { .. } | Freshness::Unknown => None,
-    });
+    let view = view.filter(|view| view.freshness(Kind::StatefulSet) == Freshness::Fresh);
+    if view.is_some() && (version.is_none() || cx.view_version < version) {
+        for limit in limits {
+            add_beyond(limit, &unknown, &limits::unseen, cx, &mut verdict);
+        }
+        verdict.awaits = version;
+        return verdict;
+    }
+    let known =
+        view.and_then(|view| view.inventory.named(Kind::StatefulSet, namespace, name).next());
     let Some(item) = known else {
         verdict.remarks.push(format!(
             "{}: the policy forbids deleting claims of {name}, but setguard does not see the StatefulSet now, \

@@ -46,6 +46,8 @@ pub struct Verdict {
     pub left_out: Vec<(&'static Meta, Mode, usize)>,
     /// Remarks on the policy itself, such as an expired exception.
     pub remarks: Vec<String>,
+    /// The version of the cluster that the view has to have for a verdict that isn't for safety's sake.
+    pub awaits: Option<u64>,
 }
 
 impl Verdict {

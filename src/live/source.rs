@@ -138,8 +138,8 @@ impl Source {
         };
         match listed {
             Ok(version) => {
+                self.live.complete(self.index, relist, version.as_deref());
                 self.version = version;
-                self.live.complete(self.index, relist);
                 Ok(())
             }
             Err(problem) => {
@@ -316,6 +316,7 @@ impl Source {
             Some(Event::Bookmark { version, .. }) => version,
         };
         if !version.is_empty() {
+            self.live.reached(self.index, &version);
             self.version = Some(version.into_owned());
         }
         self.alive();

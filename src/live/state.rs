@@ -11,7 +11,10 @@ use std::{
 
 use arc_swap::ArcSwap;
 use jiff::{SignedDuration, Timestamp};
-use tokio::sync::Semaphore;
+use tokio::{
+    sync::{Semaphore, watch},
+    time::timeout_at,
+};
 
 use super::{
     args::{InventoryArgs, Mode},
@@ -54,6 +57,8 @@ struct SourceState {
     /// Whether the watch broke after the last sign of life, so that the known state does not count
     /// as current.
     is_broken: AtomicBool,
+    /// The version up to which the view has all changes.
+    version: watch::Sender<u64>,
 }
 
 /// The time of a source that was not listed.
@@ -113,6 +118,7 @@ impl Live {
                 namespace,
                 seen: AtomicU64::new(NEVER),
                 is_broken: AtomicBool::new(false),
+                version: watch::Sender::new(0),
             })
         });
         Arc::new(Live {
@@ -140,6 +146,24 @@ impl Live {
     /// Returns the current view, if there is one, without waiting.
     pub fn view(&self) -> Option<Arc<View>> {
         self.is_on().then(|| self.current())
+    }
+
+    /// Waits until the view has all changes of a kind in a namespace up to a version. Returns the version that it
+    /// has; `None` if the kind isn't watched there. A view that is taken afterwards has at least this version.
+    pub async fn wait_for(
+        &self,
+        kind: Kind,
+        namespace: &str,
+        version: u64,
+        until: tokio::time::Instant,
+    ) -> Option<u64> {
+        let is_it = |it: &&SourceState| {
+            it.watched.kind == kind && it.namespace.as_deref().is_none_or(|it| it == namespace)
+        };
+        let mut reached = self.sources.iter().find(is_it)?.version.subscribe();
+        let _ = timeout_at(until, reached.wait_for(|reached| *reached >= version)).await;
+        let reached = *reached.borrow();
+        Some(reached)
     }
 
     fn current(&self) -> Arc<View> {
@@ -281,13 +305,21 @@ impl Live {
         }
     }
 
-    /// Completes a list: objects that were not in it are gone.
-    pub(super) fn complete(&self, index: usize, relist: Relist) {
+    /// Completes a list of this version: objects that were not in it are gone.
+    pub(super) fn complete(&self, index: usize, relist: Relist, version: Option<&str>) {
         let mut working = self.lock();
         relist.finish(&mut working);
         self.sources[index].seen.store(self.now(), SeqCst);
         self.sources[index].is_broken.store(false, SeqCst);
         self.publish(&working);
+        self.reached(index, version.unwrap_or_default());
+    }
+
+    /// Records the version up to which all changes of this source are published.
+    pub(super) fn reached(&self, index: usize, version: &str) {
+        if let Ok(version) = version.parse() {
+            self.sources[index].version.send_replace(version);
+        }
     }
 
     /// Gives up a list: objects that came only with it are forgotten.

@@ -6,6 +6,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use super::group::Group;
+
 /// The values of such objects in another version of the manifests.
 #[derive(Clone, Debug)]
 pub(crate) struct Alternatives<T>(Vec<Alternative<T>>);
@@ -13,8 +15,8 @@ pub(crate) struct Alternatives<T>(Vec<Alternative<T>>);
 #[derive(Clone, Debug)]
 struct Alternative<T> {
     file: String,
-    /// Whether the user named the file.
-    is_named: bool,
+    /// The files to which its file belongs.
+    group: Group,
     value: T,
 }
 
@@ -27,36 +29,58 @@ impl<T> Default for Alternatives<T> {
 impl<T> Alternatives<T> {
     /// Adds the object of a file. It replaces all if the user named its file, so that the last file that
     /// is named counts.
-    pub(crate) fn add(&mut self, file: &str, is_named: bool, value: T) {
-        self.0.retain(|other| !is_named && other.file != file);
-        self.0.push(Alternative { file: file.to_owned(), is_named, value });
+    pub(crate) fn add(&mut self, file: &str, group: Group, value: T) {
+        self.0.retain(|other| group != Group::Named && other.file != file);
+        self.0.push(Alternative { file: file.to_owned(), group, value });
     }
 
     /// Returns the object that the object of a file continues. Of several, it is the one whose path has the
-    /// most in common with the end of the file's; `None` if that is not clear. An object that another file
-    /// continues doesn't count: `has_nearer` returns whether one of the new files that have more than so much
-    /// in common with an old file has the object too.
+    /// most in common with the end of the file's. An object that another file continues comes last: `has_nearer`
+    /// returns whether one of the new files that have more than so much in common with an old file has the object
+    /// too. Then the file is a second one with an object that there was before, and applying it changes that
+    /// object: the one in the same folder, or the only one. `None` if it is not clear which one it is, or if the
+    /// policy assigns the files to different clusters.
     pub(crate) fn continued_by(
         &self,
         file: &str,
+        group: &Group,
         has_nearer: &dyn Fn(&str, usize) -> bool,
     ) -> Option<&T> {
-        let is_open =
-            |it: &&Alternative<T>| it.is_named || !has_nearer(&it.file, common(&it.file, file));
-        let open: Vec<_> = self.0.iter().filter(is_open).collect();
-        if let [only] = &open[..] {
-            return Some(&only.value);
-        }
-        let most = open.iter().map(|it| common(&it.file, file)).max().filter(|most| *most > 0)?;
-        let mut nearest = open.iter().filter(|it| common(&it.file, file) == most);
-        let first = nearest.next()?;
-        nearest.next().is_none().then_some(&first.value)
+        let is_open = |it: &&Alternative<T>| {
+            it.group == Group::Named || !has_nearer(&it.file, common(&it.file, file))
+        };
+        let open = nearest(self.0.iter().filter(is_open).collect(), |it| common(&it.file, file));
+        let is_near = |it: &&Alternative<T>| {
+            let clusters = (&it.group, group);
+            !matches!(clusters, (Group::Cluster(one), Group::Cluster(other)) if one != other)
+        };
+        let second = || {
+            let near: Vec<_> = self.0.iter().filter(is_near).collect();
+            nearest(near, |it| {
+                parts(&it.file).skip(1).zip(parts(file).skip(1)).take_while(|(a, b)| a == b).count()
+            })
+        };
+        open.or_else(second).map(|it| &it.value)
     }
 
     /// Returns the last object.
     pub(crate) fn last(&self) -> Option<&T> {
         self.0.last().map(|it| &it.value)
     }
+}
+
+/// Returns the only one, or the one that has the most in common with something.
+fn nearest<T>(
+    all: Vec<&Alternative<T>>,
+    common: impl Fn(&Alternative<T>) -> usize,
+) -> Option<&Alternative<T>> {
+    if let [only] = all[..] {
+        return Some(only);
+    }
+    let most = all.iter().map(|it| common(it)).max().filter(|most| *most > 0)?;
+    let mut nearest = all.into_iter().filter(|it| common(it) == most);
+    let first = nearest.next()?;
+    nearest.next().is_none().then_some(first)
 }
 
 /// Files, by the parts of their paths from the end.
@@ -98,15 +122,15 @@ mod tests {
     fn continued(all: &Alternatives<i32>, file: &str, others: &[&str]) -> Option<i32> {
         let others: Files = others.iter().map(PathBuf::from).collect();
         let has_nearer = |old: &str, so_much: usize| others.nearer(old, so_much).next().is_some();
-        all.continued_by(file, &has_nearer).copied()
+        all.continued_by(file, &Group::Alone, &has_nearer).copied()
     }
 
     #[test]
     fn the_nearest_file_is_continued() {
         let mut all = Alternatives::default();
-        all.add("HEAD:deploy/v1/set.yaml", false, 1);
+        all.add("HEAD:deploy/v1/set.yaml", Group::Alone, 1);
         assert_eq!(continued(&all, "./other.yaml", &[]), Some(1));
-        all.add("HEAD:deploy/v2/set.yaml", false, 2);
+        all.add("HEAD:deploy/v2/set.yaml", Group::Alone, 2);
         for (file, wanted) in [
             ("./deploy/v1/set.yaml", Some(1)),
             ("../main/deploy/v2/set.yaml", Some(2)),
@@ -115,18 +139,32 @@ mod tests {
         ] {
             assert_eq!(continued(&all, file, &[]), wanted, "{file}");
         }
-        all.add("now.yaml", true, 3);
+        all.add("now.yaml", Group::Named, 3);
         assert_eq!(continued(&all, "./deploy/v1/set.yaml", &["now.yaml"]), Some(3));
     }
 
     #[test]
     fn a_file_does_not_continue_what_another_one_does() {
         let mut all = Alternatives::default();
-        all.add("HEAD:deploy/v1/set.yaml", false, 1);
-        assert_eq!(continued(&all, "./deploy/v2/set.yaml", &["./deploy/v1/set.yaml"]), None);
+        all.add("HEAD:deploy/v1/set.yaml", Group::Alone, 1);
+        let second = ["./deploy/v1/set.yaml"];
+        for file in ["./deploy/v2/set.yaml", "./deploy/v1/zz.yaml", "./other/zz.yaml"] {
+            assert_eq!(continued(&all, file, &second), Some(1), "{file}");
+        }
         assert_eq!(continued(&all, "./deploy/v1/set.yaml", &["./deploy/v2/set.yaml"]), Some(1));
+        // Of several, the one in the same folder.
+        let both = ["./deploy/v1/set.yaml", "./deploy/v2/set.yaml"];
+        all.add("HEAD:deploy/v2/set.yaml", Group::Alone, 2);
+        assert_eq!(continued(&all, "./deploy/v2/zz.yaml", &both), Some(2));
+        assert_eq!(continued(&all, "./deploy/v3/zz.yaml", &both), None);
+        let mut all = Alternatives::default();
+        all.add("HEAD:deploy/v1/set.yaml", Group::Cluster("a".to_owned()), 1);
+        for (name, wanted) in [("a", Some(&1)), ("b", None)] {
+            let group = Group::Cluster(name.to_owned());
+            assert_eq!(all.continued_by("deploy/v2/set.yaml", &group, &|_, _| true), wanted);
+        }
         // Of two files, one has moved.
-        all.add("HEAD:deploy/v2/set.yaml", false, 2);
+        all.add("HEAD:deploy/v2/set.yaml", Group::Alone, 2);
         assert_eq!(continued(&all, "./deploy/v3/set.yaml", &["./deploy/v1/set.yaml"]), Some(2));
     }
 

@@ -232,7 +232,7 @@ fn str_of<'n>(node: &'n Node<'_>, key: &str) -> Option<&'n str> {
 }
 
 /// Returns the items of a list; none if it isn't one.
-pub(super) fn items<'n, 'a>(node: Option<&'n Node<'a>>) -> impl Iterator<Item = &'n Node<'a>> {
+pub(crate) fn items<'n, 'a>(node: Option<&'n Node<'a>>) -> impl Iterator<Item = &'n Node<'a>> {
     let items = match node.map(|node| &node.value) {
         Some(Value::Seq(items)) => items.as_slice(),
         _ => &[],

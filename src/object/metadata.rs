@@ -69,6 +69,9 @@ pub struct Metadata<'a> {
     /// webhooks; it sets the uid before them.
     #[serde(borrow, default)]
     pub resource_version: Option<Str<'a>>,
+    /// The number of changes to the spec. A manifest has none.
+    #[serde(default)]
+    pub generation: Option<i64>,
     /// The fields that each manager owns; often half of the object.
     #[serde(borrow, default)]
     pub managed_fields: Unread<'a>,

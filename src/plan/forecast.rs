@@ -41,6 +41,11 @@ impl ChangeKind {
         if has_old { ChangeKind::Update } else { ChangeKind::Create }
     }
 
+    /// Returns whether an object of a cluster is changed.
+    pub(super) const fn is_stored_update(self) -> bool {
+        matches!(self, ChangeKind::Update | ChangeKind::Scale)
+    }
+
     pub(super) fn of(differences: &[Difference]) -> Self {
         match differences {
             [] => ChangeKind::None,
@@ -78,6 +83,8 @@ pub(super) struct Rollout {
     pub(super) kept: Vec<Kept>,
     /// The reason why pods with the old template are left alone, if they are.
     pub(super) why_kept: Option<String>,
+    /// The number of pods that would be unavailable at one time without the change; `None` for a new object.
+    pub(super) down_before: Option<usize>,
     /// The obstacle that would stop the rollout if pods with the new template never became ready.
     pub(super) if_broken: Option<Stop>,
     /// The revision to which a rollback has to go.

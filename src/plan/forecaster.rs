@@ -13,18 +13,21 @@ use super::{
     difference::differences,
     forecast::{ChangeKind, Forecast, Rollout},
     input::{Given, Input},
-    refusal::{self, PlanFinding},
+    refusal::{self, ExceededLimit, PlanFinding},
     remedy,
 };
 use crate::{
-    engine::Context,
-    manifests::{alternatives, id::ObjectId, namespaces},
+    engine::{Context, evaluate_rollout},
+    manifests::{alternatives, group::Group, id::ObjectId, namespaces},
     object::{Object, Subject, Workload, deployer::Deployer, namespace_or_default},
     proposal::{
         Applied, Applier, Proposal, Stored,
         apply::{Delivery, Removals},
     },
-    rules::api_validation::meta::SCHEMA,
+    rules::{
+        api_validation::meta::SCHEMA,
+        traps::limits::{Cause, Wave},
+    },
     yaml,
 };
 
@@ -152,7 +155,8 @@ impl Forecaster<'_> {
         let has_nearer = |old: &str, common: usize| {
             self.files_of(&given.id).iter().any(|file| alternatives::common(old, file) > common)
         };
-        all.continued_by(&given.file, &has_nearer).filter(|_| *resource == given.resource)
+        all.continued_by(&given.file, &Group::Alone, &has_nearer)
+            .filter(|_| *resource == given.resource)
     }
 
     fn given(&self, given: &Given) -> Forecast {
@@ -256,13 +260,17 @@ impl Forecaster<'_> {
             ChangeKind::Refused if remedies.is_empty() || !same_selector => Simulated::default(),
             _ => self.simulated(id, &stored.subject, before.as_ref(), change),
         };
+        let mut exceeded: Vec<_> = refusal::exceeded(&stored.verdict).collect();
+        if let Some(rollout) = simulated.rollout.as_ref().filter(|_| change.is_stored_update()) {
+            exceeded.extend(self.exceeded(&stored.subject, before.as_ref(), rollout));
+        }
         let mut forecast = Forecast {
             id: id.clone(),
             file: None,
             change,
             differences: differs,
             refusals,
-            exceeded: refusal::exceeded(&stored.verdict).collect(),
+            exceeded,
             notes: remedies
                 .into_iter()
                 .chain(refusal::remarks(&stored.verdict))
@@ -279,6 +287,31 @@ impl Forecaster<'_> {
             forecast.notes.extend(self.namesake(id));
         }
         forecast
+    }
+
+    /// Returns the limits that a rollout of the pods that there are exceeds.
+    fn exceeded(
+        &self,
+        subject: &Subject<'_>,
+        before: Option<&Object<'_>>,
+        rollout: &Rollout,
+    ) -> Vec<ExceededLimit> {
+        let down = rollout.course.at_most_unavailable;
+        let is_worse = rollout.down_before.is_some_and(|before| down > before);
+        let is_real = self.never_ready.is_empty() && !self.context.policy.limits.is_empty();
+        let Some(before) = before.filter(|_| is_worse && is_real) else { return Vec::new() };
+        let all = match &before.workload {
+            Workload::DaemonSet(_) => rollout.nodes().iter().filter(|it| it.had_pod).count(),
+            Workload::StatefulSet(spec) => spec.replicas.unwrap_or(1).try_into().unwrap_or(0),
+        };
+        let [down, all] = [down, all].map(|it| i64::try_from(it).unwrap_or(i64::MAX));
+        let cause = match subject.template_changes(&self.context.policy.cluster) {
+            true => Cause::Template,
+            false => Cause::Strategy,
+        };
+        let wave = Wave { down, replaced: down, all, cause };
+        let verdict = evaluate_rollout(subject, &wave, &self.context);
+        refusal::exceeded(&verdict).collect()
     }
 
     fn simulated(

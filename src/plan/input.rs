@@ -1,6 +1,10 @@
 //! The objects before and after, and the nodes.
 
-use std::{cell::LazyCell, collections::HashMap, path::PathBuf};
+use std::{
+    cell::LazyCell,
+    collections::HashMap,
+    path::{Path, PathBuf},
+};
 
 use jiff::Timestamp;
 
@@ -14,9 +18,11 @@ use crate::{
         exclude::Exclude,
         git::Commit,
         id::ObjectId,
+        layout::{Layout, clean},
         listing,
         namespaces::Namespaces,
         objects::ManifestObject,
+        patches::items,
         path_context::{FolderNames, PathContext},
         source::Source,
         stray::Broken,
@@ -24,7 +30,7 @@ use crate::{
     },
     object::storage::Storage,
     report,
-    yaml::{Node, Problem},
+    yaml::{self, Node, Problem},
 };
 
 /// An object of the new manifests.
@@ -77,6 +83,8 @@ pub(super) struct Paths<'a> {
     pub(super) old_commit: Option<&'a str>,
     /// The nodes.
     pub(super) nodes: &'a [PathBuf],
+    /// Whether input without objects is meant.
+    pub(super) may_be_empty: bool,
 }
 
 impl Input {
@@ -96,6 +104,8 @@ impl Input {
             complain(message);
         };
         let (mut old, _) = texts(paths.old, &mut complain_of_old);
+        let empty = old.iter().find(|it| !paths.may_be_empty && is_empty(it)).map(nothing_in);
+        empty.into_iter().chain(unbuilt(&old, paths.old)).for_each(&mut complain_of_old);
         let mut unreadable = Vec::new();
         if let Some(reference) = paths.old_commit {
             match at_commit(reference, paths.new, &mut unreadable) {
@@ -119,6 +129,12 @@ impl Input {
         };
         let (new, contexts) = texts(paths.new, &mut complain_of_new);
         input.contexts = contexts;
+        if !paths.may_be_empty {
+            let empty = new.iter().find(|it| it.is_named() && is_empty(it)).map(nothing_in);
+            let are_all = || new.iter().all(is_empty).then(nothing_at_all);
+            empty.or_else(are_all).into_iter().for_each(&mut complain_of_new);
+        }
+        unbuilt(&new, paths.new).into_iter().for_each(&mut complain_of_new);
         input.read_new(new, paths.namespace, release, &mut complain_of_new);
         input.lacks_new = lacks;
         let (nodes, _) = texts(paths.nodes, complain);
@@ -158,10 +174,14 @@ impl Input {
             complain(message);
         });
         input.lacks_previous = std::mem::take(&mut lacks);
-        input.read_new(given(new), None, release, &mut |message| {
+        let mut complain_of_new = |message| {
             lacks = true;
             complain(message);
-        });
+        };
+        if is_empty(&new) && !input.previous.is_empty() {
+            complain_of_new(nothing_in(&new));
+        }
+        input.read_new(given(new), None, release, &mut complain_of_new);
         input.lacks_new = lacks;
         input.read_nodes(given(nodes), release, complain);
         input
@@ -175,7 +195,7 @@ impl Input {
     ) {
         for source in sources {
             let world = &mut self.world;
-            let mut others = Others { world, namespace: None, which: Which::All };
+            let mut others = Others { world, namespace: None, which: Which::Nodes };
             each(&source, release, &mut others, complain, &mut |_, _| {});
         }
     }
@@ -187,11 +207,10 @@ impl Input {
         complain: &mut dyn FnMut(String),
     ) {
         for source in sources {
-            let which = if source.is_named() { Which::All } else { Which::Stored };
             each(
                 &source,
                 Version::NEWEST,
-                &mut Others { world: &mut self.world, namespace, which },
+                &mut Others { world: &mut self.world, namespace, which: Which::Stored },
                 complain,
                 &mut |manifest, Decoded { resource, json, .. }| {
                     let id = ObjectId::of(&manifest.node);
@@ -199,7 +218,7 @@ impl Input {
                     let old = self.previous.entry(id);
                     let old = old.or_insert_with(|| (order, resource, Alternatives::default()));
                     old.1 = resource;
-                    old.2.add(source.name(), source.is_named(), json);
+                    old.2.add(source.name(), source.group().clone(), json);
                 },
             );
             self.old_namespaces.add(source.text());
@@ -264,6 +283,58 @@ fn texts(
     (texts, listing.contexts)
 }
 
+/// Returns whether a text has nothing but comments.
+fn is_empty(source: &Source) -> bool {
+    let is_nothing = |line: &str| {
+        let line = line.trim();
+        line.is_empty() || line.starts_with('#') || matches!(line, "---" | "..." | "null")
+    };
+    source.text().lines().all(is_nothing)
+}
+
+fn nothing_in(source: &Source) -> String {
+    let name = source.name();
+    format!("{name} has no objects, perhaps because what wrote it failed; {ALLOW_EMPTY}")
+}
+
+fn nothing_at_all() -> String {
+    format!("there are no objects in the new manifests; {ALLOW_EMPTY}")
+}
+
+const ALLOW_EMPTY: &str = "if that is meant, use --allow-empty";
+
+/// Returns a message for each kustomization that builds on files outside of these paths: without them, it is not
+/// known which objects there are.
+fn unbuilt(sources: &[Source], paths: &[PathBuf]) -> Vec<String> {
+    let kustomizations = sources.iter().filter(|it| {
+        let name = Path::new(it.name()).file_name();
+        name.is_some_and(|name| Layout::KUSTOMIZATIONS.iter().any(|it| name == *it))
+    });
+    let outside = |source: &Source| {
+        let folder = Path::new(source.name()).parent()?;
+        let is_inside = |entry: &str| {
+            let path = clean(&folder.join(entry));
+            let is_remote =
+                ["://", "?ref=", "git@", "github.com/"].iter().any(|it| entry.contains(it));
+            !is_remote && paths.iter().any(|it| path.starts_with(clean(it)))
+        };
+        let document = yaml::documents(source.text()).flatten().next()?;
+        let lists = ["resources", "bases", "components"];
+        let mut entries = lists.iter().flat_map(|key| items(document.root.get(key)));
+        let entry = entries.find(|it| it.as_str().is_some_and(|entry| !is_inside(entry)))?;
+        let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+        Some(format!(
+            "{}:{}: {} is not among the manifests, so it is not known what is applied; plan what is built: kubectl \
+             kustomize {} | setguard plan -",
+            source.name(),
+            entry.mark.line,
+            entry.as_str().unwrap_or_default(),
+            folder.display()
+        ))
+    };
+    kustomizations.filter_map(outside).collect()
+}
+
 /// A function that [`each`] calls with a DaemonSet or StatefulSet.
 type See<'a> = dyn FnMut(Manifest<'_>, Decoded) + 'a;
 
@@ -277,9 +348,10 @@ struct Others<'a> {
 /// The objects of a source that count.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Which {
-    All,
-    /// Of the kinds that a cluster creates, only those with a `uid`: a folder can have a Pod for a test and a
-    /// claim to copy.
+    /// Only Nodes.
+    Nodes,
+    /// Of the kinds that a cluster creates, only those with a `uid`: a chart can have a Pod for a test, and a
+    /// folder a claim to copy.
     Stored,
     /// Only PodDisruptionBudgets.
     Budgets,
@@ -289,7 +361,7 @@ impl Others<'_> {
     fn add(&mut self, object: &ManifestObject<'_>) -> Result<(), serde_json::Error> {
         let (api_version, kind) = (object.api_version(), object.kind());
         let counts = match self.which {
-            Which::All => true,
+            Which::Nodes => kind == "Node",
             Which::Stored => !is_of_cluster(kind) || has_uid(&object.node),
             Which::Budgets => kind == "PodDisruptionBudget",
         };
@@ -300,7 +372,7 @@ impl Others<'_> {
     }
 }
 
-/// Returns whether one object of a kind means that all of that kind are given.
+/// Returns whether a cluster creates the objects of a kind, or most of them.
 fn is_of_cluster(kind: &str) -> bool {
     matches!(kind, "ControllerRevision" | "Node" | "PersistentVolumeClaim" | "Pod")
 }

@@ -13,7 +13,7 @@ use crate::{
         call::Problem,
         reader::{List, Reader, THROTTLED},
     },
-    manifests::alternatives::Alternatives,
+    manifests::{alternatives::Alternatives, group::Group},
     object::namespace_or_default,
     report,
 };
@@ -53,7 +53,7 @@ impl Cluster {
         for (id, resource, json) in previous {
             let order = input.previous.len();
             let mut alternatives = Alternatives::default();
-            alternatives.add("", true, json);
+            alternatives.add("", Group::Named, json);
             input.previous.insert(id, (order, resource, alternatives));
         }
         input.world.know_all();

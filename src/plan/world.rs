@@ -58,15 +58,18 @@ struct RevisionTemplate {
 /// The objects of a cluster other than the sets.
 #[derive(Debug, Default)]
 pub(super) struct World {
-    /// The pods by their owner. `None` if the input has neither pods nor revisions, so that nothing
-    /// is known about pods.
-    pods: Option<BTreeMap<Owner, Vec<Member>>>,
+    /// Whether all pods and claims are given, so that others don't exist.
+    is_whole: bool,
+    /// Whether any pod is given.
+    has_pods: bool,
+    /// The pods by their owner.
+    pods: BTreeMap<Owner, Vec<Member>>,
     /// The pods without an owner, by namespace. A set with a matching selector adopts them.
     orphans: BTreeMap<Box<str>, Vec<Member>>,
     /// The pods that belong to other owners than sets.
     strangers: BTreeSet<Name>,
-    /// The claims by namespace. `None` if the input has neither claims nor revisions.
-    claims: Option<BTreeMap<Name, ClaimStorage>>,
+    /// The claims by namespace.
+    claims: BTreeMap<Name, ClaimStorage>,
     /// The claims that are being deleted. They are gone as soon as no pod uses them.
     ending_claims: BTreeMap<Name, ClaimStorage>,
     /// Whether the volumes are retained when their claims are deleted, by name.
@@ -105,7 +108,6 @@ impl World {
             ("v1", "Pod") => self.add_pod(Member::read(json)?),
             ("v1", "PersistentVolumeClaim") => {
                 let (name, claim) = PersistentVolumeClaim::read(json)?;
-                let claims = self.claims.get_or_insert_default();
                 let storage = ClaimStorage { volume: claim.volume, class: claim.class };
                 if claim.deleted.is_some() {
                     self.ending_claims.insert(name, storage);
@@ -114,7 +116,7 @@ impl World {
                         let owned = self.owned.entry((name.0.clone(), pod)).or_default();
                         owned.push((uid, name.1.to_string()));
                     }
-                    claims.insert(name, storage);
+                    self.claims.insert(name, storage);
                 }
             }
             ("v1", "PersistentVolume") => {
@@ -137,9 +139,8 @@ impl World {
     }
 
     /// Remembers that all pods and claims are given, so that others don't exist.
-    pub(super) fn know_all(&mut self) {
-        self.pods.get_or_insert_default();
-        self.claims.get_or_insert_default();
+    pub(super) const fn know_all(&mut self) {
+        self.is_whole = true;
     }
 
     fn add_node(&mut self, json: &str) -> Result<(), serde_json::Error> {
@@ -152,7 +153,7 @@ impl World {
     }
 
     fn add_pod(&mut self, mut member: Member) {
-        let pods = self.pods.get_or_insert_default();
+        self.has_pods = true;
         let name = (member.namespace.clone(), member.pod.name.clone());
         // No set adopts a pod that is being deleted, and its name is free soon.
         if member.pod.deleted.is_some() {
@@ -161,7 +162,7 @@ impl World {
                 None => self.ending_orphans.push(member),
             }
         } else if let Some(owner) = member.owner.take() {
-            pods.entry(owner).or_default().push(member);
+            self.pods.entry(owner).or_default().push(member);
         } else if member.orphan.is_some() {
             self.orphans.entry(member.namespace.clone()).or_default().push(member);
         } else {
@@ -192,8 +193,6 @@ impl World {
         }
         let (owner, revision) = Revision::read(json)?;
         let Raw { metadata, data } = serde_json::from_str(json)?;
-        // Input with revisions has the pods and claims too.
-        self.know_all();
         let Some(data) = data else { return Ok(()) };
         let data = serde_json::from_str::<Data>(data.get());
         let Ok(Data { spec: Spec { mut template } }) = data else { return Ok(()) };
@@ -217,12 +216,20 @@ impl World {
     }
 
     /// Returns the pods of a set, and those that it adopts because its selector matches them and
-    /// they have no owner; `None` if nothing is known about pods.
+    /// they have no owner; `None` if it is not known that these are all, because the set counts more.
     ///
     /// Kubernetes: `ClaimPods`, pkg/controller/controller_ref_manager.go.
     pub(super) fn pods<'a>(&'a self, set: &SetQuery<'_>) -> Option<Vec<&'a Member>> {
-        let own = self.pods.as_ref()?.get(&set.owner()).into_iter().flatten();
-        Some(own.chain(self.adopted(set)).collect())
+        let pods = self.given(set);
+        let count = pods.len() + self.ending(set).len();
+        let are_all = set.pods.map_or(self.has_pods, |expected| count >= expected);
+        (self.is_whole || are_all).then_some(pods)
+    }
+
+    /// Returns the pods of a set in the input, whether they are all or not.
+    pub(super) fn given<'a>(&'a self, set: &SetQuery<'_>) -> Vec<&'a Member> {
+        let own = self.pods.get(&set.owner()).into_iter().flatten();
+        own.chain(self.adopted(set)).collect()
     }
 
     /// Returns the pods without an owner that a set adopts.
@@ -338,17 +345,27 @@ impl World {
         ending.map(|(_, claim)| claim.into()).collect()
     }
 
-    /// Returns whether a claim exists; `None` if nothing is known about claims.
-    pub(super) fn has_claim(&self, namespace: &str, name: &str) -> Option<bool> {
-        let claims = self.claims.as_ref()?;
-        Some(claims.contains_key(&(namespace.into(), name.into())))
+    /// Returns whether a claim of a set exists; `None` if it is not known, because the input lacks a claim that
+    /// a pod of the set has, or has no such pod.
+    pub(super) fn has_claim(&self, set: &SetQuery<'_>, name: &str) -> Option<bool> {
+        let key = |name: &str| (Box::from(&*set.id.namespace), Box::from(name));
+        if self.claims.contains_key(&key(name)) {
+            return Some(true);
+        }
+        let is_given = |(_, claim): &(Box<str>, Box<str>)| {
+            self.claims.contains_key(&key(claim)) || self.ending_claims.contains_key(&key(claim))
+        };
+        let pods = || self.pods(set).filter(|pods| !pods.is_empty() && !self.claims.is_empty());
+        let are_all =
+            || pods().is_some_and(|pods| pods.iter().all(|it| it.claims.iter().all(is_given)));
+        (self.is_whole || are_all()).then_some(false)
     }
 
     /// Returns whether the volume of a claim is known to be retained when the claim is deleted: by the
     /// volume, or if that isn't given by its storage class.
     pub(super) fn retains(&self, namespace: &str, claim: &str) -> bool {
         let name = (namespace.into(), claim.into());
-        let claim = self.claims.as_ref().and_then(|it| it.get(&name));
+        let claim = self.claims.get(&name);
         let Some(ClaimStorage { volume, class }) = claim.or_else(|| self.ending_claims.get(&name))
         else {
             return false;
@@ -364,6 +381,8 @@ pub(super) struct SetQuery<'a> {
     pub(super) id: &'a ObjectId,
     pub(super) kind: WorkloadKind,
     pub(super) selector: Option<&'a LabelSelector>,
+    /// The number of pods that the set counts; `None` if it is new.
+    pub(super) pods: Option<usize>,
 }
 
 impl SetQuery<'_> {

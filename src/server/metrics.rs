@@ -357,6 +357,7 @@ mod tests {
             namespace: String::new(),
             name: String::new(),
             dry_run: false,
+            awaits: None,
             is_rehearsal: false,
         }
     }

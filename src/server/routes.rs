@@ -7,7 +7,7 @@ use std::{
 
 use axum::{
     Router,
-    body::Body,
+    body::{Body, Bytes},
     extract::State,
     http::{HeaderMap, HeaderValue, Request, StatusCode, Uri, Version, header},
     response::{IntoResponse, Response},
@@ -27,11 +27,16 @@ use super::{
 use crate::{
     admission::{self, Answer, Endpoint},
     engine::{Context, deadline::Deadline},
+    kubernetes::kind::Kind,
 };
 
 /// The longest time that the API server waits for a webhook. Kubernetes: `timeoutSeconds` is 1 to
 /// 30.
 const LONGEST_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// The longest time that a review waits for a change that the view lacks. The API server sends changes to watches
+/// within milliseconds.
+const LONGEST_WAIT: Duration = Duration::from_secs(2);
 
 /// Larger bodies are evaluated on a blocking thread: a review of this size takes at most about a
 /// millisecond, the largest take tens of milliseconds, and other requests should not wait for them.
@@ -119,14 +124,33 @@ async fn review(
     if Instant::now() >= deadline {
         return Err(HttpError::Busy);
     }
+    let answer = evaluate(app, endpoint, body.clone(), None, (started, deadline)).await?;
+    let Some(version) = answer.record.awaits else { return Ok(answer) };
+    // The API server sends a change to its watches and the next review at the same time.
+    let until = three_quarters(started, deadline).min(Instant::now() + LONGEST_WAIT);
+    let namespace = &answer.record.namespace;
+    match app.live.wait_for(Kind::StatefulSet, namespace, version, until).await {
+        None => Ok(answer),
+        reached => evaluate(app, endpoint, body, reached, (started, deadline)).await,
+    }
+}
+
+/// Evaluates a review with a view that has at least this version.
+async fn evaluate(
+    app: &App,
+    endpoint: Endpoint,
+    body: Bytes,
+    view_version: Option<u64>,
+    (started, deadline): (Instant, Instant),
+) -> Result<Answer, HttpError> {
     if body.len() <= LARGE_BODY {
         // A small review is evaluated so quickly that there is no need to look at the clock.
         let (policy, view) = (app.policy.load(), app.live.view());
-        let cx = Context { view: view.as_deref(), ..Context::of_review(&policy, today()) };
+        let cx = Context::of_review(&policy, today());
+        let cx = Context { view: view.as_deref(), view_version, ..cx };
         return Ok(admission::answer(endpoint, &body, &cx)?);
     }
-    // The rest of the time is for sending the answer.
-    let end = started + (deadline - started) * 3 / 4;
+    let end = three_quarters(started, deadline);
     let permit = timeout_at(deadline, app.evaluating.clone().acquire_owned()).await;
     let permit = permit.map_err(|_| HttpError::Busy)?;
     let (policy, view) = (app.policy.load_full(), app.live.view());
@@ -135,7 +159,8 @@ async fn review(
         let _permit = permit;
         let is_over = || Instant::now() >= end;
         let (view, deadline) = (view.as_deref(), Deadline::passed_when(&is_over));
-        let cx = Context { view, deadline, ..Context::of_review(&policy, today()) };
+        let cx = Context::of_review(&policy, today());
+        let cx = Context { view, view_version, deadline, ..cx };
         admission::answer(endpoint, &body, &cx)
     };
     match tokio::task::spawn_blocking(work).await {
@@ -146,6 +171,11 @@ async fn review(
             Err(_) => Err(HttpError::Busy),
         },
     }
+}
+
+/// Returns the end of the evaluation: the rest of the time is for sending the answer.
+fn three_quarters(started: Instant, deadline: Instant) -> Instant {
+    started + (deadline - started) * 3 / 4
 }
 
 /// Returns today's date in UTC. A clock that [`Timestamp`] cannot represent counts as 1970-01-01.

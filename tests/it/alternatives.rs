@@ -70,17 +70,30 @@ fn a_plan_compares_each_alternative_with_its_own_file() {
     assert!(ran.stdout.contains("image: c:1 -> c:2"), "{ran:?}");
 }
 
+/// Wherever the second file stands, applying it changes the object of the first.
 #[test]
-fn a_new_alternative_is_a_new_object() {
+fn a_second_file_with_an_object_is_an_update_of_it() {
     let folder = Folder::new([("deploy/v1/set.yaml", set("a", "c:1").as_str())]);
     folder.commit();
-    folder.write("deploy/v2/set.yaml", set("b", "c:2"));
     let check = || folder.setguard(&["check", ".", "--against-ref", "HEAD"]);
+    for file in ["deploy/v2/set.yaml", "deploy/v1/zz.yaml", "zz.yaml"] {
+        folder.write(file, set("b", "c:2"));
+        let ran = check();
+        assert_eq!(ran.code, 1, "{file}: {ran:?}");
+        assert!(ran.stdout.contains("field is immutable"), "{file}: {ran:?}");
+        let ran = folder.setguard(&["plan", ".", "--against-ref", "HEAD"]);
+        assert_eq!(ran.code, 1, "{file}: {ran:?}");
+        assert!(ran.stdout.contains(&format!("in ./{file}")), "{file}: {ran:?}");
+        std::fs::remove_file(folder.path(file)).unwrap();
+    }
+    // Unless the policy says that it is for another cluster.
+    folder.write("deploy/v2/set.yaml", set("b", "c:2"));
+    let clusters = "apiVersion: setguard.io/v1alpha1\nkind: Policy\nclusters:\n- {name: one, paths: [deploy/v1/**]}\n\
+                    - {name: two, paths: [deploy/v2/**]}\n";
+    folder.write("setguard.yaml", clusters);
     let ran = check();
     assert_eq!(ran.code, 0, "{ran:?}");
-    let ran = folder.setguard(&["plan", ".", "--against-ref", "HEAD"]);
-    assert_eq!(ran.code, 0, "{ran:?}");
-    assert!(ran.stdout.contains("in ./deploy/v2/set.yaml"), "{ran:?}");
+    std::fs::remove_file(folder.path("setguard.yaml")).unwrap();
     // The file that it had before is gone, so the set has moved.
     folder.git("rm -q deploy/v1/set.yaml");
     assert_eq!(check().code, 1);
@@ -113,4 +126,34 @@ fn a_plan_names_the_files_of_alternatives() {
     assert!(ran.stdout.contains(refused), "{ran:?}");
     let ran = folder.setguard(&[&args[..], &["--format", "json"]].concat());
     assert!(ran.stdout.contains("\"file\": \"./deploy/test/set.yaml\""), "{ran:?}");
+}
+
+/// A second file in one folder changes limits, immutable fields and the plan, and is said.
+#[test]
+fn a_second_file_is_no_way_around_limits() {
+    let with = |replicas: u32| {
+        let retention = "  replicas: N\n  persistentVolumeClaimRetentionPolicy: {whenScaled: Delete, whenDeleted: Retain}\n  \
+                         volumeClaimTemplates: [{metadata: {name: data}, spec: {accessModes: [ReadWriteOnce], \
+                         resources: {requests: {storage: 1Gi}}}}]\n";
+        set("a", "c:1") + &retention.replace('N', &replicas.to_string())
+    };
+    let policy = "apiVersion: setguard.io/v1alpha1\nkind: Policy\nlimits: [{deletesClaims: false, reason: agreed}]\n";
+    let folder = Folder::new([("deploy/db.yaml", with(3).as_str()), ("setguard.yaml", policy)]);
+    folder.commit();
+    folder.write("deploy/zz.yaml", with(1));
+    for command in ["check", "plan"] {
+        let ran = folder.setguard(&[command, "deploy", "--against-ref", "HEAD"]);
+        assert_eq!(ran.code, 1, "{command}: {ran:?}");
+        let expected = "this update removes controller-1 and controller-2";
+        assert!(ran.stdout.contains(expected), "{command}: {ran:?}");
+        assert!(!ran.stdout.contains("is new"), "{command}: {ran:?}");
+    }
+    let ran = folder.setguard(&["check", "deploy", "--against-ref", "HEAD"]);
+    let twice = "StatefulSet controller (deploy/db.yaml:1) is the same object";
+    assert!(ran.stdout.contains(twice), "{ran:?}");
+    // Both stood there before.
+    folder.write("deploy/zz.yaml", with(3));
+    folder.commit();
+    let ran = folder.setguard(&["plan", "deploy", "--against-ref", "HEAD"]);
+    assert_eq!(ran.stdout.matches("nothing changes").count(), 2, "{ran:?}");
 }

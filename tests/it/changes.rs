@@ -132,6 +132,7 @@ fn what_changes_is_what_raises_the_generation() {
         today,
         deadline,
         view: None,
+        view_version: None,
         file: None,
         requester: None,
     };

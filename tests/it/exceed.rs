@@ -61,7 +61,8 @@ fn ask(policy: &Policy, user: &Value, request: &Value, view: Option<&View>) -> V
     let known = review["request"].as_object_mut().unwrap();
     known.extend(request.as_object().unwrap().clone());
     let body = review.to_string();
-    let cx = Context { view, ..Context::of_review(policy, date(2026, 1, 1)) };
+    let cx =
+        Context { view, view_version: Some(7), ..Context::of_review(policy, date(2026, 1, 1)) };
     let answer = admission::answer(Endpoint::Validate, body.as_bytes(), &cx);
     let mut review: Value = serde_json::from_slice(&answer.unwrap().body).unwrap();
     review["response"].take()
@@ -228,7 +229,7 @@ fn the_other_limits_stay() {
 fn a_write_of_the_scale_needs_the_annotation_of_the_stored_set() {
     let policy = policy(&format!("deletesClaims: false, {LISTED}"));
     let scale = |replicas: u32| {
-        json!({"kind": "Scale", "apiVersion": "autoscaling/v1", "metadata": {"name": "db", "namespace": "shop"},
+        json!({"kind": "Scale", "apiVersion": "autoscaling/v1", "metadata": {"name": "db", "namespace": "shop", "resourceVersion": "7"},
             "spec": {"replicas": replicas}})
     };
     let request = json!({

@@ -161,28 +161,146 @@ fn pods_that_are_down_at_once_are_counted_as_the_controllers_do() {
     assert_eq!(found(&limits("replacesAll: false"), &old, &old), [], "nothing changes");
 }
 
+/// A set as a cluster has it: the kind, the update strategy, the image, the generation and the status.
+fn stored(kind: &str, strategy: &str, image: &str, generation: u32, status: &str) -> String {
+    let strategy = format!("updateStrategy: {{{strategy}}}");
+    let rolling = "updateStrategy: {type: RollingUpdate, rollingUpdate: {maxUnavailable: 1}}";
+    let text = match kind {
+        "StatefulSet" => stateful_set(
+            4,
+            image,
+            &format!("  {strategy}\n  podManagementPolicy: Parallel\nstatus: "),
+        ),
+        _ => daemon_set(image, "1", 0).replace(rolling, &strategy),
+    };
+    let stored = format!("namespace: prod-eu, uid: u, generation: {generation}}}");
+    let text = text.replace("namespace: prod-eu}", &stored);
+    let (spec, _) = text.split_once("status: ").expect("a status");
+    format!("{spec}status: {{{status}}}\n")
+}
+
+/// The second of two writes is refused for what both do together.
 #[test]
-fn the_webhook_refuses_an_update_beyond_a_limit() {
-    let policy = Policy::parse(&limits("replacesAll: false, neverEnds: false")).unwrap();
+fn pods_that_are_old_count_with_the_strategy_of_the_new_object() {
+    let rolling = |more: &str| format!("type: RollingUpdate, rollingUpdate: {{{more}}}");
+    let (one, all) = (&*rolling("maxUnavailable: 1"), &*rolling("maxUnavailable: 100%"));
+    let held = &*rolling("maxUnavailable: 100%, partition: 4");
+    let half = &*rolling("maxUnavailable: 100%, partition: 2");
+    let on_delete = "type: OnDelete";
+    let sets = |observed: u32, updated: u32, available: u32| {
+        format!(
+            "observedGeneration: {observed}, replicas: 4, readyReplicas: {available}, availableReplicas: {available}, \
+             updatedReplicas: {updated}, currentRevision: db-1, updateRevision: db-2"
+        )
+    };
+    let daemons = |observed: u32, updated: u32, down: u32| {
+        format!(
+            "observedGeneration: {observed}, desiredNumberScheduled: 4, currentNumberScheduled: 4, numberReady: 4, \
+             numberMisscheduled: 0, updatedNumberScheduled: {updated}, numberUnavailable: {down}"
+        )
+    };
+    let (set, daemon) = ("StatefulSet", "DaemonSet");
+    for (what, kind, from, to, status, down) in [
+        ("faster", set, one, all, sets(2, 0, 4), Some(4)),
+        ("by hand before", set, on_delete, all, sets(2, 0, 4), Some(4)),
+        ("by hand before, some are new", set, on_delete, all, sets(2, 1, 4), Some(3)),
+        ("no partition", set, held, all, sets(2, 0, 4), Some(4)),
+        ("a lower partition", set, held, half, sets(2, 0, 4), Some(2)),
+        ("the pods above the partition are new", set, half, half, sets(2, 2, 4), None),
+        ("the others are still down", set, half, all, sets(2, 2, 2), Some(4)),
+        ("one by one", set, on_delete, one, sets(2, 0, 4), None),
+        ("slower", set, all, one, sets(2, 0, 4), None),
+        ("nothing is old", set, one, all, sets(2, 4, 4), None),
+        ("the status is older", set, one, all, sets(1, 4, 4), Some(4)),
+        ("the same as before", set, all, all, sets(1, 0, 0), None),
+        ("those that are down already", set, one, one, sets(2, 0, 1), None),
+        ("faster", daemon, one, all, daemons(2, 0, 0), Some(4)),
+        ("by hand before", daemon, on_delete, all, daemons(2, 1, 0), Some(3)),
+        ("nothing is old", daemon, one, all, daemons(2, 4, 0), None),
+        ("the status is older", daemon, on_delete, all, daemons(1, 4, 0), Some(4)),
+    ] {
+        let old = stored(kind, from, "a:2", 2, &status);
+        let new = stored(kind, to, "a:2", 2, &status);
+        let policy = limits("atMostUnavailable: 25%, replacesAll: false");
+        let said = down.map(|down| format!("takes down {down} of 4 pods at a time, because they"));
+        let checked = run("check", &policy, &old, &new, &[]);
+        let planned = run("plan", &policy, &old, &new, &[]);
+        let reviewed = reviewed(&Policy::parse(&policy).unwrap(), kind, Some(&old), &new);
+        for text in [&checked.stdout, &planned.stdout, &reviewed] {
+            match &said {
+                Some(said) => assert!(text.contains(said), "{what}: {text}"),
+                None => assert!(!text.contains("limit-exceeded"), "{what}: {text}"),
+            }
+            let is_all = text.contains("replaces all 4 pods at once");
+            assert_eq!(is_all, down == Some(4), "{what}: {text}");
+        }
+        let codes = [checked.code, planned.code].map(|it| it == 1);
+        assert_eq!(codes, [down.is_some(); 2], "{what}: {checked:?} {planned:?}");
+        assert_eq!(reviewed.contains("\"allowed\":false"), down.is_some(), "{what}: {reviewed}");
+    }
+}
+
+/// The claims of pods that were to be removed without them.
+#[test]
+fn pods_that_still_exist_count_when_claims_are_deleted_later() {
+    let retain =
+        "  persistentVolumeClaimRetentionPolicy: {whenDeleted: Retain, whenScaled: Retain}\n";
+    let delete = retain.replace("whenScaled: Retain", "whenScaled: Delete");
+    let policy = limits("deletesClaims: false");
+    for (exist, from, expected) in [(5, retain, true), (3, retain, false), (5, &*delete, false)] {
+        let status = format!("status: {{replicas: {exist}, observedGeneration: 2}}\n");
+        let old = stateful_set(3, "a:1", &format!("{from}{status}"));
+        let new = stateful_set(3, "a:1", &delete);
+        let found = found(&policy, &old, &new);
+        let is_said = found.iter().any(|(_, message)| message.contains("removes db-3 and db-4"));
+        assert_eq!(is_said, expected, "{exist} {from}: {found:?}");
+    }
+}
+
+/// A rollout that waits for a broken pod begins with the strategy, not with the template.
+#[test]
+fn a_rollout_that_cannot_end_may_begin_with_another_strategy() {
+    let policy = limits("neverEnds: false");
+    let status = "status: {observedGeneration: 2, replicas: 3, readyReplicas: 2, availableReplicas: 2, \
+                  updatedReplicas: 0, currentRevision: db-1, updateRevision: db-2}\n";
+    let set = |strategy: &str| {
+        stateful_set(3, "a:2", &format!("  updateStrategy: {{type: {strategy}}}\n{status}"))
+    };
+    let found = found(&policy, &set("OnDelete"), &set("RollingUpdate"));
+    assert!(
+        found.iter().any(|(_, message)| message.contains("1 of 3 pods is not ready")),
+        "{found:?}"
+    );
+    assert_eq!(self::found(&policy, &set("RollingUpdate"), &set("OnDelete")), []);
+}
+
+/// The answer of `/validate` to a change, as JSON.
+fn reviewed(policy: &Policy, kind: &str, old: Option<&str>, new: &str) -> String {
     let json = |text: &str| -> Value {
         let document = setguard::yaml::parse(text).into_iter().next().unwrap().unwrap();
         serde_json::from_str(&document.root.to_json()).unwrap()
     };
-    let answer = |old: Option<&str>, new: &str| {
-        let review = json!({
-            "apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview",
-            "request": {
-                "uid": "1", "operation": if old.is_some() { "UPDATE" } else { "CREATE" },
-                "kind": {"group": "apps", "version": "v1", "kind": "DaemonSet"},
-                "name": "agent", "namespace": "prod-eu", "userInfo": {},
-                "object": json(new), "oldObject": old.map(json),
-            },
-        });
-        let (review, today) = (review.to_string(), date(2026, 1, 1));
-        let cx = Context::of_review(&policy, today);
-        let answer = admission::answer(Endpoint::Validate, review.as_bytes(), &cx);
-        String::from_utf8(answer.unwrap().body).unwrap()
-    };
+    let review = json!({
+        "apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview",
+        "request": {
+            "uid": "1", "operation": if old.is_some() { "UPDATE" } else { "CREATE" },
+            "kind": {"group": "apps", "version": "v1", "kind": kind},
+            "name": "agent", "namespace": "prod-eu", "userInfo": {},
+            "object": json(new), "oldObject": old.map(json),
+        },
+    });
+    let (review, today) = (review.to_string(), date(2026, 1, 1));
+    let mut policy = policy.clone();
+    policy.cluster.version = "1.37".parse().unwrap();
+    let cx = Context::of_review(&policy, today);
+    let answer = admission::answer(Endpoint::Validate, review.as_bytes(), &cx);
+    String::from_utf8(answer.unwrap().body).unwrap()
+}
+
+#[test]
+fn the_webhook_refuses_an_update_beyond_a_limit() {
+    let policy = Policy::parse(&limits("replacesAll: false, neverEnds: false")).unwrap();
+    let answer = |old: Option<&str>, new: &str| reviewed(&policy, "DaemonSet", old, new);
     let old = daemon_set("a:1", "100%", 9);
     let denied = answer(Some(&old), &daemon_set("a:2", "100%", 9));
     assert!(denied.contains("replaces all 9 pods at once"), "{denied}");

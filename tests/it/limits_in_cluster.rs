@@ -27,7 +27,7 @@ fn answer(request: &Value, policy: &Policy, view: Option<&View>) -> Value {
     let known = review["request"].as_object_mut().unwrap();
     known.extend(request.as_object().unwrap().clone());
     let (body, today) = (review.to_string(), date(2026, 1, 1));
-    let cx = Context { view, ..Context::of_review(policy, today) };
+    let cx = Context { view, view_version: Some(7), ..Context::of_review(policy, today) };
     let answer = admission::answer(Endpoint::Validate, body.as_bytes(), &cx);
     let mut review: Value = serde_json::from_slice(&answer.unwrap().body).unwrap();
     review["response"].take()
@@ -38,7 +38,7 @@ fn scale(resource: &str, from: u32, to: u32) -> Value {
     let scale = |replicas: u32| {
         let spec = if replicas == 0 { json!({}) } else { json!({"replicas": replicas}) };
         json!({"kind": "Scale", "apiVersion": "autoscaling/v1",
-            "metadata": {"name": "db", "namespace": "shop"}, "spec": spec, "status": {"replicas": from}})
+            "metadata": {"name": "db", "namespace": "shop", "resourceVersion": "7"}, "spec": spec, "status": {"replicas": from}})
     };
     json!({
         "kind": {"group": "autoscaling", "version": "v1", "kind": "Scale"},
@@ -104,6 +104,32 @@ fn other_writes_of_the_scale_are_allowed_without_a_word() {
         let answer = answer(&request, policy, Some(&view::view([set])));
         assert_eq!(answer["allowed"], true, "{what}: {answer}");
         assert!(answer.get("warnings").is_none(), "{what}: {answer}");
+    }
+}
+
+#[test]
+fn a_scale_down_of_a_set_whose_last_change_is_not_seen_is_refused() {
+    let known = view::view([&database("Retain", 0)]);
+    for (version, limit, expected) in [
+        (json!("7"), "deletesClaims: false", None),
+        (json!("6"), "deletesClaims: false", None),
+        (json!("8"), "deletesClaims: false", Some(false)),
+        (json!("8"), "deletesClaims: false, mode: warn", Some(true)),
+        (json!("8"), "neverEnds: false", None),
+        (json!("8"), "names: [cache], deletesClaims: false", None),
+        (json!("abc"), "deletesClaims: false", Some(false)),
+        (Value::Null, "deletesClaims: false", Some(false)),
+    ] {
+        let mut request = scale("statefulsets", 5, 3);
+        request["oldObject"]["metadata"]["resourceVersion"] = version.clone();
+        if version.is_null() {
+            request["oldObject"]["metadata"].as_object_mut().unwrap().remove("resourceVersion");
+        }
+        let answer = answer(&request, &policy(limit), Some(&known));
+        assert_eq!(answer["allowed"], expected.unwrap_or(true), "{version} {limit}: {answer}");
+        let is_said =
+            answer.to_string().contains("does not see the last change of the StatefulSet yet");
+        assert_eq!(is_said, expected.is_some(), "{version} {limit}: {answer}");
     }
 }
 

@@ -376,3 +376,54 @@ fn without_an_api_server_to_look_for_it_does_not_start() {
     assert_eq!(code, Some(2));
     assert!(log.contains("neither a kubeconfig nor a service account"), "{log}");
 }
+
+#[test]
+fn a_scale_down_waits_for_the_last_change_of_its_set() {
+    let api_server = ApiServer::start("34");
+    let database = |when_scaled: &str| {
+        json!({
+            "apiVersion": "apps/v1", "kind": "StatefulSet", "metadata": {"name": "db", "namespace": "shop"},
+            "spec": {
+                "selector": {"matchLabels": {"app": "db"}},
+                "template": {"metadata": {"labels": {"app": "db"}}, "spec": {"containers": []}},
+                "persistentVolumeClaimRetentionPolicy": {"whenScaled": when_scaled},
+                "volumeClaimTemplates": [{"metadata": {"name": "data"}}],
+            },
+        })
+    };
+    api_server.apply("statefulsets", &database("Retain"));
+    let dir = tempfile::tempdir().unwrap();
+    let policy = dir.path().join("policy.yaml");
+    let text = "apiVersion: setguard.io/v1alpha1\nkind: Policy\nlimits: [{deletesClaims: false, reason: agreed}]\n";
+    std::fs::write(&policy, text).unwrap();
+    let args = ["--inventory", "workloads", "--policy", policy.to_str().unwrap()];
+    let viewer = Viewer::start(&api_server, &args);
+    viewer.holds("StatefulSet", 1);
+    let ask = |version: u64, timeout: &str| {
+        let scale = |replicas: u32| {
+            json!({"kind": "Scale", "apiVersion": "autoscaling/v1", "spec": {"replicas": replicas},
+                "metadata": {"name": "db", "namespace": "shop", "resourceVersion": version.to_string()}})
+        };
+        let review = json!({"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": {
+            "uid": "1", "operation": "UPDATE", "namespace": "shop", "name": "db", "userInfo": {},
+            "kind": {"group": "autoscaling", "version": "v1", "kind": "Scale"},
+            "resource": {"group": "apps", "version": "v1", "resource": "statefulsets"},
+            "subResource": "scale", "object": scale(1), "oldObject": scale(3),
+        }});
+        let mut stream = viewer.client.connect(viewer.daemon.webhook).unwrap();
+        post(&mut stream, &format!("/validate?timeout={timeout}"), &review.to_string()).json()
+    };
+    let version = api_server.world().version();
+    let allowed = ask(version, "5s");
+    assert_eq!(allowed["response"]["allowed"], true, "{allowed}");
+    let unseen = ask(version + 1, "400ms");
+    assert!(unseen.to_string().contains("does not see the last change"), "{unseen}");
+    assert_eq!(unseen["response"]["allowed"], false);
+    let denied = std::thread::scope(|scope| {
+        let asked = scope.spawn(|| ask(version + 1, "30s"));
+        viewer.daemon.measured("setguard_in_flight_requests 1");
+        api_server.apply("statefulsets", &database("Delete"));
+        asked.join().unwrap()
+    });
+    assert!(denied.to_string().contains("this removes db-1 and db-2"), "{denied}");
+}

@@ -54,6 +54,7 @@ fn it_refuses_what_the_api_server_refuses() {
                 today: date(2026, 1, 1),
                 deadline: Deadline::NONE,
                 view: Some(&cluster),
+                view_version: None,
                 file: None,
                 requester: None,
             };

@@ -105,6 +105,7 @@ fn context(policy: &Policy) -> Context<'_> {
         today: date(2026, 1, 1),
         deadline: Deadline::NONE,
         view: None,
+        view_version: None,
         file: None,
         requester: None,
     }

@@ -8,7 +8,7 @@ use super::{
     known::{adopted, estimate},
 };
 use crate::{
-    object::DaemonSetSpec,
+    object::{DaemonSetSpec, Object, Workload},
     plan::forecast::{Kept, OfKind, Rollout},
     rollout::{
         Course, NeverReady, Revision,
@@ -50,12 +50,24 @@ impl Forecaster<'_> {
         let kept = course.kept_daemons.iter().cloned();
         let kept: Vec<_> = kept.map(|(target, revision)| Kept { target, revision }).collect();
         let keeps_old = kept.iter().any(|it| it.revision == Revision::Old);
+        let without = |before: &Object<'_>| {
+            let Workload::DaemonSet(before) = &before.workload else { return None };
+            let settings = Settings::of(before);
+            // A new template begins a rollout of its own.
+            let settings = match transition.template_changes {
+                true => settings.without_rollout(),
+                false => settings,
+            };
+            Some(simulate(&settings, pods.clone(), &never_ready).at_most_unavailable)
+        };
+        let down_before = transition.before.and_then(without);
         let works = course.stop.is_none() && !course.steps.is_empty();
         let if_broken =
             works.then(|| simulate(&settings, pods, &NeverReady::all_new()).stop).flatten();
         let rollout = Rollout {
             kept,
             why_kept: keeps_old.then(|| why_kept(&settings, &course).to_owned()),
+            down_before,
             if_broken,
             undo: world.undo(&set, &spec.template, settings.min_ready_seconds),
             estimate: estimate(&world.times_to_ready(&set), &course),

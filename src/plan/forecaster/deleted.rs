@@ -62,6 +62,7 @@ impl Forecaster<'_> {
             course,
             kept: Vec::new(),
             why_kept: None,
+            down_before: None,
             if_broken: None,
             undo: Undo::Before,
             estimate: None,

@@ -1,9 +1,11 @@
 //! Facts that the objects around a set add to its forecast: times of its pods, budgets, missing revisions.
 
+use k8s_openapi::api::apps::v1::{DaemonSetStatus, StatefulSetStatus};
+
 use super::{Forecaster, Transition};
 use crate::{
     kubernetes::resource::WorkloadKind,
-    object::Workload,
+    object::{Object, Workload},
     plan::{
         forecast::{Estimate, Rollout},
         world::{SetQuery, World, around::OverBudget},
@@ -18,7 +20,8 @@ impl<'a> Transition<'a> {
             Workload::DaemonSet(_) => WorkloadKind::DaemonSet,
             Workload::StatefulSet(_) => WorkloadKind::StatefulSet,
         };
-        SetQuery { id: self.id, kind, selector: self.object.selector() }
+        let pods = self.before.and_then(counted);
+        SetQuery { id: self.id, kind, selector: self.object.selector(), pods }
     }
 }
 
@@ -47,7 +50,15 @@ impl Forecaster<'_> {
         rollout: Option<&Rollout>,
     ) -> Vec<String> {
         let mut notes = Vec::new();
-        if transition.template_changes && self.input.world.lacks_revisions(&transition.set()) {
+        let (world, set) = (&self.input.world, transition.set());
+        let given = world.given(&set).len();
+        if let Some(all) = set.pods.filter(|_| given > 0 && world.pods(&set).is_none()) {
+            notes.push(format!(
+                "not known: the state of the pods; the input has {given} of {all}, so all are taken to be available \
+                 and of the previous template"
+            ));
+        }
+        if transition.template_changes && world.lacks_revisions(&set) {
             notes.push(
                 "not known: whether some of the pods have this template already; the \
                  ControllerRevisions of the set aren't in the input, so all pods count as old"
@@ -65,6 +76,20 @@ impl Forecaster<'_> {
         }
         notes
     }
+}
+
+/// Returns the number of pods that an object counts, in its status or otherwise in its spec.
+fn counted(object: &Object<'_>) -> Option<usize> {
+    let count = match &object.workload {
+        Workload::DaemonSet(_) => {
+            object.status.read::<DaemonSetStatus>().map_or(1, |it| it.current_number_scheduled)
+        }
+        Workload::StatefulSet(spec) => match object.status.read::<StatefulSetStatus>() {
+            Some(status) => status.replicas,
+            None => spec.replicas.unwrap_or(1).max(1),
+        },
+    };
+    usize::try_from(count).ok()
 }
 
 /// Returns a note about the pods that a set adopts, if there are any.

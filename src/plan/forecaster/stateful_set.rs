@@ -82,12 +82,24 @@ impl Forecaster<'_> {
         notes.extend(ending_note(&state, &course));
         notes.extend(add_going(settings, &state, transition, &mut course));
         notes.extend(claim_notes(&course));
+        let without = |before: &Object<'_>| {
+            let before = before.stateful_set()?;
+            let name = &transition.id.name;
+            let mut settings = Settings::of(name, before, &self.context.policy.cluster)?;
+            // A new template begins a rollout of its own.
+            if transition.template_changes {
+                settings.strategy = Strategy::OnDelete;
+            }
+            Some(simulate(&settings, state.clone(), never_ready).at_most_unavailable)
+        };
+        let down_before = transition.before.and_then(without);
         let works = course.stop.is_none() && !course.steps.is_empty();
         let if_broken =
             works.then(|| simulate(settings, state, &NeverReady::all_new()).stop).flatten();
         let rollout = Rollout {
             kept,
             why_kept,
+            down_before,
             if_broken,
             undo: world.undo(set, &spec.template, settings.min_ready_seconds),
             estimate: estimate(&world.times_to_ready(set), &course),
@@ -121,7 +133,7 @@ impl Forecaster<'_> {
         }
         self.as_it_is(present, &mut state);
         state.is_current |= transition.starts_anew;
-        self.forget_claims(&transition.id.namespace, settings, &mut state);
+        self.forget_claims(present.set, settings, &mut state);
         state
     }
 
@@ -203,12 +215,12 @@ impl Forecaster<'_> {
     }
 
     /// Replaces the assumptions about claims by the known facts.
-    fn forget_claims(&self, namespace: &str, settings: &Settings, state: &mut State) {
+    fn forget_claims(&self, set: &SetQuery<'_>, settings: &Settings, state: &mut State) {
         let all = state.pods.keys().chain(state.terminating.keys()).copied();
         let all = all.chain(settings.ordinals.clone());
         let names: BTreeSet<_> = all.flat_map(|ordinal| settings.claims_of(ordinal)).collect();
         for name in names {
-            match self.input.world.has_claim(namespace, &name) {
+            match self.input.world.has_claim(set, &name) {
                 Some(true) => drop(state.claims.insert(name)),
                 Some(false) => drop(state.claims.remove(&name)),
                 None => {}

@@ -46,6 +46,12 @@ impl Settings {
         }
     }
 
+    /// Returns these settings without a rollout.
+    #[must_use]
+    pub fn without_rollout(self) -> Self {
+        Settings { rolling: None, ..self }
+    }
+
     /// Returns whether old pods must be deleted by hand before they are replaced.
     pub const fn is_on_delete(&self) -> bool {
         self.rolling.is_none()

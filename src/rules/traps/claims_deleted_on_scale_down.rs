@@ -16,7 +16,8 @@ pub(super) static RULE: Rule = Rule {
 With `persistentVolumeClaimRetentionPolicy.whenScaled: Delete` a scale-down deletes the claims of the
 pods that it removes, and with the usual reclaim policy of a storage class their data too. By default
 claims are retained, and reused when the StatefulSet grows again. The policy itself isn't a reason to
-warn; this rule warns when an update is about to delete claims. It cannot see `kubectl scale` and
+warn; this rule warns when an update is about to delete claims, also those of pods that an earlier change
+removes and that still exist. It cannot see `kubectl scale` and
 autoscalers, which use the scale subresource; the limits of a policy can.
 
 Seen on a 1.36 control plane: when one update changes 2 replicas and Retain to 1 replica and Delete,
@@ -46,6 +47,7 @@ pub(super) static CEL: Cel = Cel {
         removed pod'",
     help: "set whenScaled to Retain unless the data is safe elsewhere",
     only: Some(Operation::Update),
+    misses: Some("pods that an earlier change removes and that still exist"),
     ..Cel::EMPTY
 };
 
@@ -54,7 +56,13 @@ fn check(spec: &StatefulSetSpec, subject: &Subject<'_>, _: &Cluster, found: &mut
     let policy = spec.persistent_volume_claim_retention_policy.as_ref();
     let deletes = policy.and_then(|policy| policy.when_scaled.as_deref()) == Some("Delete");
     let Some((claim, _)) = read::claims(spec).next().filter(|_| deletes) else { return };
-    let (before, after) = (read::ordinals(old), read::ordinals(spec));
+    let (mut before, after) = (read::ordinals(old), read::ordinals(spec));
+    let retention = old.persistent_volume_claim_retention_policy.as_ref();
+    let deleted = retention.and_then(|it| it.when_scaled.as_deref()) == Some("Delete");
+    // Pods that an earlier change removes, and that still exist: their claims were to stay.
+    let status = subject.old().and_then(read::stateful_set_status).filter(|_| !deleted);
+    let exist = before.start + status.map_or(0, |it| i64::from(it.replicas));
+    before.end = before.end.max(exist);
     let removed = read::removed(&before, &after);
     let Some(first) = removed.iter().find(|range| !range.is_empty()).map(|range| range.start)
     else {

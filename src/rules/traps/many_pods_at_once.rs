@@ -42,16 +42,18 @@ Kubernetes: `rollingUpdate`, pkg/controller/daemon/update.go; `processCondemned`
 
 fn check(subject: &Subject<'_>, cluster: &Cluster, found: &mut Findings) {
     removed(subject, found);
-    let Some(Wave { down, replaced, all }) = read::pace(subject, cluster) else { return };
-    if down < 2 || down * 4 < all || !read::template_changes(subject, cluster) {
+    let are_many = |it: &Wave| it.down >= 2 && it.down * 4 >= it.all;
+    if !read::pace(subject, cluster).as_ref().is_some_and(are_many) {
         return;
     }
+    let wave = read::wave(subject, cluster).filter(are_many);
+    let Some(Wave { down, replaced, all, cause }) = wave else { return };
     let of = if replaced == all { format!("all {all}") } else { format!("{replaced} of {all}") };
-    let pace = if down == replaced { "at once".to_owned() } else { format!("{down} at a time") };
-    found.report(
-        &SPEC.child("template"),
+    let pace = if down >= replaced { "at once".to_owned() } else { format!("{down} at a time") };
+    found.report_at(
+        cause.field(),
         Reason::Invalid,
-        format!("this change replaces {of} pods, {pace}"),
+        format!("this change replaces {of} pods, {pace}{}", cause.why()),
         "use a lower maxUnavailable if so many pods cannot be down together",
     );
 }

@@ -22,7 +22,10 @@ pub(super) static CEL: Cel = Cel {
         is the fix'",
     help: "if it does not become ready by itself, delete it",
     only: Some(Operation::Update),
-    misses: Some("sets that are scaled down or renumbered in the same write"),
+    misses: Some(
+        "sets that are scaled down or renumbered in the same write, and pods whose template changed \
+         earlier",
+    ),
     ..Cel::EMPTY
 };
 
@@ -73,7 +76,7 @@ fn check(spec: &StatefulSetSpec, subject: &Subject<'_>, cluster: &Cluster, found
     let suspect = suspect(old_spec, &status).filter(|_| waiting == 1);
     // A pod that is scaled away need not become ready.
     let stays = |ordinal| read::ordinals(spec).contains(&ordinal);
-    if waiting < 1 || !suspect.is_none_or(stays) || !read::template_changes(subject, cluster) {
+    if waiting < 1 || !suspect.is_none_or(stays) || !read::begins(subject, cluster) {
         return;
     }
     let pods = if created == 1 { "pod" } else { "pods" };

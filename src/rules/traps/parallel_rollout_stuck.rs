@@ -52,7 +52,7 @@ fn check(spec: &StatefulSetSpec, subject: &Subject<'_>, cluster: &Cluster, found
     let broken = created.saturating_sub(available);
     // Pods that are scaled away don't count.
     let is_scaled_down = spec.replicas.unwrap_or(1) < created;
-    if i64::from(broken) < most || is_scaled_down || !read::template_changes(subject, cluster) {
+    if i64::from(broken) < most || is_scaled_down || !read::begins(subject, cluster) {
         return;
     }
     let (pods, is) =

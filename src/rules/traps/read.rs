@@ -8,6 +8,8 @@ mod rollout;
 mod stateful_sets;
 mod wave;
 
+pub use self::wave::{Cause, Wave};
+
 pub(super) use self::{
     command::kubectl,
     object::{daemon_set_status, pod_spec, selector, stateful_set_status, template_changes},
@@ -18,5 +20,5 @@ pub(super) use self::{
         claims, max_unavailable, ordinals, partition, partition_still_held, pod_names, removed,
         removed_names, replaced,
     },
-    wave::{Wave, pace, wave},
+    wave::{begins, pace, wave},
 };

@@ -46,8 +46,9 @@ fn check(spec: &DaemonSetSpec, subject: &Subject<'_>, cluster: &Cluster, found: 
     let Some(budget) = Unavailability::of(spec, &status).filter(Unavailability::is_used_up) else {
         return;
     };
-    let is_settled = status.updated_number_scheduled.unwrap_or_default() == budget.desired;
-    if is_settled && read::template_changes(subject, cluster) {
+    let was_on_delete = subject.old().and_then(read::strategy) == Some("OnDelete");
+    let updated = status.updated_number_scheduled.unwrap_or_default();
+    if (was_on_delete || updated == budget.desired) && read::begins(subject, cluster) {
         found.report(
             &SPEC.child("template"),
             Reason::Invalid,

@@ -18,6 +18,7 @@ pub(super) const CASES: &[Case] = &[
     Case { needs: &[CONTROLLER_MANAGER, SCHEDULER], ..Case::new("a-change-leaves-nodes", nodes) },
     Case { needs: &[CONTROLLER_MANAGER, SCHEDULER], ..Case::new("a-change-takes-pods-down", pods) },
     Case { needs: &[CONTROLLER_MANAGER], ..Case::new("a-change-scales-claims-away", claims) },
+    Case { needs: &[CONTROLLER_MANAGER], ..Case::new("a-limit-holds-in-two-writes", two_writes) },
     Case { needs: &[CONTROLLER_MANAGER], ..Case::new("evictions-ask-no-statefulset", evictions) },
 ];
 
@@ -25,7 +26,8 @@ const POLICY: &str = "\
 apiVersion: setguard.io/v1alpha1
 kind: Policy
 limits:
-  - {names: [limited], atMostUnavailable: 25%, reason: agreed}
+  - {names: [limited, "limited
+    - *"], atMostUnavailable: 25%, reason: agreed}
   - {names: [kept], deletesClaims: false, reason: agreed with storage}
 ";
 
@@ -171,6 +173,66 @@ fn without_replicas() -> Value {
     set
 }
 
+/// Each of two writes is harmless alone.
+fn two_writes(shared: &Namespace<'_>) {
+    let control_plane = ControlPlane::start(&shared.control_plane.assets);
+    control_plane.start_controllers(&["statefulset-controller"]);
+    let namespace = &Namespace::create(&control_plane, "two-writes");
+    let viewer = start(namespace);
+    let one = json!({ "type": "RollingUpdate", "rollingUpdate": { "maxUnavailable": 1 } });
+    let all = json!({ "type": "RollingUpdate", "rollingUpdate": { "maxUnavailable": "100%" } });
+    let by_hand = json!({ "type": "OnDelete", "rollingUpdate": null });
+    let held = json!({ "type": "RollingUpdate", "rollingUpdate": { "maxUnavailable": "100%", "partition": 4 } });
+    let free = json!({ "type": "RollingUpdate", "rollingUpdate": { "maxUnavailable": "100%", "partition": 0 } });
+    let patch = |name: &str, spec: &Value| {
+        let patch = json!({ "spec": spec }).to_string();
+        namespace.kubectl(&["patch", &format!("statefulset/{name}"), "--patch", &patch], "")
+    };
+    let image = json!({ "spec": { "containers": [{ "name": "main", "image": "registry.example/main:2" }] } });
+    for (suffix, first, second) in
+        [("fast", &one, &all), ("by-hand", &by_hand, &all), ("held", &held, &free)]
+    {
+        for prefix in ["limited", "open"] {
+            let name = &format!("{prefix}-{suffix}");
+            let label = &format!("app={name}");
+            let mut set = stateful_set(name);
+            set["spec"]["replicas"] = json!(4);
+            set["spec"]["podManagementPolicy"] = json!("Parallel");
+            set["spec"]["selector"]["matchLabels"] = json!({ "app": name });
+            set["spec"]["template"]["metadata"]["labels"] = json!({ "app": name });
+            set["spec"]["updateStrategy"] = one.clone();
+            namespace.apply(&set).accepted();
+            let pods = eventually("four pods", || {
+                let pods = node::pods(namespace, label);
+                if pods.len() == 4 { Ok(pods) } else { Err(pods.len()) }
+            });
+            set_ready(namespace, &pods);
+            eventually("the pods to be available", || {
+                let status = namespace.read(&format!("statefulset/{name}"))["status"].take();
+                if status["availableReplicas"] == 4 { Ok(()) } else { Err(status) }
+            });
+            patch(name, &json!({ "updateStrategy": first })).accepted();
+            patch(name, &json!({ "template": image })).accepted();
+            let output = patch(name, &json!({ "updateStrategy": second }));
+            if prefix == "limited" {
+                output.refused(&["limit-exceeded", "of 4 pods at a time, because they"]);
+                let spec = namespace.read(&format!("statefulset/{name}"))["spec"].take();
+                assert_ne!(spec["updateStrategy"], *second);
+                continue;
+            }
+            output.with_warning("many-pods-at-once");
+            eventually("no pod to be ready", || {
+                let pods = node::pods(namespace, label);
+                let is_ready =
+                    |pod: &&Value| pod["status"]["conditions"].to_string().contains("\"Ready\"");
+                let ready = pods.iter().filter(is_ready).count();
+                if ready == 0 { Ok(()) } else { Err(ready) }
+            });
+        }
+    }
+    drop(viewer);
+}
+
 /// `kubectl scale` writes nothing but the number of pods; the view has the rest.
 fn claims(namespace: &Namespace<'_>) {
     let viewer = start(namespace);
@@ -209,6 +271,45 @@ fn claims(namespace: &Namespace<'_>) {
     scale("kept", 4).silently();
     scale("kept", 3).refused(&[text.split_once(" kept-1").expect("two parts").0, "data-kept-3"]);
     scale("free", 1).silently();
+    // The change that makes the next one harmful, while the status is written.
+    let write = |patch: Value, more: &[&str]| {
+        let patch = patch.to_string();
+        let args =
+            [&["patch", "statefulset/kept", "--type=merge", "--patch", &patch], more].concat();
+        namespace.kubectl(&args, "").accepted();
+    };
+    let retention = |when: &str| {
+        write(
+            json!({ "spec": { "persistentVolumeClaimRetentionPolicy": { "whenScaled": when } } }),
+            &[],
+        );
+    };
+    let is_over = std::sync::atomic::AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            for i in 0.. {
+                if is_over.load(std::sync::atomic::Ordering::SeqCst) {
+                    break;
+                }
+                write(
+                    json!({ "status": { "collisionCount": i, "replicas": 0 } }),
+                    &["--subresource=status"],
+                );
+            }
+        });
+        let accepted = (0..25).filter(|_| {
+            retention("Retain");
+            retention("Delete");
+            let output = scale("kept", 2);
+            if output.success {
+                scale("kept", 4).accepted();
+            }
+            output.success
+        });
+        let accepted = accepted.count();
+        is_over.store(true, std::sync::atomic::Ordering::SeqCst);
+        assert_eq!(accepted, 0);
+    });
     let mut retains = set("kept");
     retains["spec"]["replicas"] = json!(4);
     retains["spec"]["persistentVolumeClaimRetentionPolicy"]["whenScaled"] = json!("Retain");

@@ -9,35 +9,41 @@ use super::{
 use crate::folder::{Folder, on_delete};
 
 #[test]
-fn the_kustomizations_of_the_repository_count() {
-    let part = "apiVersion: apps/v1\nkind: StatefulSet\nmetadata: {name: db}\nspec:\n  serviceName: db\n  \
-                selector: {matchLabels: {app: db}}\n  template:\n    metadata: {labels: {app: db}}\n    \
-                spec: {containers: [{name: main, readinessProbe: {exec: {command: [ok]}}}]}\n";
-    let overlay = "resources: [../../base]\npatches: [{path: image.yaml}]\n";
+fn the_kustomizations_of_the_repository_lower_warnings_only() {
+    let set = on_delete("agent", "");
+    let part = set.replace("        image: example.com/main:1.0.0\n", "");
+    let patch = "{kind: DaemonSet, spec: {updateStrategy: {rollingUpdate: null}, template: {spec: {\
+                 containers: [{name: main, image: a}]}}}}";
+    let overlay = format!("resources: [../../base]\npatches:\n- patch: |-\n    {patch}\n");
     let mut editor = Editor::start(
         Folder::new([
-            ("base/set.yaml", part),
+            ("base/set.yaml", part.as_str()),
             ("base/kustomization.yaml", "resources: [set.yaml]\n"),
-            ("overlays/prod/kustomization.yaml", overlay),
-            ("tests/agent.yaml", &on_delete("agent", "")),
+            ("overlays/prod/kustomization.yaml", &overlay),
+            ("tests/agent.yaml", &set),
         ]),
         &[],
     );
     editor.folder.commit();
     editor.initialize(&json!({}));
     editor.notify("initialized", &json!({}));
-    let (error, hint) = (1, 4);
-    let found = editor.open("base/set.yaml", part);
-    assert_eq!(rules(&found), ["pod-template-validation"]);
-    assert_eq!(found[0]["severity"], hint, "{found:?}");
-    // Without the patch, the API server refuses the set.
+    let (error, warning, hint) = (1, 2, 4);
+    let severities = |found: &[serde_json::Value]| {
+        let of =
+            |it: &serde_json::Value| (it["code"].to_string(), it["severity"].as_u64().unwrap());
+        let coded = found.iter().filter(|it| it["code"].is_string());
+        coded.map(of).collect::<std::collections::BTreeMap<_, _>>()
+    };
+    let (rule, refused) = (format!("{RULE:?}"), "\"pod-template-validation\"");
+    let found = severities(&editor.open("base/set.yaml", &part));
+    assert_eq!((found[&rule], found[refused]), (hint, error));
     let name = "overlays/prod/kustomization.yaml";
     editor.folder.write(name, "resources: [../../base]\n");
     let document = json!({ "textDocument": { "uri": editor.uri(name) } });
     editor.notify("textDocument/didSave", &document);
-    let found = editor.diagnostics("base/set.yaml");
-    assert_eq!(found[0]["severity"], error, "{found:?}");
+    let found = severities(&editor.diagnostics("base/set.yaml"));
+    assert_eq!((found[&rule], found[refused]), (warning, error));
     // A warning about a test is only a note, as in a check of the repository.
-    let found = editor.open("tests/agent.yaml", &on_delete("agent", ""));
+    let found = editor.open("tests/agent.yaml", &set);
     assert_eq!((rules(&found), &found[0]["severity"]), (vec![RULE], &json!(hint)));
 }

@@ -37,6 +37,23 @@ pub fn scaled_down(
     );
 }
 
+/// Reports a scale-down of a StatefulSet whose last change has not been seen yet.
+pub fn unseen(limits: &Limits, found: &mut Findings) {
+    if limits.deletes_claims {
+        return;
+    }
+    found.report(
+        &SPEC.child("replicas"),
+        Reason::Forbidden,
+        format!(
+            "setguard does not see the last change of the StatefulSet yet, so it is not known whether this deletes \
+             claims; {}",
+            limits.why(Consequence::DeletesClaims)
+        ),
+        "try again in a few seconds",
+    );
+}
+
 /// Reports that the pods of a DaemonSet are deleted from nodes, which no `maxUnavailable` slows down.
 pub fn from_nodes(limits: &Limits, leaving: Leaving, found: &mut Findings) {
     let Some((left, all)) = leaving else { return };

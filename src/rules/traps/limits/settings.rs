@@ -2,7 +2,7 @@
 
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 
-use crate::rules::traps::read::scaled;
+use crate::rules::traps::read::{Wave, scaled};
 
 /// A consequence that a limit may forbid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -82,6 +82,16 @@ impl Limits {
         };
         let (limit, reason) = (consequence.as_str(), self.reason.trim());
         format!("the policy forbids it by {limit}: {value} ({reason})")
+    }
+
+    /// Returns the limits that waves of a rollout exceed.
+    pub(crate) fn beyond(&self, wave: &Wave) -> Vec<Consequence> {
+        let &Wave { down, all, .. } = wave;
+        let replaces_all = !self.replaces_all && all > 1 && down >= all;
+        let is_too_many = self.most_of(all).is_some_and(|most| down > most);
+        let all = [(replaces_all, Consequence::ReplacesAll)];
+        let all = all.into_iter().chain([(is_too_many, Consequence::AtMostUnavailable)]);
+        all.filter_map(|(is_beyond, it)| is_beyond.then_some(it)).collect()
     }
 
     /// Returns the number of pods that may be down at once, of this many.

@@ -22,7 +22,7 @@ use crate::{
 /// refuses.
 ///
 /// Kubernetes: `getStatefulSetMaxUnavailable`, pkg/controller/statefulset/stateful_set_utils.go.
-pub(crate) fn max_unavailable(spec: &StatefulSetSpec) -> Option<i64> {
+pub(crate) fn max_unavailable<T>(spec: &StatefulSetSpec<T>) -> Option<i64> {
     partition(spec)?;
     let value = spec.update_strategy.as_ref()?.rolling_update.as_ref()?.max_unavailable.as_ref()?;
     if matches!(value, IntOrString::String(_)) && scaled(value, 100, false)? > 100 {

@@ -1,59 +1,189 @@
 //! The number of pods that an update takes down at once.
 
 use super::{
-    object::{daemon_set_status, template_changes},
+    object::{daemon_set_status, stateful_set_status, template_changes},
     rollout::{scaled, strategy},
     stateful_sets::{max_unavailable, partition},
 };
 use crate::{
+    finding::{Field, paths::SPEC},
     kubernetes::cluster::{Cluster, MAX_UNAVAILABLE_STATEFUL_SET},
-    object::{Subject, Workload},
+    object::{Object, Subject, Workload},
 };
 
 /// The pods that a rollout replaces.
-pub(crate) struct Wave {
-    /// The pods that are down at once.
-    pub(crate) down: i64,
+#[derive(Clone, Copy, Debug)]
+pub struct Wave {
+    /// The pods that are down at once, with those that are down before.
+    pub down: i64,
     /// The pods that are replaced in all.
-    pub(crate) replaced: i64,
+    pub replaced: i64,
     /// The pods that there are before the update.
-    pub(crate) all: i64,
+    pub all: i64,
+    /// The reason why pods are replaced.
+    pub cause: Cause,
 }
 
-/// Returns the waves in which an update replaces pods; `None` if it replaces none, or if the old object
-/// does not tell how many there are.
+/// The reason why an update replaces pods.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cause {
+    /// The template changes.
+    Template,
+    /// Pods have an older template, and the new strategy replaces more of them, or more at a time.
+    Strategy,
+    /// The same, but the status is older than the last change, so all pods count as old.
+    StrategyUnobserved,
+}
+
+impl Cause {
+    /// Returns the field that changes.
+    pub(crate) fn field(self) -> Field {
+        let name = if self == Cause::Template { "template" } else { "updateStrategy" };
+        SPEC.child(name).to_field()
+    }
+
+    /// Returns the end of a message about pods that are replaced.
+    pub(crate) const fn why(self) -> &'static str {
+        match self {
+            Cause::Template => "",
+            Cause::Strategy => ", because they have an older template",
+            Cause::StrategyUnobserved => {
+                ", because they may have an older template: the status is older than the last change"
+            }
+        }
+    }
+}
+
+/// Returns the waves in which pods are replaced after an update, by the pods that are old then and the new
+/// strategy; `None` if no more pods go down than without the update, or if the old object does not tell how
+/// many there are.
 pub(crate) fn wave(subject: &Subject<'_>, cluster: &Cluster) -> Option<Wave> {
-    pace(subject, cluster).filter(|_| template_changes(subject, cluster))
+    let old = subject.old()?;
+    let pods = Pods::of(old)?;
+    let (outdated, cause) = match pods.outdated {
+        _ if template_changes(subject, cluster) => (Outdated::ALL, Cause::Template),
+        Some(outdated) => (outdated, Cause::Strategy),
+        None => (Outdated::ALL, Cause::StrategyUnobserved),
+    };
+    let after = pods.wave(&subject.object, outdated, cause, cluster)?;
+    let before = match cause {
+        // A new template begins a rollout of its own.
+        Cause::Template => pods.unavailable,
+        Cause::Strategy | Cause::StrategyUnobserved => {
+            pods.wave(old, outdated, cause, cluster).map_or(0, |it| it.down)
+        }
+    };
+    (after.down > before).then_some(after)
 }
 
-/// Works like [`wave`], but assumes that the update changes the template. Comparing the templates takes far
-/// longer than reading the numbers.
+/// Returns the waves of an update that changes the template: no other update with this strategy has larger ones.
+/// Comparing the templates takes far longer than reading the numbers.
 pub(crate) fn pace(subject: &Subject<'_>, cluster: &Cluster) -> Option<Wave> {
-    let old = subject.old()?;
-    match &subject.object.workload {
-        Workload::DaemonSet(spec) => {
-            let all = i64::from(daemon_set_status(old)?.desired_number_scheduled);
-            let strategy = spec.update_strategy.as_ref()?;
-            if strategy.type_.as_deref() == Some("OnDelete") {
-                return None;
+    let pods = Pods::of(subject.old()?)?;
+    pods.wave(&subject.object, Outdated::ALL, Cause::Template, cluster)
+}
+
+/// Returns whether an update begins to replace pods that were left alone before: by a new template, or by a
+/// strategy that replaces more of the pods with an older one.
+pub(crate) fn begins(subject: &Subject<'_>, cluster: &Cluster) -> bool {
+    template_changes(subject, cluster) || {
+        let Some((old, pods)) = subject.old().and_then(|old| Some((old, Pods::of(old)?))) else {
+            return false;
+        };
+        let outdated = pods.outdated.unwrap_or(Outdated::ALL);
+        let before = pods.wave(old, outdated, Cause::Strategy, cluster);
+        let after = pods.wave(&subject.object, outdated, Cause::Strategy, cluster);
+        after.is_some_and(|it| it.replaced > before.map_or(0, |before| before.replaced))
+    }
+}
+
+/// The pods of a set before an update, as its status counts them.
+struct Pods {
+    all: i64,
+    unavailable: i64,
+    /// The pods with an older template. `None` if the controller has not observed the last change yet.
+    outdated: Option<Outdated>,
+}
+
+/// The number of pods with an older template.
+#[derive(Clone, Copy, Debug, Default)]
+struct Outdated {
+    count: i64,
+    /// Whether they may be any pods, and not just the first ones.
+    are_scattered: bool,
+}
+
+impl Outdated {
+    const ALL: Self = Outdated { count: i64::MAX, are_scattered: true };
+}
+
+impl Pods {
+    fn of<T>(object: &Object<'_, T>) -> Option<Self> {
+        let (all, counts, observed) = match &object.workload {
+            Workload::DaemonSet(_) => {
+                let status = daemon_set_status(object)?;
+                let all = status.desired_number_scheduled;
+                let updated = status.updated_number_scheduled.unwrap_or_default();
+                let outdated = status.current_number_scheduled.saturating_sub(updated);
+                let unavailable = status.number_unavailable.unwrap_or_default();
+                (all, [unavailable, outdated], status.observed_generation)
             }
-            let rolling = strategy.rolling_update.as_ref();
-            let value = rolling.and_then(|rolling| rolling.max_unavailable.as_ref());
-            let down = value.map_or(Some(1), |it| scaled(it, all.try_into().ok()?, true))?;
-            Some(Wave { down: down.min(all), replaced: all, all })
-        }
-        Workload::StatefulSet(spec) => {
-            let all = i64::from(old.stateful_set()?.replicas.unwrap_or(1));
-            if strategy(&subject.object) == Some("Recreate") {
-                return Some(Wave { down: all, replaced: all, all });
+            Workload::StatefulSet(spec) => {
+                let status = stateful_set_status(object).unwrap_or_default();
+                let (pods, available) = (status.replicas, status.available_replicas);
+                let available = available.or(status.ready_replicas).unwrap_or_default();
+                let outdated = pods.saturating_sub(status.updated_replicas.unwrap_or_default());
+                let counts = [pods.saturating_sub(available), outdated];
+                (spec.replicas.unwrap_or(1), counts, status.observed_generation)
             }
-            let kept = all.min(spec.replicas.unwrap_or(1).into());
-            let replaced = (kept - i64::from(partition(spec)?)).max(0);
-            let at_once = match cluster.enabled(MAX_UNAVAILABLE_STATEFUL_SET) {
-                true => max_unavailable(spec).unwrap_or(1),
-                false => 1,
-            };
-            Some(Wave { down: at_once.min(replaced), replaced, all })
-        }
+        };
+        let [unavailable, outdated] = counts.map(|it| i64::from(it.clamp(0, all.max(0))));
+        let are_scattered = strategy(object) == Some("OnDelete");
+        // The template of the first generation has never changed. A manifest has no generation.
+        let generation = object.metadata.generation.unwrap_or_default();
+        let outdated = match observed {
+            Some(observed) if observed >= generation => {
+                Some(Outdated { count: outdated, are_scattered })
+            }
+            _ if generation <= 1 => Some(Outdated::default()),
+            _ => None,
+        };
+        Some(Pods { all: all.into(), unavailable, outdated })
+    }
+
+    /// Returns the waves in which these pods are replaced by the strategy of an object.
+    fn wave<T>(
+        &self,
+        object: &Object<'_, T>,
+        outdated: Outdated,
+        cause: Cause,
+        cluster: &Cluster,
+    ) -> Option<Wave> {
+        let all = self.all;
+        let (at_once, replaced) = match (&object.workload, strategy(object)) {
+            (_, Some("OnDelete")) => (0, 0),
+            (Workload::DaemonSet(spec), _) => {
+                let rolling = spec.update_strategy.as_ref()?.rolling_update.as_ref();
+                let value = rolling.and_then(|rolling| rolling.max_unavailable.as_ref());
+                let at_once = value.map_or(Some(1), |it| scaled(it, all.try_into().ok()?, true))?;
+                (at_once, outdated.count.min(all))
+            }
+            (Workload::StatefulSet(_), Some("Recreate")) => (all, outdated.count.min(all)),
+            (Workload::StatefulSet(spec), _) => {
+                let partition = i64::from(partition(spec)?);
+                let above = (all.min(spec.replicas.unwrap_or(1).into()) - partition).max(0);
+                // The pods below the partition are the first to be old.
+                let below = if outdated.are_scattered { 0 } else { partition };
+                let replaced = (outdated.count - below).clamp(0, above);
+                let at_once = match cluster.enabled(MAX_UNAVAILABLE_STATEFUL_SET) {
+                    true => max_unavailable(spec).unwrap_or(1),
+                    false => 1,
+                };
+                (at_once, replaced)
+            }
+        };
+        // The controllers count the pods that are down already.
+        let most = (self.unavailable + replaced).min(all);
+        Some(Wave { down: at_once.max(self.unavailable).min(most), replaced, all, cause })
     }
 }

@@ -108,6 +108,7 @@ impl Compared {
             today: date(2026, 1, 1),
             deadline: Deadline::NONE,
             view: None,
+            view_version: None,
             file: None,
             requester: None,
         };
