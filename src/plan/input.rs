@@ -213,6 +213,10 @@ impl Input {
                 &mut Others { world: &mut self.world, namespace, which: Which::Stored },
                 complain,
                 &mut |manifest, Decoded { resource, json, .. }| {
+                    // A patch is no object that a cluster could have.
+                    if !source.is_named() && manifest.is_partial() {
+                        return;
+                    }
                     let id = ObjectId::of(&manifest.node);
                     let order = self.previous.len();
                     let old = self.previous.entry(id);
@@ -234,6 +238,8 @@ impl Input {
     ) {
         for source in sources {
             self.namespaces.add(source.text());
+            let context = self.contexts.get(source.name());
+            let may_be_part = context.is_some_and(|it| it.partial.is_some());
             volumes::add(&mut self.storage, source.text());
             each(
                 &source,
@@ -241,6 +247,9 @@ impl Input {
                 &mut Others { world: &mut self.world, namespace, which: Which::Budgets },
                 complain,
                 &mut |manifest, Decoded { resource, json, problems }| {
+                    if may_be_part && manifest.is_partial() {
+                        return;
+                    }
                     let id = ObjectId::of(&manifest.node);
                     let problems = manifest.problems.into_iter().chain(problems).collect();
                     let file = source.name().to_owned();
@@ -419,10 +428,6 @@ fn each(
             }
         }
         for manifest in objects.manifests {
-            // A patch in a folder is no set.
-            if !source.is_named() && manifest.is_partial() {
-                continue;
-            }
             if let Some(decoded) = manifest.decode(release) {
                 see(manifest, decoded);
             }

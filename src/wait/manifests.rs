@@ -47,8 +47,10 @@ pub(crate) fn sets(paths: &[PathBuf]) -> anyhow::Result<Vec<Given>> {
             if let Some(stray) = objects.strays.first() {
                 return Err(place(stray));
             }
-            // A patch in a folder is no set.
-            let is_set = |it: &&Manifest<'_>| source.is_named() || !it.is_partial();
+            // A patch of a kustomization is no set.
+            let context = listing.contexts.get(source.name());
+            let may_be_part = context.is_some_and(|it| it.partial.is_some());
+            let is_set = |it: &&Manifest<'_>| !(may_be_part && it.is_partial());
             for manifest in objects.manifests.iter().filter(is_set) {
                 let text = |key: &str| {
                     let text = manifest.node.get("metadata").and_then(|it| it.get(key));

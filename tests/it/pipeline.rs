@@ -36,7 +36,7 @@ fn a_repository_goes_through_its_pipeline() {
         "helm template ./chart | setguard check -",
         "kubectl kustomize ./overlays/prod | setguard check -",
     ] {
-        assert!(ran.stderr.contains(hint), "{ran:?}");
+        assert!(ran.stdout.contains(hint), "{ran:?}");
     }
     assert_eq!(folder.check(". --deny-warnings --write-baseline setguard-baseline").code, 0);
     let (code, report) = folder.json(". --deny-warnings --baseline setguard-baseline");
