@@ -11,6 +11,7 @@ pub mod review;
 mod scale;
 mod shortened;
 mod subject;
+mod warnings;
 
 pub use self::record::{Answer, Decision, Endpoint, Record};
 use self::{
@@ -20,9 +21,9 @@ use self::{
     subject::{object, subject},
 };
 use crate::{
-    engine::{self, Context},
+    engine::{self, Context, verdict::Verdict},
     inject::{self, pod::PartialPod},
-    object::DecodeError,
+    object::{DecodeError, Subject},
 };
 
 /// The reason why a review gets no answer. Problems with the *object* are part of the answer.
@@ -46,26 +47,25 @@ const WEAKENED: &str = "setguard: the policy cannot be used; until it is fixed, 
 /// Returns an error if the request is malformed, or the answer cannot be written.
 pub fn answer(endpoint: Endpoint, body: &[u8], cx: &Context<'_>) -> Result<Answer, AnswerError> {
     let weakened = (cx.policy.is_fallback && endpoint == Endpoint::Validate).then_some(WEAKENED);
-    let weakened = weakened.map(str::to_owned);
     if endpoint == Endpoint::Validate
         && let Some(review) = one_pass::shorten(body)
         && let Some((request, subject)) = one_pass::read(&review)
     {
         let mut reply = Reply::new(&request);
-        reply.response.warn(weakened);
+        weakened.iter().for_each(|it| reply.response.warn(it));
         reply.name(subject.object.name());
         let cx = Context { requester: Some(&request.user_info), ..*cx };
-        reply.verdict(&engine::evaluate(&subject, &cx));
+        reply.verdict(&evaluate(&subject, &cx));
         return reply.finish().map_err(AnswerError::Fault);
     }
     let request = Request::parse(body)?;
     let mut reply = Reply::new(&request);
     if is_rehearsal(&request) {
-        reply.response.warn([rehearsal(endpoint)]);
+        reply.response.warn(&rehearsal(endpoint));
         reply.record.is_rehearsal = true;
         return reply.finish().map_err(AnswerError::Fault);
     }
-    reply.response.warn(weakened);
+    weakened.iter().for_each(|it| reply.response.warn(it));
     let cx = Context { requester: Some(&request.user_info), ..*cx };
     let answered = match endpoint {
         Endpoint::Validate => validate(&request, &cx, &mut reply),
@@ -97,9 +97,16 @@ fn validate<'a>(
         return Ok(());
     }
     let Some(subject) = subject(request, reply)? else { return Ok(()) };
-    let verdict = engine::evaluate(&subject, cx);
-    reply.verdict(&verdict);
+    reply.verdict(&evaluate(&subject, cx));
     Ok(())
+}
+
+/// Evaluates a set. What it has of an injection that it no longer requests is not seen before the API server has merged
+/// the object.
+fn evaluate(subject: &Subject<'_>, cx: &Context<'_>) -> Verdict {
+    let mut verdict = engine::evaluate(subject, cx);
+    verdict.join(engine::evaluate_left_over(subject, None, cx));
+    verdict
 }
 
 fn mutate<'a>(

@@ -106,6 +106,8 @@ pub fn all() -> &'static [Rule] {
         let families = families.map(|rule| (&rule.meta, rule.kinds(), Runner::of(rule)));
         let bounds = [(&bounds::TOO_LARGE, bounds::KINDS, &CHECKED[..2])];
         let limits = [(&limits::LIMIT_EXCEEDED, limits::KINDS, &CHECKED[..2])];
+        let left = &inject::meta::CONTROL_PLANE_TOLERATIONS_LEFT;
+        let left = [(left, &[Kind::DaemonSet][..], &CHECKED[..2])];
         let policy = [(&policy::POLICY_WEAKENED, policy::KINDS, &CHECKED[..1])];
         let inject =
             inject::meta::KINDS.iter().map(|(meta, kinds)| (*meta, *kinds, &[Runner::Mutate][..]));
@@ -121,6 +123,7 @@ pub fn all() -> &'static [Rule] {
             .chain(limits)
             .chain(policy)
             .chain(inject)
+            .chain(left)
             .chain(in_cel)
         {
             let empty = || Rule { meta, kinds: Vec::new(), runners: BTreeSet::new() };

@@ -127,11 +127,12 @@ pub struct CheckArgs {
     against: Vec<PathBuf>,
     /// The command by which the manifests will reach the cluster. It decides what becomes of fields
     /// that the previous object has and the manifest leaves out. By default it is what the managed fields of
-    /// that object say, such as an upgrade by Helm or server-side apply by Flux, and otherwise apply
-    #[arg(long = "as", value_enum, value_name = "VERB", requires = "old")]
+    /// that object say, such as an upgrade by Helm or server-side apply by Flux, and otherwise apply. Server-side
+    /// apply also refuses what the others accept, such as two entries with the same key
+    #[arg(long = "as", value_enum, value_name = "VERB")]
     verb: Option<Verb>,
     /// The field manager of --as server-side-apply [default: kubectl]
-    #[arg(long, value_name = "NAME", requires = "old")]
+    #[arg(long, value_name = "NAME")]
     field_manager: Option<String>,
     #[command(flatten)]
     known: KnownArgs,

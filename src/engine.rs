@@ -28,7 +28,7 @@ pub use self::{
 };
 use crate::{
     finding::{Finding, Findings, Meta, Mode},
-    inject::Injection,
+    inject::{Injection, left_over},
     object::{
         Subject, namespace_or_default,
         size::{self, ObjectSize},
@@ -129,6 +129,18 @@ pub fn evaluate_injection<'a>(
         verdict.add(finding.clone(), &object, |_| false, cx);
     }
     verdict
+}
+
+/// Evaluates whether an update leaves tolerations behind that were injected. See [`left_over::find`].
+pub fn evaluate_left_over(
+    subject: &Subject<'_>,
+    is_written: Option<bool>,
+    cx: &Context<'_>,
+) -> Verdict {
+    let mut found = Findings::of(&API_VALIDATION);
+    left_over::find(subject, is_written, &cx.policy.injection, &mut found);
+    let injection = Injection { findings: found.into_vec(), ..Injection::default() };
+    evaluate_injection(&injection, &subject.object, cx)
 }
 
 /// Runs the traps. Returns the number of traps that did not run, because time ran out.

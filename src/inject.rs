@@ -3,6 +3,7 @@
 //! Reads are typed and minimal. Patches are explicit operations on the original JSON, never the
 //! difference of a typed round trip. A second pass patches nothing.
 
+pub mod left_over;
 pub mod meta;
 mod node_pin;
 mod patch;

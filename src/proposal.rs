@@ -9,6 +9,7 @@ pub mod apply;
 use self::apply::{Delivery, Removals};
 use crate::{
     engine::{self, Context, verdict::Verdict},
+    finding::Finding,
     inject::{self, Injection},
     kubernetes::resource::Resource,
     manifests::{id::ObjectId, namespaces::Namespaces},
@@ -78,6 +79,10 @@ struct Write<'a> {
     /// The object that it replaces.
     old: Option<&'a str>,
     namespace: &'a str,
+    /// The faults for which the API server refuses it before it knows the object.
+    refused: &'a [Finding],
+    /// Whether the manifest has tolerations.
+    is_written: bool,
 }
 
 impl From<DecodeError> for Applied<'_> {
@@ -106,8 +111,15 @@ impl Applier<'_> {
             Ok(object) => object,
             Err(error) => return then(node, error.into()),
         };
+        let refused = match self.delivery.is_server_side(proposal.old) {
+            true => apply::refused::by_server_side_apply(json, resource),
+            false => Vec::new(),
+        };
+        let steps = ["spec", "template", "spec", "tolerations"];
+        let tolerations = steps.iter().try_fold(node, |node, step| node.get(step));
+        let is_written = tolerations.is_some();
+        let write = Write { json, old: None, namespace, refused: &refused, is_written };
         let Some(given) = proposal.old else {
-            let write = Write { json, old: None, namespace };
             return self.store(object, &write, |it| then(node, it.into()));
         };
         let before = self.before(resource, given, namespace);
@@ -116,20 +128,20 @@ impl Applier<'_> {
         let last = trees.pop();
         let refused = |tree: &Node<'_>| self.is_refused(tree, resource, old, namespace);
         let Some(tree) = trees.into_iter().find(refused).or(last) else {
-            let write = Write { json, old: Some(old), namespace };
+            let write = Write { old: Some(old), ..write };
             return self.store(object, &write, |it| then(node, it.into()));
         };
         let merged = schema::read(&tree, resource).json(&tree);
         match Object::parse(resource, &merged) {
             Ok(object) => {
-                let write = Write { json: &merged, old: Some(old), namespace };
+                let write = Write { json: &merged, old: Some(old), ..write };
                 self.store(object, &write, |it| then(&tree, it.into()))
             }
             Err(error @ DecodeError::TooLarge(_)) => then(&tree, error.into()),
             // A merged object that can't be read should not occur. The manifest is checked
             // nevertheless.
             Err(_) => {
-                let write = Write { json, old: Some(old), namespace };
+                let write = Write { old: Some(old), ..write };
                 self.store(object, &write, |it| then(node, it.into()))
             }
         }
@@ -159,7 +171,13 @@ impl Applier<'_> {
         let json = schema::read(tree, resource).json(tree);
         match Object::parse(resource, &json) {
             Ok(object) => {
-                let write = Write { json: &json, old: Some(old), namespace };
+                let write = Write {
+                    json: &json,
+                    old: Some(old),
+                    namespace,
+                    refused: &[],
+                    is_written: true,
+                };
                 self.store(object, &write, |it| it.verdict.refusals().next().is_some())
             }
             Err(error) => matches!(error, DecodeError::TooLarge(_)),
@@ -173,9 +191,9 @@ impl Applier<'_> {
         write: &Write<'_>,
         then: impl FnOnce(Stored<'_>) -> T,
     ) -> T {
-        let Write { json, old, namespace } = *write;
+        let Write { json, old, namespace, refused, is_written } = *write;
         let injection = self.injection(&object, self.namespaces, namespace);
-        let of_injection = engine::evaluate_injection(&injection, &object, &self.context);
+        let mut of_injection = engine::evaluate_injection(&injection, &object, &self.context);
         let injected = injection.applied(json);
         let injected = injected.as_deref().and_then(|it| Object::parse(object.resource, it).ok());
         let object = injected.unwrap_or(object);
@@ -184,7 +202,15 @@ impl Applier<'_> {
             None => Subject::create(object),
         }
         .with_storage(self.storage);
-        let verdict = engine::evaluate(&subject, &self.context);
+        let mut verdict = engine::evaluate(&subject, &self.context);
+        verdict.refuse(refused);
+        if !self.namespaces.contains(namespace) {
+            of_injection.join(engine::evaluate_left_over(
+                &subject,
+                Some(is_written),
+                &self.context,
+            ));
+        }
         then(Stored { subject, old, verdict, of_injection })
     }
 

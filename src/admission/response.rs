@@ -6,19 +6,17 @@ use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
 use json_patch::PatchOperation;
 use serde::Serialize;
 
-use super::review::{API_VERSION, KIND};
+pub use super::warnings::warning;
+use super::{
+    review::{API_VERSION, KIND},
+    warnings::Warnings,
+};
 use crate::{
     engine::verdict::{Downgrade, Verdict},
     finding::{Finding, Reason, shorten},
     object::marks::EXCEED_ANNOTATION,
     rules::api_validation::meta::METAS,
 };
-
-/// The API server cuts a warning to 256 characters once all warnings together exceed 4,096.
-///
-/// Kubernetes: `staging/src/k8s.io/apiserver/pkg/endpoints/filters/warning.go`.
-const WARNING_CHARS: usize = 256;
-const WARNINGS_CHARS: usize = 4096;
 
 /// The maximum number of causes of a denial, and of the bytes that they take as JSON. The message
 /// of the denial repeats them, and the warnings come on top; the whole answer stays below 64 KiB.
@@ -50,8 +48,8 @@ pub struct Response<'a> {
     patch: Option<String>,
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     audit_annotations: BTreeMap<&'static str, String>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    warnings: Vec<String>,
+    #[serde(skip_serializing_if = "Warnings::is_empty")]
+    warnings: Warnings,
 }
 
 #[derive(Debug, Serialize)]
@@ -91,7 +89,7 @@ pub struct ObjectRef<'a> {
 
 impl<'a> Response<'a> {
     /// Creates an answer that allows the object unchanged.
-    pub const fn allow(uid: &'a str) -> Self {
+    pub fn allow(uid: &'a str) -> Self {
         Response {
             uid,
             allowed: true,
@@ -99,7 +97,7 @@ impl<'a> Response<'a> {
             patch_type: None,
             patch: None,
             audit_annotations: BTreeMap::new(),
-            warnings: Vec::new(),
+            warnings: Warnings::default(),
         }
     }
 
@@ -109,8 +107,8 @@ impl<'a> Response<'a> {
             self.allowed = false;
             self.status = Some(denial(object, verdict));
         }
-        let warnings = verdict.warnings().map(|it| warning(&it.finding));
-        self.warn(warnings.chain(verdict.remarks.iter().cloned()));
+        verdict.warnings().for_each(|it| self.warnings.finding(&it.finding));
+        verdict.remarks.iter().for_each(|it| self.warn(it));
         self.audit("denied", &join(verdict.denials().map(|j| j.finding.rule.id.to_owned())));
         self.audit("warned", &join(verdict.warnings().map(|j| j.finding.rule.id.to_owned())));
         self.audit("audited", &join(verdict.audits().map(|j| j.finding.rule.id.to_owned())));
@@ -127,16 +125,9 @@ impl<'a> Response<'a> {
         self.audit("excepted", &join(excepted));
     }
 
-    /// Adds warnings, each cut to the length that the API server passes on.
-    pub fn warn(&mut self, warnings: impl IntoIterator<Item = String>) {
-        let mut total: usize = self.warnings.iter().map(|w| w.chars().count()).sum();
-        for warning in warnings {
-            let warning = one_line(&warning);
-            total += warning.chars().count();
-            if total <= WARNINGS_CHARS && !self.warnings.contains(&warning) {
-                self.warnings.push(warning);
-            }
-        }
+    /// Adds a warning.
+    pub fn warn(&mut self, warning: &str) {
+        self.warnings.text(warning);
     }
 
     /// Adds an audit annotation, unless it is empty.
@@ -240,29 +231,6 @@ fn denial(object: ObjectRef<'_>, verdict: &Verdict) -> Status {
     }
 }
 
-/// Formats a finding as a warning: the rule first, so that the user can look it up. If the text is
-/// too long, the message is cut and the help is kept: `explain` has the details.
-pub fn warning(finding: &Finding) -> String {
-    let whole = format!("{}: {}: {}", finding.rule.id, finding.field, finding.text());
-    let Some(help) = &finding.help else { return whole };
-    let excess = whole.chars().count().saturating_sub(WARNING_CHARS);
-    let message = finding.message.chars().count();
-    if excess == 0 || excess >= message {
-        return whole;
-    }
-    let kept: String = finding.message.chars().take(message - excess - 1).collect();
-    format!("{}: {}: {}…; {help}", finding.rule.id, finding.field, kept.trim_end())
-}
-
-/// The API server drops a warning that contains a control character, and cuts a long one.
-fn one_line(text: &str) -> String {
-    let clean = |c: char| if c.is_control() { ' ' } else { c };
-    if text.chars().count() <= WARNING_CHARS {
-        return text.chars().map(clean).collect();
-    }
-    text.chars().take(WARNING_CHARS - 1).map(clean).chain(['…']).collect()
-}
-
 fn join(items: impl Iterator<Item = String>) -> String {
     let mut unique: Vec<String> = Vec::new();
     for item in items {
@@ -277,28 +245,6 @@ fn join(items: impl Iterator<Item = String>) -> String {
 mod tests {
     use super::*;
     use crate::{engine::verdict::Violation, finding::Mode};
-
-    #[test]
-    fn warnings_stay_within_what_the_api_server_passes_on() {
-        let mut response = Response::allow("u");
-        response.warn((0..40).map(|i| format!("rule-{i}: {}\n{}", "é".repeat(300), i)));
-        assert!(response.warnings.iter().all(|w| w.chars().count() <= WARNING_CHARS));
-        assert!(response.warnings.iter().all(|w| !w.chars().any(char::is_control)));
-        let total: usize = response.warnings.iter().map(|w| w.chars().count()).sum();
-        assert!(total <= WARNINGS_CHARS, "{total}");
-        assert!(response.warnings.len() > 10);
-    }
-
-    #[test]
-    fn a_long_warning_still_says_what_to_do() {
-        let mut found = crate::finding::Findings::of(&crate::finding::TEST_RULE);
-        let path = crate::finding::Path::new("spec");
-        found.report(&path, crate::finding::Reason::Invalid, "é".repeat(300), "use less");
-        let text = warning(&found.into_vec()[0]);
-        assert_eq!(text.chars().count(), WARNING_CHARS);
-        assert!(text.starts_with("some-rule: spec: ééé"), "{text}");
-        assert!(text.ends_with("é…; use less"), "{text}");
-    }
 
     /// Returns a verdict that denies for each of these messages.
     fn denied(messages: impl IntoIterator<Item = String>) -> Verdict {

@@ -67,10 +67,10 @@ fn resource<'a>(request: &Request<'a>, reply: &mut Reply<'a>) -> Option<&'static
     let kind = &request.kind;
     let resource = Resource::of_gvk(&kind.group, &kind.version, &kind.kind);
     if resource.is_none() && request.sub_resource.is_empty() {
-        reply.response.warn([format!(
+        reply.response.warn(&format!(
             "setguard does not check {} here: remove it from the rules of this webhook",
             kind.kind
-        )]);
+        ));
     }
     resource.filter(|_| request.sub_resource.is_empty())
 }

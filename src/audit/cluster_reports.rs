@@ -1,6 +1,7 @@
 //! Reports in the cluster: an OpenReports Report or a PolicyReport for each object with findings.
 //!
-//! A report is written only if it has changed. Its object owns it, so that the garbage collector deletes both
+//! Each report is applied in each run, also over one that somebody else has changed; the API server stores nothing if it
+//! is the same. Its object owns it, so that the garbage collector deletes both
 //! together. It is removed once nothing is found in the object.
 //!
 //! Upstream: openreports.io/v1alpha1 (github.com/openreports/reports-api) and
@@ -9,7 +10,7 @@
 mod api;
 mod content;
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 
 use clap::ValueEnum;
 use futures::{StreamExt as _, stream};
@@ -18,11 +19,11 @@ use serde::Deserialize;
 
 use self::{
     api::{Api, Key, OPEN_REPORTS, POLICY_REPORTS},
-    content::{HASH_ANNOTATION, LABEL, Report},
+    content::{LABEL, Report},
 };
 use super::found::Found;
 use crate::live::{
-    bare::{Bare, Metadata},
+    bare::Bare,
     call::Problem,
     reader::{AT_ONCE, List, Reader},
 };
@@ -96,13 +97,12 @@ pub(super) async fn write(
     let mut requests = Vec::new();
     for report in reports {
         let key = report.key();
-        if existing.remove(&key).as_deref() != Some(report.hash()) {
-            let params = PatchParams::apply(FIELD_MANAGER).force();
-            requests.push(api.at(&key.0).patch(&key.1, &params, &Patch::Apply(report)));
-        }
+        existing.remove(&key);
+        let params = PatchParams::apply(FIELD_MANAGER).force();
+        requests.push(api.at(&key.0).patch(&key.1, &params, &Patch::Apply(report)));
     }
     if is_complete {
-        let gone = existing.into_keys();
+        let gone = existing.into_iter();
         requests.extend(
             gone.map(|(place, name)| api.at(&place).delete(&name, &DeleteParams::default())),
         );
@@ -141,13 +141,13 @@ async fn served(reader: &Reader, apis: &[&'static Api]) -> Result<Option<&'stati
     Ok(None)
 }
 
-/// Returns the existing reports of setguard, each with the hash of its content.
+/// Returns the existing reports of setguard.
 async fn existing(
     api: &Api,
     reader: &Reader,
     namespaces: &[String],
-) -> Result<BTreeMap<Key, String>, Problem> {
-    let mut existing = BTreeMap::new();
+) -> Result<BTreeSet<Key>, Problem> {
+    let mut existing = BTreeSet::new();
     let paths = match namespaces {
         [] => vec![format!("/apis/{}/{}", api.group_version, api.plural)],
         some => some.iter().map(|namespace| api.at(namespace).url_path).collect(),
@@ -155,11 +155,8 @@ async fn existing(
     for path in paths {
         let labels = Some(format!("{}={}", LABEL.0, LABEL.1).into());
         let list = List { path, is_bare: true, labels, fields: None };
-        for Bare { metadata: Metadata { name, namespace, mut annotations } } in
-            reader.objects(&list).await?
-        {
-            let hash = annotations.remove(HASH_ANNOTATION).unwrap_or_default();
-            existing.insert((namespace, name), hash);
+        for Bare { metadata } in reader.objects(&list).await? {
+            existing.insert((metadata.namespace, metadata.name));
         }
     }
     Ok(existing)

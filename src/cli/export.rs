@@ -75,7 +75,8 @@ struct OutputArgs {
     /// answers the first request. Needs Kubernetes 1.36 with a feature gate, or 1.37
     #[arg(long = "static")]
     is_static: bool,
-    /// Compares this file with what the export prints now: prints the policies that differ, and ends with 1
+    /// Compares this file, or - for standard input, with what the export prints now: prints the policies that differ,
+    /// and ends with 1. It may also be what `kubectl get -o yaml` prints
     #[arg(long, value_name = "FILE")]
     check: Option<PathBuf>,
 }

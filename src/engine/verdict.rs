@@ -66,8 +66,25 @@ impl Verdict {
         }
     }
 
+    /// Adds faults for which the API server refuses a write before it validates the object, in place of what warns of
+    /// them.
+    pub(crate) fn refuse(&mut self, refused: &[Finding]) {
+        let is_same = |one: &Finding, other: &Finding| {
+            (one.reason, &one.field) == (other.reason, &other.field)
+        };
+        self.violations.retain(|it| {
+            it.mode == Mode::Deny || !refused.iter().any(|fault| is_same(fault, &it.finding))
+        });
+        let denied = |finding: &Finding| Violation {
+            finding: finding.clone(),
+            mode: Mode::Deny,
+            downgrade: None,
+        };
+        self.violations.extend(refused.iter().map(denied));
+    }
+
     /// Adds another verdict on the same object.
-    pub(super) fn join(&mut self, other: Verdict) {
+    pub(crate) fn join(&mut self, other: Verdict) {
         self.violations.extend(other.violations);
         self.left_out.extend(other.left_out);
         self.remark(other.remarks);

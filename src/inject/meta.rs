@@ -35,6 +35,26 @@ daemon_controller.go) uses it to decide whether a node gets a pod at all; inject
     adjustable: true,
 };
 
+/// The rule about injected tolerations that stay. It is evaluated with the traps, in updates.
+pub static CONTROL_PLANE_TOLERATIONS_LEFT: Meta = Meta {
+    id: "control-plane-tolerations-left",
+    summary: "tolerations that setguard added, in a DaemonSet that no longer requests them",
+    why: "\
+For the label setguard.io/control-plane: \"true\" the webhook adds tolerations to the template of a
+DaemonSet. What a webhook adds belongs to no field manager. So when the label is removed, no apply removes
+the tolerations: the pods stay on the nodes of the control plane, and new ones get there, although neither
+the manifest nor the label says so any more. setguard does not remove them itself: it cannot tell them from
+tolerations that a user has added without a manifest. It warns in the update that removes the label, with
+the command. When the label of a *namespace* is removed, no DaemonSet is written, and nothing warns.
+
+Kubernetes: managed fields are updated before admission; `Update`, apimachinery
+pkg/util/managedfields/internal/fieldmanager.go.",
+    bad: include_str!("examples/control-plane-tolerations-left.bad.yaml"),
+    good: include_str!("examples/control-plane-tolerations-left.good.yaml"),
+    mode: Mode::Warn,
+    adjustable: true,
+};
+
 /// The rule against a node pin that cannot be met.
 pub static NODE_PIN_CONFLICT: Meta = Meta {
     id: "node-pin-conflict",

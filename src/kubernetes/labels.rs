@@ -50,7 +50,7 @@ pub fn annotations<T: Borrow<str>>(
         // The key is checked like a label key, but in either case. A valid key needs no lowercase
         // copy.
         if !names::label_key(key).is_empty() {
-            for message in names::label_key(&key.to_lowercase()) {
+            for message in names::label_key(&names::lower_case(key)) {
                 found.invalid(path, key, message);
             }
         }
@@ -77,6 +77,8 @@ mod tests {
         };
         assert_eq!(count("Example.COM/Name", "any thing\n"), 0);
         assert_eq!(count("exam_ple.com/name", ""), 1);
+        // `K` is the sign of Kelvin.
+        assert_eq!(count("example.com/\u{130}", "") + count("\u{212a}", ""), 0);
         assert_eq!(count("k", &"v".repeat(ANNOTATIONS_LIMIT - 1)), 0);
         assert_eq!(count("k", &"v".repeat(ANNOTATIONS_LIMIT)), 1);
     }

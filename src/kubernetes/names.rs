@@ -45,6 +45,11 @@ const NO_MORE_THAN_63: &str = "must be no more than 63 characters";
 /// The message for a negative number where none is allowed.
 pub const NOT_NEGATIVE: &str = "must be greater than or equal to 0";
 
+/// Returns a text in lower case, as Go does it: one character for each, so `İ` becomes `i`.
+pub(crate) fn lower_case(text: &str) -> String {
+    text.chars().filter_map(|c| c.to_lowercase().next()).collect()
+}
+
 /// Checks a DNS-1123 label: `IsDNS1123Label`.
 pub fn dns1123_label(value: &str) -> Messages {
     let mut wrong = Vec::new();

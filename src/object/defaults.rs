@@ -22,6 +22,7 @@ use super::{
     kruise::KruiseSpec,
     spec::{DaemonSetSpec, StatefulSetSpec},
 };
+use crate::kubernetes::int_or_percent;
 
 /// Applies `SetDefaults_PodSpec` and everything below it.
 pub fn template(template: &mut PodTemplateSpec) {
@@ -43,9 +44,10 @@ pub fn daemon_set<T>(spec: &mut DaemonSetSpec<T>) {
 }
 
 /// Applies the defaults that differ in an OpenKruise DaemonSet: if only one of `maxUnavailable` and
-/// `maxSurge` is set, the other is 0.
+/// `maxSurge` is set, the other is 0. A text without a number also counts as 0, and is not validated.
 ///
-/// OpenKruise: `SetDefaultsDaemonSet`, apis/apps/defaults/v1alpha1.go.
+/// OpenKruise: `SetDefaultsDaemonSet`, apis/apps/defaults/v1alpha1.go; `validateRollingUpdateDaemonSet`,
+/// pkg/webhook/daemonset/validating/daemonset_validation.go.
 pub fn kruise_daemon_set<T>(spec: &mut DaemonSetSpec<T>, own: &KruiseSpec) {
     let surges = own.rolling_update().and_then(|rolling| rolling.rolling_update_type.as_deref())
         == Some("Surging");
@@ -58,6 +60,11 @@ pub fn kruise_daemon_set<T>(spec: &mut DaemonSetSpec<T>, own: &KruiseSpec) {
     }
     if rolling.max_surge.is_some() {
         rolling.max_unavailable.get_or_insert(IntOrString::Int(0));
+    }
+    for value in [&mut rolling.max_unavailable, &mut rolling.max_surge].into_iter().flatten() {
+        if int_or_percent::number(value) == 0 {
+            *value = IntOrString::Int(0);
+        }
     }
 }
 

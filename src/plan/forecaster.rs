@@ -274,6 +274,7 @@ impl Forecaster<'_> {
             notes: remedies
                 .into_iter()
                 .chain(refusal::remarks(&stored.verdict))
+                .chain(stored.of_injection.warnings().map(|it| it.finding.text().into_owned()))
                 .chain(removals(&self.applier().removals(proposal)))
                 .chain(simulated.notes)
                 .collect(),

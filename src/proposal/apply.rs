@@ -8,6 +8,7 @@
 mod fields;
 mod lists;
 mod merge;
+pub(super) mod refused;
 mod verb;
 
 use serde_json::Value;

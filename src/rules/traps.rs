@@ -42,7 +42,7 @@ mod partition_is_an_index;
 mod partition_left_set;
 mod pod_never_created;
 mod pre_stop_outlasts_grace;
-mod read;
+pub(crate) mod read;
 mod rollout_blocked;
 mod selector_on_managed_labels;
 mod selector_too_broad;

@@ -100,7 +100,7 @@ fn key_values(set: &StatefulSetSpec, metadata: &ObjectMeta, path: &Path<'_>, fou
     for (key, value) in metadata.annotations.iter().flatten() {
         size += key.len() + value.len();
         // The key is checked like a label key, but in either case.
-        if let Some(fault) = names::label_key(&key.to_lowercase()).into_iter().next() {
+        if let Some(fault) = names::label_key(&names::lower_case(key)).into_iter().next() {
             found.quote(REFUSED, KEY, |found| found.invalid(&at.key(key), key, fault));
         }
     }

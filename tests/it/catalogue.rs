@@ -4,11 +4,12 @@ use std::{collections::BTreeSet, fs, path::Path};
 
 use setguard::{
     catalogue::{self, Rule},
-    finding::Meta,
+    finding::{Findings, Meta},
     inject::{self, Injection, pod::PartialPod},
-    object::{Object, Str, User},
+    object::{Object, Str, Subject, User},
     policy::Policy,
     rules::{
+        api_validation::meta::API_VALIDATION,
         cross_object::RULES,
         policy::POLICY_WEAKENED,
         status,
@@ -60,6 +61,14 @@ fn run(meta: &Meta, yaml: &str) -> Vec<String> {
         let json = support::to_json(yaml).remove(0);
         let object = Object::parse(support::resource(&json).unwrap(), &json).unwrap();
         return injected(&inject::template(&object, false, &Policy::default().injection));
+    }
+    if *meta == inject::meta::CONTROL_PLANE_TOLERATIONS_LEFT {
+        let [old, new] = support::to_json(yaml).try_into().expect("the old object and the new one");
+        let object = Object::parse(support::resource(&new).unwrap(), &new).unwrap();
+        let mut found = Findings::of(&API_VALIDATION);
+        let subject = Subject::update(object, &old);
+        inject::left_over::find(&subject, None, &Policy::default().injection, &mut found);
+        return found.into_vec().iter().map(|found| found.rule.id.to_owned()).collect();
     }
     if *meta == POLICY_WEAKENED {
         let found = Policy::parse(yaml).unwrap().weaker_than(&Policy::default(), "main");

@@ -16,7 +16,11 @@ fn export(policy: &str, args: &[&str]) -> Ran {
 
 fn objects(ran: &Ran) -> Vec<Value> {
     assert_eq!((ran.code, ran.stderr.as_str()), (0, ""), "{ran:?}");
-    let documents = yaml::parse(&ran.stdout).into_iter().map(Result::unwrap);
+    parsed(&ran.stdout)
+}
+
+fn parsed(text: &str) -> Vec<Value> {
+    let documents = yaml::parse(text).into_iter().map(Result::unwrap);
     documents.map(|it| serde_json::from_str(&it.root.to_json()).unwrap()).collect()
 }
 
@@ -221,13 +225,36 @@ fn an_export_that_is_not_up_to_date_is_said() {
     folder.write("policies.yaml", others.join("---\n"));
     assert_eq!(export(&check).code, 0);
 
+    // As `kubectl get -o yaml` prints it: a list, with defaults of the API server.
+    let stored = |mut object: Value| {
+        object["metadata"]["uid"] = "u".into();
+        object["status"] = serde_json::json!({ "observedGeneration": 1 });
+        if let Some(matched) = object["spec"].get_mut("matchConstraints") {
+            matched["matchPolicy"] = "Equivalent".into();
+            matched["objectSelector"] = serde_json::json!({});
+            matched["resourceRules"][0]["scope"] = "*".into();
+        }
+        object
+    };
+    let mut list = serde_json::json!({ "apiVersion": "v1", "kind": "List" });
+    list["items"] = parsed(&text).into_iter().map(stored).collect();
+    folder.write("policies.yaml", list.to_string());
+    assert_eq!(export(&check).code, 0, "{:?}", export(&check));
+    list["items"][0]["spec"]["matchConstraints"]["objectSelector"] =
+        serde_json::json!({ "matchLabels": { "a": "b" } });
+    folder.write("policies.yaml", list.to_string());
+    assert_eq!(export(&check).stdout.lines().count(), 2, "{:?}", export(&check));
+
     let less = documents[1..].join("---\n").replace("[Warn]", "[Deny]");
-    folder.write("policies.yaml", less + "---\nkind: ConfigMap\nmetadata: {name: mine}\n");
+    let others = "---\nkind: ValidatingAdmissionPolicy\nmetadata: {name: old.setguard.io}\n\
+                  ---\nkind: ValidatingAdmissionPolicy\nmetadata: {name: mine}\n";
+    folder.write("policies.yaml", less + others);
     let ran = export(&check);
     assert_eq!(ran.code, 1, "{ran:?}");
     assert!(ran.stdout.starts_with("policies.yaml is not up to date; export again:\n"), "{ran:?}");
     assert!(ran.stdout.contains(" is missing\n"), "{ran:?}");
-    assert!(ran.stdout.contains("  ConfigMap mine is not exported any more\n"), "{ran:?}");
+    let gone = "  ValidatingAdmissionPolicy old.setguard.io is not exported any more\n";
+    assert!(ran.stdout.contains(gone) && !ran.stdout.contains("mine"), "{ran:?}");
 
     // The day after an exception ends, the condition goes.
     folder.write("policies.yaml", &text);

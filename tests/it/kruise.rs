@@ -161,6 +161,22 @@ fn max_unavailable_of_a_stateful_set_needs_no_feature_gate() {
     assert_eq!(ids(&found(&set(own, json!(4)))), [("max-unavailable-everything", field)]);
 }
 
+/// OpenKruise's webhook validates no value of a DaemonSet that it takes for 0.
+#[test]
+fn a_text_without_a_number_is_zero() {
+    let own = Resource::of("apps.kruise.io/v1beta1", "DaemonSet").unwrap();
+    let set = |unavailable: &str, surge: &str| {
+        let rolling = json!({"maxUnavailable": unavailable, "maxSurge": surge});
+        with(good(own), "/spec/updateStrategy", json!({"rollingUpdate": rolling}))
+    };
+    for nothing in ["x", " 5%", "-1%", "0%", ""] {
+        assert_eq!(found(&set("20%", nothing), None), [], "{nothing:?}");
+        let field = "spec.updateStrategy.rollingUpdate.maxUnavailable";
+        assert_eq!(ids(&found(&set(nothing, nothing), None)), [("api-validation", field)]);
+    }
+    assert!(!found(&set("5", "0%"), None).is_empty(), "a number in quotes is not a percentage");
+}
+
 #[test]
 fn known_fields_must_have_their_type_and_unknown_ones_are_allowed() {
     for (_, own) in pairs() {

@@ -26,6 +26,10 @@ there; here is what depends on several values, or deserves a sentence.
 {{- if not (regexMatch "^[a-z0-9]+([._:/-]+[a-z0-9]+)*$" (toString (.repository | default ""))) -}}
 {{- fail (printf "image.repository: must be the name of an image without a tag; not %q" (toString .repository)) -}}
 {{- end -}}
+{{- $mirror := coalesce (default dict $v.global).imageRegistry (ternary "" .registry (eq (toString .registry) "ghcr.io")) -}}
+{{- if and $mirror (eq (include "setguard.namesRegistry" .repository) "true") -}}
+{{- fail (printf "image.repository: %q names a registry, and so do image.registry or global.imageRegistry (%s); set one of them" .repository $mirror) -}}
+{{- end -}}
 {{- if regexMatch "//|[._:/-]{3}" (toString (.repository | default "")) -}}
 {{- fail (printf "image.repository: must be the name of an image without a tag; not %q" (toString .repository)) -}}
 {{- end -}}
@@ -47,6 +51,7 @@ there; here is what depends on several values, or deserves a sentence.
 {{- fail "metrics.podMonitor.enabled: with metrics.serviceMonitor.enabled each pod would be scraped twice; enable one of them" -}}
 {{- end -}}
 {{- include "setguard.checkMode" . -}}
+{{- include "setguard.checkServer" . -}}
 {{- if and $v.existingPolicyConfigMap $v.policy -}}
 {{- fail "policy: is not used with existingPolicyConfigMap; leave one of them empty" -}}
 {{- end -}}
@@ -91,7 +96,84 @@ there; here is what depends on several values, or deserves a sentence.
 {{- end -}}
 {{- end -}}
 
-{{/* The keys and values of labels. */}}
+{{/* Values of the server that would let it not start, or block others. */}}
+{{- define "setguard.checkServer" -}}
+{{- $v := .Values -}}
+{{- $replicas := ternary $v.autoscaling.minReplicas $v.replicaCount (eq (toString $v.autoscaling.enabled) "true") -}}
+{{- $budget := $v.podDisruptionBudget -}}
+{{- if $budget.enabled -}}
+{{- if kindIs "invalid" $budget.minAvailable -}}
+{{- if has (toString $budget.maxUnavailable) (list "0" "0%") -}}
+{{- fail "podDisruptionBudget.maxUnavailable: with 0 no node with a replica could be drained; use 1, or set podDisruptionBudget.enabled=false" -}}
+{{- end -}}
+{{- else if or (eq (toString $budget.minAvailable) "100%") (and (not (kindIs "string" $budget.minAvailable)) (not (kindIs "invalid" $replicas)) (gt (int $replicas) 0) (ge (int $budget.minAvailable) (int $replicas))) -}}
+{{- fail (printf "podDisruptionBudget.minAvailable: with %v of %v replicas no node with a replica could be drained; use less, or maxUnavailable" $budget.minAvailable $replicas) -}}
+{{- end -}}
+{{- end -}}
+{{- if lt (int $v.shutdown.graceSeconds) (int $v.webhook.timeoutSeconds) -}}
+{{- fail (printf "shutdown.graceSeconds: %d is less than webhook.timeoutSeconds, which is %d, so requests would be cut off" (int $v.shutdown.graceSeconds) (int $v.webhook.timeoutSeconds)) -}}
+{{- end -}}
+{{- range $name := list "startupProbe" "livenessProbe" "readinessProbe" -}}
+{{- range $key := list "httpGet" "tcpSocket" "grpc" -}}
+{{- with get (default dict (get $v $name)) $key -}}
+{{- if not (has (toString .port) (list "webhook" "admin" (toString $v.listen.port) (toString $v.listen.adminPort))) -}}
+{{- fail (printf "%s.%s.port: setguard has the ports webhook and admin, and not %q" $name $key (toString .port)) -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- $flags := dict
+  "listen" "listen" "admin-listen" "listen.adminPort" "policy" "policy" "if-policy-invalid" "" "tls-managed" "tls.mode"
+  "tls-managed-namespace" "namespaceOverride" "tls-managed-secret" "tls.secretName" "tls-managed-webhook-config" "fullnameOverride"
+  "tls-cert" "tls.secretName" "tls-key" "tls.secretName" "arm-webhooks" "webhook.arm" "arm-rehearsal" "webhook.arm"
+  "arm-owner" "webhook.ownedByNamespace" "inventory" "inventory.mode" "discover-feature-gates" "inventory.featureGates"
+  "tls-min-version" "tls.minVersion" "client-ca" "tls.clientCA" "drain-delay" "shutdown.drainSeconds"
+  "grace-period" "shutdown.graceSeconds" "log-format" "log.format" "log-level" "log.level" -}}
+{{- include "setguard.checkFlags" (dict "field" "extraArgs" "args" $v.extraArgs "flags" $flags) -}}
+{{- $flags = dict "cluster-reports" "audit.clusterReports" "exit-zero" "" "policy" "policy" "metrics-file" "audit.metricsFile" -}}
+{{- include "setguard.checkFlags" (dict "field" "audit.extraArgs" "args" $v.audit.extraArgs "flags" $flags) -}}
+{{- if eq $v.tls.mode "certManager" -}}
+{{- $times := $v.tls.certManager -}}
+{{- if ge (float64 (include "setguard.seconds" $times.renewBefore)) (float64 (include "setguard.seconds" $times.duration)) -}}
+{{- fail (printf "tls.certManager.renewBefore: %s is not less than the duration, which is %s" $times.renewBefore $times.duration) -}}
+{{- end -}}
+{{- end -}}
+{{- range $name := list "serviceMonitor" "podMonitor" -}}
+{{- $times := get $v.metrics $name -}}
+{{- if gt (float64 (include "setguard.seconds" $times.scrapeTimeout)) (float64 (include "setguard.seconds" $times.interval)) -}}
+{{- fail (printf "metrics.%s.scrapeTimeout: %s is more than the interval, which is %s" $name $times.scrapeTimeout $times.interval) -}}
+{{- end -}}
+{{- end -}}
+{{- if and $v.service.nodePort (eq $v.service.type "ClusterIP") -}}
+{{- fail "service.nodePort: needs service.type NodePort or LoadBalancer" -}}
+{{- end -}}
+{{- if and (eq $v.service.ipFamilyPolicy "SingleStack") (gt (len $v.service.ipFamilies) 1) -}}
+{{- fail "service.ipFamilies: with service.ipFamilyPolicy SingleStack there is one family" -}}
+{{- end -}}
+{{- end -}}
+
+{{/* Flags that the chart sets already: a command does not start with one of them twice. */}}
+{{- define "setguard.checkFlags" -}}
+{{- range .args -}}
+{{- $flag := regexReplaceAll "^--([^= ]*).*$" (toString .) "${1}" -}}
+{{- if hasKey $.flags $flag -}}
+{{- fail (printf "%s: the chart sets --%s already%s" $.field $flag (get $.flags $flag | empty | ternary "" (printf "; set %s instead" (get $.flags $flag)))) -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+
+{{/* A duration such as 1h30m in seconds. */}}
+{{- define "setguard.seconds" -}}
+{{- $seconds := 0.0 -}}
+{{- $units := dict "ms" 0.001 "s" 1.0 "m" 60.0 "h" 3600.0 -}}
+{{- range regexFindAll "[0-9.]+(ms|s|m|h)" (toString .) -1 -}}
+{{- $number := regexFind "^[0-9.]+" . -}}
+{{- $seconds = addf $seconds (mulf (float64 $number) (get $units (trimPrefix $number .))) -}}
+{{- end -}}
+{{- $seconds -}}
+{{- end -}}
+
+{{/* The keys of annotations, and the keys and values of labels. */}}
 {{- define "setguard.checkLabels" -}}
 {{- $all := dict
   "commonLabels" .commonLabels "podLabels" .podLabels "nodeSelector" .nodeSelector "audit.nodeSelector" .audit.nodeSelector
@@ -100,6 +182,22 @@ there; here is what depends on several values, or deserves a sentence.
   "metrics.serviceMonitor.labels" .metrics.serviceMonitor.labels "metrics.podMonitor.labels" .metrics.podMonitor.labels
   "metrics.prometheusRule.labels" .metrics.prometheusRule.labels "metrics.dashboard.labels" .metrics.dashboard.labels -}}
 {{- $part := "[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?" -}}
+{{- $annotations := dict
+  "webhook.annotations" .webhook.annotations "service.annotations" .service.annotations
+  "serviceAccount.annotations" .serviceAccount.annotations "podAnnotations" .podAnnotations
+  "deploymentAnnotations" .deploymentAnnotations "cleanup.podAnnotations" .cleanup.podAnnotations
+  "audit.podAnnotations" .audit.podAnnotations "test.podAnnotations" .test.podAnnotations
+  "metrics.serviceMonitor.annotations" .metrics.serviceMonitor.annotations
+  "metrics.podMonitor.annotations" .metrics.podMonitor.annotations
+  "metrics.prometheusRule.annotations" .metrics.prometheusRule.annotations
+  "metrics.dashboard.annotations" .metrics.dashboard.annotations -}}
+{{- range $field, $pairs := $annotations -}}
+{{- range $key, $_ := $pairs -}}
+{{- if not (regexMatch (printf "^([A-Za-z0-9]([-A-Za-z0-9.]{0,251}[A-Za-z0-9])?/)?%s$" $part) $key) -}}
+{{- fail (printf "%s: %q must be the key of an annotation" $field $key) -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
 {{- range $field, $labels := $all -}}
 {{- range $key, $value := $labels -}}
 {{- if not (regexMatch (printf "^([a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?/)?%s$" $part) $key) -}}

@@ -87,10 +87,17 @@ and cert-manager owns the other.
 {{- printf "%s.%s.svc" (include "setguard.fullname" .) (include "setguard.namespace" .) -}}
 {{- end -}}
 
+{{/* "true" if the name of an image begins with a registry, as container runtimes tell. */}}
+{{- define "setguard.namesRegistry" -}}
+{{- regexMatch "^([^/]*[.:][^/]*|localhost)/" (toString .) -}}
+{{- end -}}
+
 {{- define "setguard.image" -}}
 {{- $repository := .Values.image.repository -}}
+{{- if ne (include "setguard.namesRegistry" $repository) "true" -}}
 {{- with coalesce (default dict .Values.global).imageRegistry .Values.image.registry -}}
 {{- $repository = printf "%s/%s" . $repository -}}
+{{- end -}}
 {{- end -}}
 {{- $image := printf "%s:%s" $repository (default .Chart.AppVersion .Values.image.tag) -}}
 {{- $digest := .Values.image.digest -}}

@@ -131,6 +131,21 @@ spec:
 {{- end }}
 {{- end }}
 
+{{/*
+Commands that switch the policies of this chart off. Both labels: in a parent chart, other charts have the same instance. A
+command for each kind: kubectl deletes nothing at all if the cluster does not know one of the kinds.
+*/}}
+{{- define "setguard.switchPoliciesOff" -}}
+{{- $kinds := list "validatingadmissionpolicybindings" -}}
+{{- if and (eq (include "setguard.mode" .) "policies") .Values.webhook.mutating.enabled -}}
+{{- $kinds = append $kinds "mutatingadmissionpolicybindings" -}}
+{{- end -}}
+{{- range $i, $kind := $kinds -}}
+{{- if $i }}{{ "\n" }}{{ end -}}
+kubectl delete {{ $kind }} -l app.kubernetes.io/name={{ include "setguard.name" $ }},app.kubernetes.io/instance={{ $.Release.Name }}
+{{- end -}}
+{{- end -}}
+
 {{/* Values that a mode cannot honour. A policy that is weaker than `policy` must not go unnoticed. */}}
 {{- define "setguard.checkMode" -}}
 {{- $v := .Values -}}

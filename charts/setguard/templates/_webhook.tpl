@@ -124,7 +124,7 @@ One entry of a webhook configuration.
     {{- include "setguard.clientConfig" (dict "root" .root "path" .registration.path) | nindent 4 }}
   failurePolicy: {{ .failurePolicy }}
   matchPolicy: {{ $values.matchPolicy }}
-  sideEffects: {{ $values.sideEffects }}
+  sideEffects: None
   timeoutSeconds: {{ $values.timeoutSeconds }}
   {{- $expressions := .namespaces }}
   {{- with include "setguard.names" $excluded | fromJsonArray }}

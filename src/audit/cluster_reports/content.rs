@@ -4,22 +4,16 @@
 use std::collections::BTreeMap;
 
 use serde::Serialize;
-use sha2::{Digest as _, Sha256};
 
 use super::api::{Api, Key};
 use crate::{
     audit::found::Entry,
-    report::{
-        diagnostic::{Diagnostic, Severity},
-        fingerprint::hexadecimal,
-    },
+    report::diagnostic::{Diagnostic, Severity},
     rules::rule::status::ObjectName,
 };
 
 /// The label of the reports that setguard writes.
 pub(super) const LABEL: (&str, &str) = ("app.kubernetes.io/managed-by", "setguard");
-/// The annotation with the hash of the report, computed without this annotation.
-pub(super) const HASH_ANNOTATION: &str = "setguard.io/report-hash";
 /// The most findings in a report; more are only counted. etcd accepts no object of more than 1.5 MiB.
 const MOST_RESULTS: usize = 100;
 
@@ -43,8 +37,6 @@ struct Metadata<'a> {
     name: String,
     namespace: &'a str,
     labels: BTreeMap<&'static str, &'static str>,
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    annotations: BTreeMap<&'static str, String>,
     owner_references: [Owner<'a>; 1],
 }
 
@@ -109,34 +101,24 @@ impl<'a> Report<'a> {
             skip: count("skip"),
             ..Summary::default()
         };
-        let mut report = Report {
+        Some(Report {
             api_version: api.group_version,
             kind: api.kind,
             metadata: Metadata {
                 name: format!("setguard-{uid}"),
                 namespace,
                 labels: BTreeMap::from([LABEL]),
-                annotations: BTreeMap::new(),
                 owner_references: [Owner { api_version, kind, name, uid }],
             },
             source: api.has_source.then_some("setguard"),
             scope: Reference { api_version, kind, namespace, name, uid },
             summary,
             results: results.into_iter().take(MOST_RESULTS).collect(),
-        };
-        let text = serde_json::to_vec(&report).unwrap_or_default();
-        let mut digits = hexadecimal(&Sha256::digest(text));
-        digits.truncate(32);
-        report.metadata.annotations.insert(HASH_ANNOTATION, digits);
-        Some(report)
+        })
     }
 
     pub(super) fn key(&self) -> Key {
         (self.metadata.namespace.to_owned(), self.metadata.name.clone())
-    }
-
-    pub(super) fn hash(&self) -> &str {
-        self.metadata.annotations.get(HASH_ANNOTATION).map_or("", String::as_str)
     }
 }
 

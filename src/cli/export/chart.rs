@@ -53,7 +53,7 @@ fn of_rule(rule: &Rule, cel: &Cel) -> Value {
         "id": rule.meta.id,
         "mode": rule.meta.mode,
         // Whether the policy finds all that the rule finds.
-        "whole": cel.misses.is_none(),
+        "whole": cel.is_whole(),
         "resources": resources(rule),
         "message": message.text,
         "deny": policies(Mode::Deny),

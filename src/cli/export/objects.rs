@@ -11,7 +11,7 @@ use crate::{
 pub(super) const SUFFIX: &str = "setguard.io";
 
 /// The end of the name of each policy in a file for kube-apiserver, which requires `.static.k8s.io`.
-const STATIC_SUFFIX: &str = "setguard.static.k8s.io";
+pub(super) const STATIC_SUFFIX: &str = "setguard.static.k8s.io";
 
 /// Renames a policy, or the policy of a binding, for a file for kube-apiserver.
 pub(super) fn make_static(object: &mut Value) {

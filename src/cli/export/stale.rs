@@ -1,29 +1,42 @@
 //! A check of whether an export is still what the export would print now.
 
-use std::{collections::BTreeMap, fs, io::Write as _, path::Path};
+use std::{
+    collections::BTreeMap,
+    fs,
+    io::{self, Write as _},
+    path::Path,
+};
 
 use anyhow::{Context as _, anyhow};
-use serde_json::Value;
+use serde_json::{Value, json};
 
+use super::objects::{STATIC_SUFFIX, SUFFIX};
 use crate::{exit::Exit, printable::Printable, yaml};
 
-/// Compares a file with a new export, and prints the policies that differ. Comments don't count.
+/// Compares a file, or standard input, with a new export, and prints the policies that differ. The file is an export or
+/// what `kubectl get -o yaml` prints. Comments, the order and what the API server adds don't count.
 ///
 /// # Errors
 /// Returns an error if the file cannot be read.
 pub(super) fn check(path: &Path, new: &str) -> anyhow::Result<Exit> {
-    let file = path.display();
-    let old = fs::read_to_string(path).with_context(|| format!("cannot read {file}"))?;
+    let is_stdin = path == Path::new("-");
+    let file = if is_stdin { "standard input".to_owned() } else { path.display().to_string() };
+    let old = if is_stdin { io::read_to_string(io::stdin()) } else { fs::read_to_string(path) };
+    let old = old.with_context(|| format!("cannot read {file}"))?;
     let (old, new) = (objects(&old).with_context(|| format!("cannot read {file}"))?, objects(new)?);
     let mut differences = Vec::new();
     for (name, object) in &new {
         match old.get(name) {
             None => differences.push(format!("{name} is missing")),
-            Some(there) if there != object => differences.push(format!("{name} has changed")),
+            Some(there) if !is_stored(object, there) => {
+                differences.push(format!("{name} has changed"));
+            }
             Some(_) => {}
         }
     }
-    let gone = old.keys().filter(|name| !new.contains_key(*name));
+    // A cluster also has policies of others.
+    let is_own = |name: &&String| name.ends_with(SUFFIX) || name.ends_with(STATIC_SUFFIX);
+    let gone = old.keys().filter(|name| is_own(name) && !new.contains_key(*name));
     differences.extend(gone.map(|name| format!("{name} is not exported any more")));
     if differences.is_empty() {
         return Ok(Exit::Clean);
@@ -36,15 +49,57 @@ pub(super) fn check(path: &Path, new: &str) -> anyhow::Result<Exit> {
     Ok(Exit::Denied)
 }
 
-/// Returns the objects of a stream by kind and name.
+/// Returns whether an object of the API server has the kind and the spec of an exported one.
+fn is_stored(exported: &Value, stored: &Value) -> bool {
+    let parts = ["apiVersion", "kind", "spec"];
+    parts.iter().all(|part| is_with_defaults(&exported[part], &stored[part]))
+}
+
+/// Returns whether a value is an exported one, or the exported one with defaults of the API server.
+///
+/// Kubernetes: `pkg/apis/admissionregistration/v1/defaults.go`.
+fn is_with_defaults(exported: &Value, stored: &Value) -> bool {
+    match (exported, stored) {
+        (Value::Object(exported), Value::Object(stored)) => {
+            let defaults = [
+                ("matchPolicy", json!("Equivalent")),
+                ("namespaceSelector", json!({})),
+                ("objectSelector", json!({})),
+                ("scope", json!("*")),
+            ];
+            let is_default = |name: &str, value: &Value| {
+                defaults.iter().any(|(key, default)| *key == name && default == value)
+            };
+            exported.keys().all(|name| stored.contains_key(name))
+                && stored.iter().all(|(name, value)| match exported.get(name) {
+                    Some(exported) => is_with_defaults(exported, value),
+                    None => is_default(name, value),
+                })
+        }
+        (Value::Array(exported), Value::Array(stored)) => {
+            exported.len() == stored.len()
+                && exported.iter().zip(stored).all(|(one, other)| is_with_defaults(one, other))
+        }
+        (exported, stored) => exported == stored,
+    }
+}
+
+/// Returns the objects of a stream, and those in its lists, by kind and name.
 fn objects(text: &str) -> anyhow::Result<BTreeMap<String, Value>> {
     let mut objects = BTreeMap::new();
     for document in yaml::parse(text) {
         let document = document.map_err(|e| anyhow!("line {}: {}", e.mark.line, e.message))?;
-        let object: Value = serde_json::from_str(&document.root.to_json())?;
-        let part = |pointer: &str| object.pointer(pointer).and_then(Value::as_str).unwrap_or("?");
-        let name = format!("{} {}", part("/kind"), part("/metadata/name"));
-        objects.insert(name, object);
+        let mut object: Value = serde_json::from_str(&document.root.to_json())?;
+        let items = match object.get_mut("items").map(Value::take) {
+            Some(Value::Array(items)) => items,
+            _ => vec![object],
+        };
+        for object in items {
+            let part =
+                |pointer: &str| object.pointer(pointer).and_then(Value::as_str).unwrap_or("?");
+            let name = format!("{} {}", part("/kind"), part("/metadata/name"));
+            objects.insert(name, object);
+        }
     }
     Ok(objects)
 }

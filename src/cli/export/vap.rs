@@ -22,7 +22,7 @@ use crate::{
     policy::Policy,
     rules::{
         cross_object,
-        rule::{Cel, Operation, Phase, Rule},
+        rule::{Cel, Operation, Phase, Rule, cel::FEW},
         status,
         traps::{IN_CEL, TRAPS, limits::LIMIT_EXCEEDED},
     },
@@ -33,6 +33,7 @@ use crate::{
 pub(super) fn export(policy: &Policy, only: &[String], today: Date) -> Export {
     let (mut objects, mut left_out) = (Vec::new(), Vec::new());
     let mut remarks = Vec::new();
+    let mut bounded = Vec::new();
     let mut count = 0;
     for rule in catalogue::all() {
         let id = rule.meta.id;
@@ -61,6 +62,9 @@ pub(super) fn export(policy: &Policy, only: &[String], today: Date) -> Export {
                 if let Some(misses) = cel.misses {
                     remarks.push(format!("{id} does not find {misses}."));
                 }
+                if cel.is_bounded() {
+                    bounded.push(id);
+                }
                 let exceptions = Exceptions::of(policy, &rule.meta, today);
                 remarks.extend(exceptions.remark(id));
                 let mode = policy.mode(&rule.meta);
@@ -69,6 +73,10 @@ pub(super) fn export(policy: &Policy, only: &[String], today: Date) -> Export {
             }
             Err(why) => left_out.push((id, why)),
         }
+    }
+    if !bounded.is_empty() {
+        let ids = bounded.join(", ");
+        remarks.push(format!("These pass over lists of more than {FEW} entries: {ids}."));
     }
     Export { header: header(policy, count, &remarks, &left_out), objects }
 }

@@ -44,6 +44,21 @@ impl Delivery {
         }
     }
 
+    /// Returns whether a manifest is applied server-side, over an old object if there is one.
+    pub(crate) fn is_server_side(&self, old: Option<&str>) -> bool {
+        match (self.verb, old) {
+            (Some(verb), _) => verb == Verb::ServerSideApply,
+            (None, _) if self.field_manager.is_some() => true,
+            (None, Some(old))
+                if memchr::memmem::find(old.as_bytes(), b"managedFields").is_some() =>
+            {
+                let old = serde_json::from_str(old);
+                old.is_ok_and(|old| self.writer(&old).verb == Verb::ServerSideApply)
+            }
+            (None, _) => false,
+        }
+    }
+
     /// Returns the command that was given, or the one by which an old object was probably written last.
     pub(super) fn writer<'a>(&'a self, old: &'a Value) -> Writer<'a> {
         let manager = self.field_manager.as_deref();

@@ -40,13 +40,12 @@ Kubernetes: `updateStorage`, pkg/controller/statefulset/stateful_set_utils.go;
 };
 
 pub(super) static CEL: Cel = Cel {
-    fault: "@pod.?volumes.orValue([]).exists(v, !has(v.emptyDir) && \
+    fault: "@claims@few && @volumes.exists(v, !has(v.emptyDir) && \
         v.?persistentVolumeClaim.?claimName.orValue('') != v.name && \
-        @.spec.?volumeClaimTemplates.orValue([]).exists(c, c.metadata.?name.orValue('') == \
-        v.name))",
+        @claims.exists(c, c.metadata.?name.orValue('') == v.name))",
     message: "'no pod will have this volume: a claim template with the same name replaces ' + \
-        @pod.volumes.filter(v, @.spec.volumeClaimTemplates.exists(c, \
-        c.metadata.?name.orValue('') == v.name)).map(v, v.name).join(', ')",
+        @volumes.filter(v, @claims@few && @claims.exists(c, c.metadata.?name.orValue('') == \
+        v.name)).map(v, v.name).join(', ')",
     help: "give one of the two another name, or remove the volume",
     ..Cel::EMPTY
 };

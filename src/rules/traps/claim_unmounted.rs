@@ -38,8 +38,7 @@ Kubernetes: `volumeClaimTemplates` in staging/src/k8s.io/api/apps/v1/types.go.",
 };
 
 pub(super) static CEL: Cel = Cel {
-    fault: "@.spec.?volumeClaimTemplates.orValue([]).exists(c, c.metadata.?name.orValue('') != \
-        '' && !(dyn(@pod.?initContainers.orValue([])) + dyn(@pod.containers)).exists(i, \
+    fault: "@claims@few && @claims.exists(c, c.metadata.?name.orValue('') != '' && !@all.exists(i, \
         i.?volumeMounts.orValue([]).exists(m, m.name == c.metadata.name) || \
         i.?volumeDevices.orValue([]).exists(d, d.name == c.metadata.name)))",
     message: "'each pod gets a claim and waits for it, but no container mounts it: ' + \

@@ -46,7 +46,7 @@ pkg/scheduler/framework/plugins/defaultpreemption/default_preemption.go.",
 
 pub(super) static CEL: Cel = Cel {
     fault: "@pod.?priorityClassName.orValue('') == '' && !has(@pod.priority) && \
-        @volumes.exists(v, \
+        @volumes@few && @volumes.exists(v, \
         v.?hostPath.?path.orValue('').matches('^((/etc/cni|/opt/cni|/var/lib/kubelet/plugins_registry|/var/lib/kubelet/device-plugins)(/|$)|/var/lib/kubelet/plugins/+[^/])') \
         && @all.exists(c, c.?volumeMounts.orValue([]).exists(m, m.name == v.name && \
         !m.?readOnly.orValue(false))))",

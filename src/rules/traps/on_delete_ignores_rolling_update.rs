@@ -19,7 +19,7 @@ it is deleted by hand. The API server does not even validate the block, so it ac
 otherwise refuse. Users who write the block expect rolling updates.
 
 The rule ignores a block that contains only the defaults: it stays behind when the type of an existing object
-is changed.
+is changed. The API server stores an empty block as `maxUnavailable: 0, maxSurge: 0`, which is ignored too.
 
 Seen on a 1.36 control plane: `type: OnDelete` with `maxUnavailable: 300%` and `maxSurge: 3` is accepted and
 stored unchanged. For a StatefulSet the API server refuses the block.
@@ -40,7 +40,7 @@ Kubernetes: `ValidateDaemonSetUpdateStrategy`, pkg/apis/apps/validation/validati
 pub(super) static CEL: Cel = Cel {
     fault: "@.spec.?updateStrategy.?type.orValue('') == 'OnDelete' && \
         @.spec.updateStrategy.?rollingUpdate.hasValue() && \
-        (@.spec.updateStrategy.rollingUpdate.?maxUnavailable.orValue(dyn(1)) != dyn(1) || \
+        (!(@.spec.updateStrategy.rollingUpdate.?maxUnavailable.orValue(dyn(1)) in [dyn(0), dyn(1)]) || \
         @.spec.updateStrategy.rollingUpdate.?maxSurge.orValue(dyn(0)) != dyn(0))",
     message: "'rollingUpdate is ignored with type OnDelete: a pod is replaced when it is deleted \
         by hand'",
@@ -51,10 +51,12 @@ pub(super) static CEL: Cel = Cel {
 fn check(spec: &DaemonSetSpec, _: &Subject<'_>, _: &Cluster, found: &mut Findings) {
     let Some(strategy) = &spec.update_strategy else { return };
     let Some(rolling) = &strategy.rolling_update else { return };
-    let is = |value: &Option<IntOrString>, default| {
-        value.as_ref().is_none_or(|value| *value == IntOrString::Int(default))
+    let is = |value: &Option<IntOrString>, defaults: &[i32]| match value {
+        None => true,
+        Some(IntOrString::Int(number)) => defaults.contains(number),
+        Some(IntOrString::String(_)) => false,
     };
-    let is_default = is(&rolling.max_unavailable, 1) && is(&rolling.max_surge, 0);
+    let is_default = is(&rolling.max_unavailable, &[0, 1]) && is(&rolling.max_surge, &[0]);
     if strategy.type_.as_deref() != Some("OnDelete") || is_default {
         return;
     }

@@ -9,10 +9,9 @@ mod stateful_sets;
 mod wave;
 
 pub use self::wave::{Cause, Wave};
-
+pub(crate) use self::{command::kubectl, object::daemon_set_status};
 pub(super) use self::{
-    command::kubectl,
-    object::{daemon_set_status, pod_spec, selector, stateful_set_status, template_changes},
+    object::{pod_spec, selector, stateful_set_status, template_changes},
     plugins::plugin_folder,
     pods::{host_port, self_affinity, self_anti_affinity},
     rollout::{scaled, strategy, surges},

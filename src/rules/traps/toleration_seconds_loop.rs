@@ -43,7 +43,7 @@ Kubernetes: `AddOrUpdateTolerationInPodSpec`, `GetMatchingTolerations`, pkg/apis
 };
 
 pub(super) static CEL: Cel = Cel {
-    fault: "@tolerations.exists(t, has(t.tolerationSeconds) && !(t.?key.orValue('') in \
+    fault: "@tolerations@few && @tolerations.exists(t, has(t.tolerationSeconds) && !(t.?key.orValue('') in \
         ['node.kubernetes.io/not-ready', 'node.kubernetes.io/unreachable'] && \
         t.?operator.orValue('') == 'Exists' && t.?effect.orValue('') == 'NoExecute') && \
         !@tolerations.exists(u, !has(u.tolerationSeconds) && (u.?key.orValue('') == '' || u.?key.orValue('') == t.?key.orValue(''))))",

@@ -134,7 +134,7 @@ pub(crate) fn field_ref(
         return;
     }
     match subscripted {
-        Some(("metadata.annotations", key)) => label_key(&key.to_lowercase(), path, found),
+        Some(("metadata.annotations", key)) => label_key(&names::lower_case(key), path, found),
         Some((_, key)) => label_key(key, path, found),
         None => {
             let name = if name == "spec.host" { "spec.nodeName" } else { name };

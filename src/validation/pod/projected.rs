@@ -245,7 +245,7 @@ fn user_annotations(certificate: &PodCertificateProjection, path: &Path<'_>, fou
     let mut size = 0;
     for (key, value) in certificate.user_annotations.iter().flatten() {
         size += key.len() + value.len();
-        let key = key.to_lowercase();
+        let key = names::lower_case(key);
         if key.is_empty() {
             found.required(path, "");
             continue;

@@ -7,6 +7,7 @@ mod argo;
 mod arming;
 mod clouds;
 mod conflicts;
+mod emergency;
 mod exempt;
 mod flux;
 mod invalid;
@@ -73,6 +74,10 @@ pub(super) const CASES: &[Case] = &[
     Case {
         needs: &[CONTROLLER_MANAGER, SCHEDULER, HELM],
         ..Case::new("the-chart-with-both", policies::both)
+    },
+    Case {
+        needs: &[CONTROLLER_MANAGER, SCHEDULER, HELM],
+        ..Case::new("the-chart-is-switched-off-in-an-emergency", emergency::page)
     },
     Case {
         needs: &[CONTROLLER_MANAGER, SCHEDULER, HELM],
@@ -305,9 +310,14 @@ fn rotate(site: &Site<'_>) {
 impl<'a> Site<'a> {
     /// Starts the controllers and the scheduler, and creates the namespaces and two nodes.
     fn new(control_plane: &'a ControlPlane) -> Self {
+        Site::in_namespace(control_plane, "guards")
+    }
+
+    /// Does the same, with this namespace for setguard.
+    fn in_namespace(control_plane: &'a ControlPlane, own: &'static str) -> Self {
         control_plane.start_controllers(CONTROLLERS);
         control_plane.start_scheduler();
-        let own = Namespace::create(control_plane, "guards");
+        let own = Namespace::create(control_plane, own);
         let shop = Namespace::create(control_plane, "shop");
         let load = Namespace::create(control_plane, "load");
         for node in ["node-a", "node-b"] {

@@ -1,6 +1,7 @@
 //! `setguard export vap`: the API server finds by the policies what setguard finds.
 
 mod compared;
+mod costs;
 mod crossed;
 mod generated;
 mod injected;
@@ -39,6 +40,7 @@ pub(super) const CASES: &[Case] = &[
         needs: &[CONTROLLER_MANAGER],
         ..Case::new("policies-find-what-setguard-finds", same_findings)
     },
+    Case::new("policies-cost-no-more-than-lists-are-long", costs::linear),
     Case::new("policies-deny-warn-and-exempt", modes),
     Case::new("policies-inject-what-setguard-injects", injected::same_injections),
     Case::new("policies-in-files-of-the-api-server", statics::from_the_start),

@@ -19,7 +19,7 @@ fn report(cluster: &Cluster, resource: &str, uid: &str) -> Option<Value> {
 }
 
 #[test]
-fn reports_are_written_when_they_change_and_removed_when_nothing_is_found() {
+fn reports_are_written_in_each_run_and_removed_when_nothing_is_found() {
     let cluster = mixed();
     let (group, resource) = OPEN_REPORTS;
     cluster.api_server.change(|world| {
@@ -46,11 +46,17 @@ fn reports_are_written_when_they_change_and_removed_when_nothing_is_found() {
     let written = ["agent", "cache"].map(|name| format!("PATCH {}?{query}", path(name)));
     let of_first = writes(&auto);
     assert_eq!(of_first, written);
+    let whole = report(&cluster, resource, "uid-of-cache").unwrap();
     snapshot(
-        "audit/reports_are_written_when_they_change_and_removed_when_nothing_is_found",
-        &format!("{:#}", report(&cluster, resource, "uid-of-cache").unwrap()),
+        "audit/reports_are_written_in_each_run_and_removed_when_nothing_is_found",
+        &format!("{whole:#}"),
     );
-    assert_eq!(writes(&auto), [""; 0], "nothing has changed");
+    // Somebody else empties a report.
+    let mut forged = whole.clone();
+    forged["results"] = json!([]);
+    cluster.has(resource, &forged);
+    assert_eq!(writes(&auto), written);
+    assert_eq!(report(&cluster, resource, "uid-of-cache").unwrap()["results"], whole["results"]);
 
     cluster.has("statefulsets", &stored("StatefulSet", "shop", "cache"));
     assert_eq!(writes(&["--cluster-reports", "auto", "-n", "bank"]), [""; 0], "another namespace");
@@ -59,7 +65,7 @@ fn reports_are_written_when_they_change_and_removed_when_nothing_is_found() {
     assert_eq!(ran.code, 0, "{}", ran.stderr);
     assert!(report(&cluster, resource, "uid-of-cache").is_some(), "it could not be read");
     cluster.api_server.change(|world| world.forbidden.clear());
-    assert_eq!(writes(&auto), [format!("DELETE {}?", path("cache"))]);
+    assert_eq!(writes(&auto), [format!("DELETE {}?", path("cache")), written[0].clone()]);
 }
 
 #[test]

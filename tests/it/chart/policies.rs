@@ -165,14 +165,14 @@ fn with_both_each_rule_is_reported_once() {
             assert_eq!(server.mode(rule.meta).as_str(), "off", "{name}");
             assert_ne!(wanted.as_str(), "off", "{name}");
             let (_, cel) = IN_CEL.iter().find(|(it, _)| it.meta == *rule.meta).unwrap();
-            assert!(cel.misses.is_none() && cel.gate.is_none(), "{name} would lose something");
+            assert!(cel.is_whole() && cel.gate.is_none(), "{name} would lose something");
             here += 1;
         } else {
             assert_eq!(server.mode(rule.meta), wanted, "{name}");
             there += 1;
         }
     }
-    assert!(here > 25 && there > 25, "{here} {there}");
+    assert!(here > 20 && there > 25, "{here} {there}");
     let has = |id: &str| found.keys().any(|(_, name)| *name == format!("{id}.setguard.io"));
     assert!(!has("surge-host-port"), "its exception ends");
     assert!(has("grace-period-zero") && has("history-limit-zero") && !has("claim-unmounted"));

@@ -40,6 +40,23 @@ fn the_digest_of_the_released_image_belongs_to_its_tag() {
     assert_eq!(image(&["--set", &flag]), format!("{repository}:{version}@{other}"));
 }
 
+/// An image may be named as a whole, and pods of Linux do not run on other nodes.
+#[test]
+fn the_image_is_taken_from_its_registry_to_nodes_with_linux() {
+    let Some(helm) = helm::find() else { return };
+    for repository in ["a.example.com/b", "localhost/b", "a:5000/b"] {
+        let flag = format!("image.repository={repository}");
+        let flags = ["--set", "audit.enabled=true", "--set", &flag];
+        let text = render(&helm, &flags);
+        let version = env!("CARGO_PKG_VERSION");
+        let whole = format!("image: \"{repository}:{version}\"");
+        assert_eq!(text.matches(&whole).count(), text.matches("image: ").count(), "{text}");
+        let containers = text.matches(" containers:\n").count();
+        assert_eq!(text.matches("kubernetes.io/os: linux").count(), containers);
+        assert!(containers >= 4, "{text}");
+    }
+}
+
 #[test]
 fn the_registry_and_the_pull_secrets_of_a_parent_chart_are_used() {
     let Some(helm) = helm::find() else { return };
@@ -261,7 +278,59 @@ const IMPOSSIBLE: &[(&[&str], &str)] = &[
         "has 47 characters; with audit.enabled at most 46",
     ),
     (&["fullnameOverride=my.release"], "begins with a letter; set fullnameOverride"),
+    (
+        &["image.repository=a.example.com/b", "global.imageRegistry=c.example.com"],
+        "image.repository: \"a.example.com/b\" names a registry",
+    ),
+    (&["podDisruptionBudget.maxUnavailable=0"], "podDisruptionBudget.maxUnavailable: with 0 no"),
+    (&["podDisruptionBudget.minAvailable=2"], "podDisruptionBudget.minAvailable: with 2 of 2"),
+    (&["podDisruptionBudget.minAvailable=100%"], "podDisruptionBudget.minAvailable: "),
+    (&["shutdown.graceSeconds=4"], "shutdown.graceSeconds: 4 is less than webhook.timeoutSeconds"),
+    (&["readinessProbe.httpGet.port=8081"], "readinessProbe.httpGet.port: "),
+    (
+        &["tls.mode=certManager", "tls.certManager.renewBefore=129600m"],
+        "tls.certManager.renewBefore: 129600m is not less than the duration, which is 2160h",
+    ),
+    (&["metrics.podMonitor.scrapeTimeout=1m"], "metrics.podMonitor.scrapeTimeout: "),
+    (&["podAnnotations.a b=c"], "podAnnotations: \"a b\" must be the key of an annotation"),
+    (&["audit.extraArgs[0]=--exit-zero"], "audit.extraArgs: the chart sets --exit-zero already"),
+    // The schema refuses these, with the path.
+    (&["log.level=warning"], "at '/log/level': "),
+    (&["log.level=none"], "at '/log/level': "),
+    (&["webhook.validating.exemptUsers[0]=system:*"], "at '/webhook/validating/exemptUsers/0': "),
+    (&["existingPolicyConfigMap=a b"], "at '/existingPolicyConfigMap': "),
+    (&["serviceAccount.name=A"], "at '/serviceAccount/name': "),
+    (&["podDisruptionBudget.maxUnavailable=most"], "at '/podDisruptionBudget/maxUnavailable': "),
+    (&["updateStrategy.type=OnDelete"], "at '/updateStrategy/type': "),
+    (&["tolerations[0].effect=Never"], "at '/tolerations/0/effect': "),
+    (&["resources.limit.cpu=1"], "at '/resources': "),
 ];
+
+/// A command does not start with one of its flags twice.
+#[test]
+fn a_flag_of_the_chart_is_not_an_extra_argument() {
+    let Some(helm) = helm::find() else { return };
+    let secret =
+        ["tls.mode=secret", "tls.secretName=a", "tls.caBundle=-----BEGIN CERTIFICATE-----"];
+    let client = ["tls.clientCA.configMapName=a", "inventory.featureGates=true"];
+    for values in [&[][..], &secret, &client] {
+        let values: Vec<_> = values.iter().flat_map(|value| ["--set", value]).collect();
+        let objects = objects(&render(&helm, &values));
+        let container = &of(&objects, "Deployment")[0]["spec"]["template"]["spec"]["containers"][0];
+        for flag in container["args"].as_array().unwrap().iter().skip(1) {
+            let flag = flag.as_str().unwrap().split('=').next().unwrap();
+            // These may come more than once.
+            if ["--tls-managed-dns-name", "--inventory-namespaces"].contains(&flag) {
+                continue;
+            }
+            let more = format!("extraArgs[0]={flag}=x");
+            let ran = template(&helm, &[&values[..], &["--set", &more]].concat());
+            let stderr = String::from_utf8_lossy(&ran.stderr);
+            let words = format!("extraArgs: the chart sets {flag} already");
+            assert!(!ran.status.success() && stderr.contains(&words), "{flag}: {stderr}");
+        }
+    }
+}
 
 #[test]
 fn values_that_cannot_work_are_refused_with_a_sentence() {
@@ -285,6 +354,10 @@ fn values_that_cannot_work_are_refused_with_a_sentence() {
         &["audit.enabled=true", "audit.schedule=@every 1h30m", "audit.timeZone=Etc/GMT+5"],
         &["image.registry=a.example.com:5000/mirror"],
         &["image.repository=team_a/set-guard"],
+        &["enabled=true", "log.level=info\\,setguard::server=debug"],
+        &["podDisruptionBudget.minAvailable=1"],
+        &["replicaCount=0", "podDisruptionBudget.minAvailable=1"],
+        &["nodeSelector.disk=fast"],
         &["audit.enabled=true", "audit.schedule=@daily", "audit.timeZone=Europe/Berlin"],
         &[
             "updateStrategy.rollingUpdate.maxSurge=0",

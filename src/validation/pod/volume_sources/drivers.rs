@@ -37,7 +37,7 @@ pub(super) fn csi(source: &CSIVolumeSource, opts: &Options, path: &Path<'_>, fou
         if driver.len() > 63 {
             found.too_long(&at, 63);
         }
-        each(names::dns1123_subdomain(&driver.to_lowercase()), driver, &at, found);
+        each(names::dns1123_subdomain(&names::lower_case(driver)), driver, &at, found);
     }
     if let Some(secret) = &source.node_publish_secret_ref {
         if secret.name.is_empty() {

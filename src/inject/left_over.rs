@@ -1,0 +1,70 @@
+//! Tolerations that stay in a template after the label that requested them is gone.
+
+use serde_json::{Value, json};
+
+use super::{meta::CONTROL_PLANE_TOLERATIONS_LEFT, settings::Settings};
+use crate::{
+    finding::{Command, Effect, Findings, Help, Reason, paths::TOLERATIONS},
+    kubernetes::{resource::WorkloadKind, tolerations::covers},
+    object::{Subject, marks::CONTROL_PLANE_LABEL},
+    rules::traps::read,
+};
+
+/// Finds tolerations that were injected for the label, in an update that removes it. `is_written` says whether the
+/// manifest itself has tolerations; without a manifest it follows from the managed fields, since no manager owns what a
+/// webhook has added.
+pub fn find(
+    subject: &Subject<'_>,
+    is_written: Option<bool>,
+    settings: &Settings,
+    found: &mut Findings,
+) {
+    let object = &subject.object;
+    let asks = |label: Option<&str>| label == Some("true");
+    let asked = subject.old().is_some_and(|old| asks(old.metadata.label(CONTROL_PLANE_LABEL)));
+    if object.kind() != WorkloadKind::DaemonSet
+        || !asked
+        || asks(object.metadata.label(CONTROL_PLANE_LABEL))
+    {
+        return;
+    }
+    let owned = object.metadata.managed_fields.json().unwrap_or_default();
+    if is_written.unwrap_or_else(|| owned.contains("\"f:tolerations\"")) {
+        return;
+    }
+    let spec = object.template().spec.as_ref();
+    let list = spec.and_then(|spec| spec.tolerations.as_deref()).unwrap_or_default();
+    let injected: Vec<_> = settings.tolerations.iter().map(Into::into).collect();
+    let left: Vec<usize> = (0..list.len())
+        .filter(|i| injected.iter().any(|it| covers(it, &list[*i]) && covers(&list[*i], it)))
+        .collect();
+    if left.is_empty() {
+        return;
+    }
+    found.set_rule(&CONTROL_PLANE_TOLERATIONS_LEFT);
+    let status = read::daemon_set_status(object).unwrap_or_default();
+    let pods = usize::try_from(status.desired_number_scheduled).unwrap_or_default();
+    found.report(
+        &TOLERATIONS,
+        Reason::Forbidden,
+        format!(
+            "the label {CONTROL_PLANE_LABEL} goes, and the tolerations that setguard added for it stay: no manager \
+             owns them, so no apply removes them, and the pods stay on control plane nodes; unless the namespace has the \
+             label too"
+        ),
+        Help::say("to remove them, run ").run(remove(subject, &left, list.len(), pods)),
+    );
+}
+
+/// Returns the command that removes these entries of the list.
+fn remove(subject: &Subject<'_>, left: &[usize], length: usize, pods: usize) -> Command {
+    let pointer = TOLERATIONS.to_field().pointer();
+    let remove = |path: String| json!({ "op": "remove", "path": path });
+    // From the end, so that the indexes stay right.
+    let operations: Value = match left.len() == length {
+        true => json!([remove(pointer)]),
+        false => left.iter().rev().map(|i| remove(format!("{pointer}/{i}"))).collect(),
+    };
+    let patch = format!("patch ds --type=json --patch='{operations}'");
+    read::kubectl(Effect::Restarts(pods), &patch, &subject.object, subject.object.name())
+}

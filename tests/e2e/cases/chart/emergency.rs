@@ -1,0 +1,142 @@
+//! The commands of docs/emergency.md, in each mode.
+
+use std::{env, path::Path, process::Command};
+
+use serde_json::{Value, json};
+
+use super::{Site, arming, load, release::Release, values};
+use crate::{
+    harness::{control_plane::ControlPlane, process::eventually},
+    helm,
+    manifests::daemon_set,
+    namespace::Namespace,
+};
+
+const PAGE: &str = include_str!("../../../../docs/emergency.md");
+
+/// Runs the page from the top in each mode: each switch turns setguard off, and what follows it turns setguard on again.
+pub(super) fn page(shared: &Namespace<'_>) {
+    for mode in ["webhook", "both", "policies"] {
+        let control_plane = ControlPlane::start(&shared.control_plane.assets);
+        let site = Site::in_namespace(&control_plane, "setguard");
+        let release = Release::new(&site.own, "setguard");
+        let serves = mode != "policies";
+        let mut values = if serves { values(&site.url) } else { json!({}) };
+        values["mode"] = json!(mode);
+        if !serves && control_plane.minor() < 36 {
+            values["webhook"] = json!({ "mutating": { "enabled": false } });
+        }
+        release.run("install", &values);
+        arming::wait(&site.shop);
+        let reader = Reader { site: &site, minor: control_plane.minor() };
+
+        let [off, on] = reader.blocks("Switch setguard off");
+        reader.run(&off);
+        reader.wait_until_off();
+        // The newest revision is one that failed.
+        let mut broken = values.clone();
+        broken["podAnnotations"] = json!({ "a": "b" });
+        broken["extraObjects"] = json!([{ "apiVersion": "v1", "kind": "Nothing" }]);
+        assert!(!release.output("upgrade", &[], &broken).0);
+        reader.run(&on);
+        arming::wait(&site.shop);
+
+        if serves {
+            let [upgrade, patch] = reader.blocks("Allow writes when setguard does not answer");
+            for way in [upgrade, patch] {
+                reader.run(&way);
+                let stored = site.own.read("validatingwebhookconfiguration/setguard");
+                assert_eq!(stored["webhooks"][0]["failurePolicy"], "Ignore", "{way:?}");
+                release.take_back(&values);
+            }
+            let [leak, certificates] = reader.blocks("The CA's key has leaked");
+            reader.run(&leak);
+            arming::wait(&site.shop);
+            reader.run(&certificates);
+        }
+        let [uninstall, rest] = reader.blocks("The uninstallation hangs");
+        reader.run(&uninstall);
+        reader.wait_until_off();
+        reader.run(&rest);
+        assert_eq!(site.kubelet.complaints(), [""; 0]);
+    }
+}
+
+/// A reader of the page.
+struct Reader<'a> {
+    site: &'a Site<'a>,
+    minor: u32,
+}
+
+impl Reader<'_> {
+    /// The blocks of commands in a section.
+    fn blocks<const N: usize>(&self, section: &str) -> [Vec<String>; N] {
+        let start = format!("## {section}\n");
+        let (_, text) = PAGE.split_once(&start).expect("a section");
+        let text = text.split("\n## ").next().unwrap_or_default();
+        let mut blocks: Vec<Vec<String>> = Vec::new();
+        let mut before = "";
+        for line in text.lines() {
+            if let Some(command) = line.strip_prefix("    ") {
+                let block = before.starts_with("    ").then(|| blocks.last_mut()).flatten();
+                match block.and_then(|block| Some((block.last()?.clone(), block))) {
+                    // A command may be longer than a line.
+                    Some((last, block)) if last.ends_with(['\\', '|', '[', ',']) => {
+                        block.pop();
+                        block.push(format!("{last}\n{command}"));
+                    }
+                    Some((_, block)) => block.push(command.to_owned()),
+                    None => blocks.push(vec![command.to_owned()]),
+                }
+            }
+            before = line;
+        }
+        blocks.try_into().unwrap_or_else(|blocks| panic!("{section}: {blocks:#?}"))
+    }
+
+    /// Runs commands one after the other, with the revision that one has printed.
+    fn run(&self, commands: &[String]) {
+        let mut revision = String::new();
+        for command in commands {
+            // A kind that an older API server does not have.
+            if self.minor < 36 && command.contains("mutatingadmissionpolicybindings") {
+                continue;
+            }
+            let command = command.replace("REVISION", &revision);
+            let printed = self.shell(&command);
+            if command.starts_with("helm history") {
+                assert_eq!(printed.lines().count(), 1, "{printed}");
+                revision = printed.split_whitespace().next().unwrap_or_default().to_owned();
+            }
+        }
+    }
+
+    fn shell(&self, command: &str) -> String {
+        let control_plane = self.site.own.control_plane;
+        let helm = helm::find().expect("helm was found before");
+        let helm = helm.parent().map(Path::to_owned).unwrap_or_default();
+        let path = env::var_os("PATH").unwrap_or_default();
+        let paths = [control_plane.assets.clone(), helm].into_iter().chain(env::split_paths(&path));
+        let chart = Path::new(env!("CARGO_MANIFEST_DIR")).join("charts/setguard");
+        let output = Command::new("sh")
+            .args(["-ec", command])
+            .env("PATH", env::join_paths(paths).expect("paths"))
+            .env("KUBECONFIG", &control_plane.kubectl.kubeconfig)
+            .env("HOME", &control_plane.kubectl.home)
+            .env("chart", chart)
+            .output()
+            .expect("a shell");
+        assert!(output.status.success(), "{command}: {output:?}");
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    }
+
+    fn wait_until_off(&self) {
+        let mut faulty: Value = daemon_set("agent");
+        load::spoil(&mut faulty);
+        eventually("setguard to be off", || {
+            let create = ["create", "--dry-run=server", "-f", "-"];
+            let output = self.site.shop.kubectl(&create, &faulty.to_string());
+            if output.success && output.stderr.is_empty() { Ok(()) } else { Err(output) }
+        });
+    }
+}
