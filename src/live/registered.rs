@@ -94,6 +94,12 @@ pub(crate) fn compare(configuration: &Value) -> Result<Compared, String> {
 }
 
 impl Compared {
+    /// Returns whether all webhooks are there, with their rules.
+    pub(crate) fn has_rules(&self) -> bool {
+        let is_missing = |it: &Foreign| matches!(it, Foreign::Missing(_));
+        self.rules.is_empty() && !self.foreign.iter().any(is_missing)
+    }
+
     /// Returns whether the configuration is as it was written, with all rules.
     pub(crate) fn is_as_written(&self) -> bool {
         self.rules.is_empty() && self.foreign.is_empty()

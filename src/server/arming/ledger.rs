@@ -53,7 +53,7 @@ impl Ledger {
         let compared = compare(read);
         let annotation = as_written(read).map(str::to_owned);
         if let Ok(compared) = &compared {
-            let has_rules = compared.rules.is_empty();
+            let has_rules = compared.has_rules();
             // An upgrade changes the annotation, and the rules follow.
             if !has_rules && state.annotation == annotation {
                 state.lost(configuration, &self.metrics);
