@@ -334,7 +334,6 @@ impl Arming {
             existing.push(configuration);
             let is_sibling = |it: &Configuration| registered::has_sibling(&read, it.kind());
             siblings.extend(Configuration::ALL.into_iter().filter(is_sibling));
-            self.ledger.observe(configuration, &read, false);
             let (kind, name) = (configuration.kind(), &self.name);
             match registered::compare(&read) {
                 Ok(compared) => {

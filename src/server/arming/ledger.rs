@@ -34,13 +34,13 @@ impl Ledger {
         Ledger { metrics, states: Mutex::default() }
     }
 
-    /// Takes in a version of a configuration: as it was read, or as a watch reports it.
+    /// Takes in a version of a configuration, as a watch reports it: a read may skip versions.
     pub(super) fn observe(&self, configuration: Configuration, read: &Value, is_deleted: bool) {
         let version = read["metadata"]["resourceVersion"].as_str().and_then(|it| it.parse().ok());
         let version = version.unwrap_or(u64::MAX);
         let mut states = self.states.lock().unwrap_or_else(PoisonError::into_inner);
         let state = &mut states[configuration as usize];
-        // A watch may report a version that was read before.
+        // A new watch may begin with an old version.
         if version < state.version {
             return;
         }
@@ -67,11 +67,9 @@ impl Ledger {
         self.metrics.set(configuration, is_as_written, foreign);
     }
 
-    /// Takes in that a configuration does not exist.
+    /// Takes in that a configuration does not exist. The watch, which may not have seen that, counts what is lost.
     pub(super) fn absent(&self, configuration: Configuration) {
-        self.observe(configuration, &Value::Null, true);
-        let mut states = self.states.lock().unwrap_or_else(PoisonError::into_inner);
-        states[configuration as usize].version = 0;
+        self.metrics.set(configuration, false, 0);
     }
 }
 
