@@ -18,6 +18,7 @@ mod kinds;
 mod message;
 pub(crate) mod named;
 pub(crate) mod reader;
+pub(crate) mod registered;
 mod release;
 mod source;
 mod state;

@@ -7,12 +7,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use jiff::Timestamp;
 use rustls::pki_types::{CertificateDer, pem::PemObject as _};
 use serde::{Deserialize, de::IgnoredAny};
+use serde_json::Value;
 use x509_parser::{certificate::X509Certificate, prelude::FromDer as _};
 
 use k8s_openapi::{
     ByteString,
     api::{
         admissionregistration::v1::{ServiceReference, WebhookClientConfig},
+        apps::v1::Deployment,
         discovery::v1::EndpointSlice,
     },
     apimachinery::pkg::apis::meta::v1::ObjectMeta,
@@ -22,8 +24,9 @@ use crate::{
     live::{
         call::Problem,
         reader::{List, Reader},
+        registered::{as_written, compare},
     },
-    object::marks::{RULES_ANNOTATION, SIBLING_ANNOTATION},
+    object::marks::SIBLING_ANNOTATION,
 };
 
 const KINDS: [(&str, &str); 2] = [
@@ -68,21 +71,6 @@ impl Configuration {
         let name = self.metadata.name.as_deref()?;
         Some((kind.clone(), format!("{kind} {name}")))
     }
-
-    /// Says which webhooks were removed: the annotation names all of them.
-    fn missing(&self, of: &str) -> Option<String> {
-        let annotation = self.metadata.annotations.as_ref()?.get(RULES_ANNOTATION)?;
-        let named: BTreeMap<String, IgnoredAny> = serde_json::from_str(annotation).ok()?;
-        let is_there = |name: &String| self.webhooks.iter().any(|webhook| webhook.name == *name);
-        let missing: Vec<_> = named.into_keys().filter(|name| !is_there(name)).collect();
-        (!missing.is_empty()).then(|| {
-            format!(
-                "{of} lacks {}, which its annotation {RULES_ANNOTATION} names: it was removed, and \
-                 nothing that it is for is checked; helm upgrade restores it",
-                missing.join(", ")
-            )
-        })
-    }
 }
 
 /// Examines the configurations of setguard, if there are any.
@@ -93,7 +81,7 @@ pub(super) async fn look(reader: &Reader, now: Timestamp) -> Guard {
     for (kind, plural) in KINDS {
         let path = format!("/apis/admissionregistration.k8s.io/v1/{plural}");
         let list = List { path, ..List::default() };
-        let read: Vec<Configuration> = match reader.objects(&list).await {
+        let read: Vec<Value> = match reader.objects(&list).await {
             Ok(read) => read,
             // The API server has no webhooks, or is known to be gone.
             Err(Problem::Absent(_) | Problem::Unreachable(_)) => continue,
@@ -106,13 +94,17 @@ pub(super) async fn look(reader: &Reader, now: Timestamp) -> Guard {
                 continue;
             }
         };
-        for configuration in read.iter().filter(|it| it.is_ours()) {
+        for read in &read {
+            let Ok(configuration) = Configuration::deserialize(read) else { continue };
+            if !configuration.is_ours() {
+                continue;
+            }
             let name = configuration.metadata.name.as_deref().unwrap_or_default();
             let of = format!("{kind} {name}");
             existing.insert(of.clone());
             installed.extend(configuration.sibling());
             guard.problems.extend(faults(&of, &configuration.webhooks, now));
-            guard.problems.extend(configuration.missing(&of));
+            guard.problems.extend(foreign(kind, name, read));
             for service in configuration.webhooks.iter().filter_map(service) {
                 let key = (service.namespace.clone(), service.name.clone());
                 services.entry(key).or_default().insert(of.clone());
@@ -122,6 +114,9 @@ pub(super) async fn look(reader: &Reader, now: Timestamp) -> Guard {
     let is_absent =
         |(kind, of): &&(String, String)| !hidden.contains(&kind.as_str()) && !existing.contains(of);
     guard.problems.extend(installed.iter().filter(is_absent).map(|(_, of)| absent(of)));
+    if hidden.is_empty() {
+        guard.problems.extend(uncalled(reader, &existing).await);
+    }
     for ((namespace, name), of) in services {
         let of = of.into_iter().collect::<Vec<_>>().join(" and ");
         let path = format!("/apis/discovery.k8s.io/v1/namespaces/{namespace}/endpointslices");
@@ -148,6 +143,48 @@ fn absent(of: &str) -> String {
         "{of} does not exist, although it was installed together with the other one: setguard is not called by \
          it; helm upgrade creates it again"
     )
+}
+
+/// Says in what a configuration differs from what the chart wrote.
+fn foreign(kind: &str, name: &str, read: &Value) -> Option<String> {
+    as_written(read)?;
+    let compared = match compare(read) {
+        Ok(compared) => compared,
+        Err(why) => return Some(format!("{kind} {name}: {why}")),
+    };
+    let said = compared.say(kind, name);
+    let is_other = |(i, _): &&(usize, Value)| {
+        read["webhooks"][*i]["rules"].as_array().is_some_and(|rules| !rules.is_empty())
+    };
+    said.or_else(|| {
+        compared.rules.iter().find(is_other).map(|(i, _)| {
+            let webhook = read["webhooks"][*i]["name"].as_str().unwrap_or_default();
+            format!("{kind} {name} has other rules for {webhook} than the chart wrote")
+        })
+    })
+}
+
+/// The labels by which the chart marks the Deployment of the server, which has the name of its configurations.
+const SERVER: &str = "app.kubernetes.io/component=webhook,app.kubernetes.io/part-of=setguard";
+
+/// Returns the servers without any webhook configuration. Whether there are any is not known if Deployments cannot be
+/// read, which the audit reports anyway.
+async fn uncalled(reader: &Reader, existing: &BTreeSet<String>) -> Vec<String> {
+    let path = "/apis/apps/v1/deployments".to_owned();
+    let list = List { path, labels: Some(SERVER.into()), ..List::default() };
+    let servers: Vec<Deployment> = reader.objects(&list).await.unwrap_or_default();
+    let uncalled = servers.into_iter().map(|it| it.metadata).filter_map(|metadata| {
+        let (namespace, name) = (metadata.namespace?, metadata.name?);
+        let is_called = KINDS.iter().any(|(kind, _)| existing.contains(&format!("{kind} {name}")));
+        (!is_called).then(|| {
+            format!(
+                "Deployment {namespace}/{name} serves setguard, and neither {} nor {} {name} exists: it is not \
+                 called; helm upgrade creates them again",
+                KINDS[0].0, KINDS[1].0
+            )
+        })
+    });
+    uncalled.collect()
 }
 
 /// Returns the reasons why the API server does not call setguard by these webhooks, or its calls fail.

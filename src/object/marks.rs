@@ -13,9 +13,8 @@ pub const IGNORE_ANNOTATION: &str = "setguard.io/ignore";
 /// commas.
 pub const EXCEED_ANNOTATION: &str = "setguard.io/exceed";
 
-/// The annotation of a webhook configuration with the rules of each webhook: a JSON object, keyed by the names of
-/// the webhooks.
-pub const RULES_ANNOTATION: &str = "setguard.io/rules";
+/// The annotation of a webhook configuration with its webhooks as they should be, with their rules: a JSON list.
+pub const WEBHOOKS_ANNOTATION: &str = "setguard.io/webhooks";
 
 /// The annotation of a webhook configuration with the kind of the other one that was installed with it, under the
 /// same name.

@@ -1,5 +1,5 @@
 //! `serve --arm-webhooks`: writes the rules of the webhook configurations once setguard can be
-//! called.
+//! called, and reports what other clients change in them.
 //!
 //! A webhook without rules matches nothing, so a configuration without rules rejects nothing,
 //! whatever its `failurePolicy`. The chart installs the configurations that way, with the rules in
@@ -10,11 +10,12 @@
 //! route, the firewall, the certificate and the CA are right.
 //!
 //! Only the annotation determines the rules, so replicas of two releases do not overwrite each
-//! other. Rules are never removed. An administrator who deletes a configuration, or sets its
-//! `failurePolicy`, has the last word.
+//! other. Rules are never removed. An administrator who deletes a configuration, or changes
+//! another field, has the last word: setguard compares all fields with the annotation, and logs and
+//! counts what differs.
 
 mod args;
-pub(crate) mod entries;
+mod ledger;
 mod problem;
 pub(crate) mod rehearsal;
 pub(crate) mod target;
@@ -24,7 +25,9 @@ mod why;
 use std::{sync::Arc, time::Duration};
 
 use anyhow::Context as _;
-use json_patch::Patch as JsonPatch;
+use json_patch::{
+    AddOperation, Patch as JsonPatch, PatchOperation, TestOperation, jsonptr::PointerBuf,
+};
 use k8s_openapi::api::{
     admissionregistration::v1::{MutatingWebhookConfiguration, ValidatingWebhookConfiguration},
     core::v1::Namespace,
@@ -36,11 +39,12 @@ use kube::{
 use serde_json::{Value, json};
 use tokio::{
     sync::Notify,
-    time::{Instant, sleep},
+    time::{Instant, sleep, sleep_until},
 };
 
 pub use self::args::ArmingArgs;
 use self::{
+    ledger::Ledger,
     problem::Problem,
     rehearsal::{PAUSE, REHEARSALS},
     target::Target,
@@ -52,6 +56,7 @@ use super::{
     configuration::Configuration,
     managed::cluster::{self, CallError, call, patch_params, watch},
 };
+use crate::live::registered;
 
 /// The wait after a failed round: the first, and the longest. The wait doubles each time.
 const FIRST_WAIT: Duration = Duration::from_secs(1);
@@ -77,8 +82,14 @@ pub(crate) struct Arming {
     /// The time since when no `caBundle` has been written, or the API server has accepted each rehearsal
     /// without calling setguard.
     silent_since: Option<Instant>,
-    /// The webhooks that configurations lack.
-    incomplete: Option<Problem>,
+    /// Each version of the configurations.
+    ledger: Arc<Ledger>,
+    /// A configuration that was deleted although the other one exists.
+    deleted: Option<Problem>,
+    /// What other clients have changed, so that each change is logged once.
+    foreign: String,
+    /// Whether the webhooks had their rules before, so the API server can call setguard.
+    is_proven: bool,
     /// The configurations that setguard arms, as they were read in the last round.
     armed: Vec<(Configuration, Value)>,
     verification: Verification,
@@ -107,6 +118,7 @@ pub(crate) async fn start(
         name: format!("{name}-rehearsal"),
     });
     let arming = Arming {
+        ledger: Arc::new(Ledger::new(app.metrics.armed.clone())),
         app,
         name,
         owner: args.arm_owner.clone(),
@@ -116,7 +128,9 @@ pub(crate) async fn start(
         client,
         existing: Vec::new(),
         silent_since: None,
-        incomplete: None,
+        deleted: None,
+        foreign: String::new(),
+        is_proven: false,
         armed: Vec::new(),
         verification: Verification::default(),
         wait: FIRST_WAIT,
@@ -131,25 +145,68 @@ struct Unarmed {
     configuration: Configuration,
     read: Value,
     rules: JsonPatch,
+    /// Whether these are the rules of the webhook that gets the rehearsals.
+    is_rehearsal: bool,
+}
+
+impl Unarmed {
+    /// Returns `None` if no rules have to be written. The patch fails if the configuration has changed since it was read.
+    fn new(
+        configuration: Configuration,
+        read: Value,
+        mut rules: Vec<(usize, Value)>,
+    ) -> Option<Self> {
+        let of_rehearsal = |(i, _): &(usize, Value)| {
+            read["webhooks"][*i]["name"].as_str().is_some_and(|it| it.starts_with("rehearsal."))
+        };
+        let is_rehearsal = rules.iter().any(of_rehearsal);
+        rules.retain(|it| !is_rehearsal || of_rehearsal(it));
+        if rules.is_empty() {
+            return None;
+        }
+        let test = TestOperation {
+            path: PointerBuf::from_tokens(["metadata", "resourceVersion"]),
+            value: json!(read["metadata"]["resourceVersion"]),
+        };
+        let writes = rules.into_iter().map(|(i, value)| {
+            let path = PointerBuf::from_tokens(["webhooks", &i.to_string(), "rules"]);
+            // "add" replaces an existing value.
+            PatchOperation::Add(AddOperation { path, value })
+        });
+        let rules = JsonPatch([PatchOperation::Test(test)].into_iter().chain(writes).collect());
+        Some(Unarmed { configuration, read, rules, is_rehearsal })
+    }
 }
 
 impl Arming {
     async fn run(mut self) {
         let changed = Notify::new();
-        let (client, name) = (self.client.clone(), self.name.clone());
+        let (client, name, ledger) =
+            (self.client.clone(), self.name.clone(), Arc::clone(&self.ledger));
+        let watch = |configuration| {
+            let (name, ledger, changed) = (&name, &ledger, &changed);
+            let take_in = move |read: &DynamicObject, is_deleted: bool| {
+                let read = serde_json::to_value(read).unwrap_or_default();
+                ledger.observe(configuration, &read, is_deleted);
+                changed.notify_one();
+            };
+            watch(api(&client, configuration), name, take_in)
+        };
         let watch = async {
-            let [validating, mutating] = Configuration::ALL.map(|kind| api(&client, kind));
-            tokio::join!(watch(validating, &name, &changed), watch(mutating, &name, &changed));
+            let [validating, mutating] = Configuration::ALL.map(watch);
+            tokio::join!(validating, mutating);
         };
         let keep = async {
             // A server that shuts down arms nothing: it may be the last one.
             while self.app.phase() != Phase::Draining {
+                let next = Instant::now() + PAUSE;
                 let wait = self.round().await;
                 tokio::select! {
                     () = sleep(wait) => {}
                     () = changed.notified() => {}
                 }
-                sleep(PAUSE).await;
+                // At once, unless changes come fast.
+                sleep_until(next).await;
             }
         };
         tokio::select! {
@@ -163,13 +220,14 @@ impl Arming {
         let problem = match self.arm().await {
             Ok(true) => {
                 self.wait = FIRST_WAIT;
+                self.is_proven = !self.armed.is_empty();
                 let owned = self.own().await.err();
                 let Arming { app, verification, target, armed, interval, .. } = self;
                 if verification.verify(target, armed, *interval).await {
                     app.metrics.armed.uncalled();
                 }
                 let uncalled = self.verification.problem();
-                let problem = self.incomplete.take().or(owned).or(uncalled);
+                let problem = self.deleted.take().or(owned).or(uncalled);
                 self.report(problem);
                 return self.interval.min(self.verification.wait());
             }
@@ -223,6 +281,11 @@ impl Arming {
         if unarmed.is_empty() {
             return Ok(true);
         }
+        // They match nothing but rehearsals, and without them no rehearsal can succeed.
+        if let Some(rehearsal) = unarmed.iter().find(|it| it.is_rehearsal) {
+            self.write(rehearsal).await?;
+            return Ok(false);
+        }
         // Calls would fail, or reach a replica that has only just started.
         if let Some(why) = self.app.waiting() {
             return Err(Problem::NotYet(why.to_string()));
@@ -232,50 +295,56 @@ impl Arming {
             let passes = self.silence() < why::PATIENCE;
             return Err(if passes { Problem::NotYet(why) } else { Problem::NotCalled(why) });
         }
-        for _ in 0..REHEARSALS {
-            self.rehearse(&unarmed).await?;
-            sleep(PAUSE).await;
+        // Rules that were taken away are missed: one call shows that it still works.
+        for i in 0..if self.is_proven { 1 } else { REHEARSALS } {
+            if i > 0 {
+                sleep(PAUSE).await;
+            }
+            self.rehearse(&unarmed).await.inspect_err(|_| self.is_proven = false)?;
         }
         self.silent_since = None;
-        for Unarmed { configuration, rules, .. } in unarmed {
-            let kind = configuration.kind();
-            let patch = Patch::<()>::Json(rules);
-            let api = api(&self.client, configuration);
-            let what = format!("writing {kind} {}", self.name);
-            call(what, api.patch(&self.name, &patch_params(), &patch)).await?;
+        for unarmed in &unarmed {
+            self.write(unarmed).await?;
+            let kind = unarmed.configuration.kind();
             tracing::info!(kind, "the API server can call setguard: the rules were written");
         }
         // The next round checks whether the rules are there.
         Ok(false)
     }
 
+    async fn write(&self, unarmed: &Unarmed) -> Result<(), Problem> {
+        let what = format!("writing {} {}", unarmed.configuration.kind(), self.name);
+        let patch = Patch::<()>::Json(unarmed.rules.clone());
+        let api = api(&self.client, unarmed.configuration);
+        call(what, api.patch(&self.name, &patch_params(), &patch)).await?;
+        Ok(())
+    }
+
     /// The configurations that lack rules.
     async fn unarmed(&mut self) -> Result<Vec<Unarmed>, Problem> {
         let (mut unarmed, mut existing) = (Vec::new(), Vec::new());
-        let mut siblings = Vec::new();
-        self.incomplete = None;
+        let (mut siblings, mut foreign) = (Vec::new(), Vec::new());
+        self.deleted = None;
         self.armed.clear();
         for configuration in Configuration::ALL {
             let Some(read) = self.read(configuration).await? else {
-                self.app.metrics.armed.set(configuration, false);
+                self.ledger.absent(configuration);
                 continue;
             };
             existing.push(configuration);
-            let is_sibling = |it: &Configuration| entries::has_sibling(&read, it.kind());
+            let is_sibling = |it: &Configuration| registered::has_sibling(&read, it.kind());
             siblings.extend(Configuration::ALL.into_iter().filter(is_sibling));
-            let rules = entries::patch(&read).map_err(Problem::Annotation)?;
-            let missing = entries::missing(&read);
-            let is_armed = rules.is_none() && missing.is_empty() && entries::have_rules(&read);
-            self.app.metrics.armed.set(configuration, is_armed);
-            if !missing.is_empty() {
-                let (kind, name) = (configuration.kind(), self.name.clone());
-                self.incomplete = Some(Problem::Incomplete { kind, name, missing });
+            let (kind, name) = (configuration.kind(), &self.name);
+            match registered::compare(&read) {
+                Ok(compared) => {
+                    foreign.extend(compared.say(kind, name));
+                    self.armed.push((configuration, read.clone()));
+                    unarmed.extend(Unarmed::new(configuration, read, compared.rules));
+                }
+                Err(why) => foreign.push(format!("{kind} {name}: {why}")),
             }
-            if entries::is_annotated(&read) {
-                self.armed.push((configuration, read.clone()));
-            }
-            unarmed.extend(rules.map(|rules| Unarmed { configuration, read, rules }));
         }
+        self.report_foreign(&foreign.join("; "));
         for gone in self.existing.iter().filter(|it| !existing.contains(it)) {
             let (kind, name) = (gone.kind(), &self.name);
             tracing::warn!(
@@ -287,10 +356,26 @@ impl Arming {
         }
         if let Some(absent) = siblings.iter().find(|it| !existing.contains(it)) {
             let (kind, name) = (absent.kind(), self.name.clone());
-            self.incomplete = Some(Problem::Deleted { kind, name });
+            self.deleted = Some(Problem::Deleted { kind, name });
         }
         self.existing = existing;
         Ok(unarmed)
+    }
+
+    /// Logs what other clients have changed, once.
+    fn report_foreign(&mut self, foreign: &str) {
+        if foreign == self.foreign {
+            return;
+        }
+        if foreign.is_empty() {
+            tracing::info!("the webhook configurations are as the chart wrote them again");
+        } else {
+            tracing::warn!(
+                problem = foreign,
+                "another client has changed the webhook configurations, and setguard leaves that to administrators"
+            );
+        }
+        foreign.clone_into(&mut self.foreign);
     }
 
     /// Has the API server call setguard once, through each of these configurations.

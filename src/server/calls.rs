@@ -11,7 +11,10 @@ pub(crate) const PROBES: &str = "setguard-probe";
 /// The calls that were answered.
 #[derive(Debug, Default)]
 pub(crate) struct Calls {
+    /// Whether there was a call since [`Calls::take`].
     any: AtomicBool,
+    /// Whether the first call was logged.
+    is_logged: AtomicBool,
     /// Rehearsals, by endpoint.
     rehearsals: [AtomicUsize; 3],
 }
@@ -26,14 +29,18 @@ impl Calls {
         if self.any() || record.namespace == PROBES {
             return;
         }
-        if !self.any.swap(true, Relaxed) {
+        if !self.any.swap(true, Relaxed) && !self.is_logged.swap(true, Relaxed) {
             tracing::info!("an API server has called setguard for the first time");
         }
     }
 
-    /// Returns whether any API server has called.
-    pub(crate) fn any(&self) -> bool {
+    fn any(&self) -> bool {
         self.any.load(Relaxed)
+    }
+
+    /// Returns whether any API server has called since this was asked last.
+    pub(crate) fn take(&self) -> bool {
+        self.any.swap(false, Relaxed)
     }
 
     /// Returns the number of rehearsals that this replica answered.

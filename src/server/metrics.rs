@@ -1,6 +1,6 @@
 //! The metrics for Prometheus. Every label has a closed set of values.
 
-mod armed;
+pub(crate) mod armed;
 mod cells;
 mod events;
 mod exposition;

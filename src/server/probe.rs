@@ -21,32 +21,35 @@ use crate::admission::Endpoint;
 
 /// Send a valid and an invalid DaemonSet to a server for review
 ///
-/// It can also check that the API server calls the server: that the webhook configurations have their
-/// rules (--validating-config, --mutating-config), that a request of its own is sent to the server
-/// (--rehearsal), and that a faulty DaemonSet is refused (--namespace).
+/// It can also check that the API server calls the server: that the webhook configurations are as the
+/// chart wrote them, with their rules (--validating-config, --mutating-config), that a request of its own
+/// is sent to the server (--rehearsal), and that it answers faulty writes of each kind and operation, by
+/// each webhook (--namespace).
 ///
-/// Exit codes: 0 the server allowed the valid one, and denied the invalid one or warned about it; 2
-/// it did not, or did not answer.
+/// Exit codes: 0 the server allowed the valid one, and denied the invalid one or warned about it, and all
+/// that was to be checked is as it should be; 2 it is not, or the server did not answer.
 #[derive(Clone, Debug, clap::Args)]
 pub struct ProbeArgs {
     /// URL of the server, such as `https://setguard.setguard.svc`; the default path is /validate
-    #[arg(long, value_name = "URL", required_unless_present = "namespace", requires = "ca")]
+    #[arg(long, value_name = "URL", required_unless_present_any = ["namespace", "validating_config", "mutating_config"], requires = "ca")]
     pub url: Option<Uri>,
     /// CA certificates that verify the server's certificate (PEM)
     #[arg(long, value_name = "FILE", requires = "url")]
     pub ca: Option<PathBuf>,
-    /// Also check the rules of this ValidatingWebhookConfiguration
+    /// Also compare this ValidatingWebhookConfiguration with what the chart wrote
     #[arg(long, value_name = "NAME")]
     pub validating_config: Option<String>,
-    /// Also check the rules of this MutatingWebhookConfiguration
+    /// Also compare this MutatingWebhookConfiguration with what the chart wrote
     #[arg(long, value_name = "NAME")]
     pub mutating_config: Option<String>,
     /// Also patch this ConfigMap, with dryRun, and see that the API server calls setguard by these
     /// configurations. Only the account of setguard can do that
     #[arg(long, value_name = "NAMESPACE/NAME")]
     pub rehearsal: Option<Target>,
-    /// Also have the API server refuse a faulty DaemonSet in this namespace, which the webhooks have to
-    /// select, or admission policies. Needs the right to create DaemonSets there. Without --url, only this
+    /// Also send faulty writes to this namespace, with dryRun, which the webhooks have to select. Each kind and
+    /// operation by which the given configurations call setguard has to be answered; without one, a
+    /// DaemonSet, by policies. Needs the rights to create Pods, and to list, create and patch DaemonSets
+    /// and StatefulSets there
     #[arg(long, value_name = "NAMESPACE")]
     pub namespace: Option<String>,
     /// How long to wait until the API server calls setguard
@@ -78,9 +81,9 @@ async fn probe(args: &ProbeArgs) -> anyhow::Result<()> {
     let mutating = args.mutating_config.as_deref().map(|it| (Configuration::Mutating, it));
     let configurations = validating.into_iter().chain(mutating).collect();
     let expected = Expected { configurations, rehearsal: args.rehearsal.as_ref() };
-    expected.wait(args.wait).await?;
+    let webhooks = expected.wait(args.wait).await?;
     match &args.namespace {
-        Some(namespace) => through::refused(namespace, args.wait).await,
+        Some(namespace) => through::refused(namespace, &webhooks, args.wait).await,
         None => Ok(()),
     }
 }

@@ -85,6 +85,12 @@ impl Kubelet {
         self.seen.lock().expect("an unpoisoned lock").ready.clone()
     }
 
+    /// Returns the addresses of the ready pods at any time, on any thread.
+    pub(crate) fn watch_ready(&self) -> impl Fn() -> Vec<SocketAddr> + Send + 'static {
+        let seen = Arc::clone(&self.seen);
+        move || seen.lock().expect("an unpoisoned lock").ready.clone()
+    }
+
     /// Programs that ended by themselves, or had to be killed.
     pub(crate) fn complaints(&self) -> Vec<String> {
         self.seen.lock().expect("an unpoisoned lock").complaints.clone()

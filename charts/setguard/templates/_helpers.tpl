@@ -47,12 +47,15 @@ policies are off.
 {{- end -}}
 {{- end -}}
 
-{{/* The ConfigMap of the policy in a namespace, with this name. With mode both, the rules in `less` are off. */}}
+{{/*
+The ConfigMap of the policy in a namespace, with this name. With mode both, the rules in `less` are off unless they deny. Those
+that deny are never reported twice, and stay on so that no change of the mode has to wait for the pods to read this.
+*/}}
 {{- define "setguard.policyConfigMap" -}}
 {{- $policy := deepCopy (.root.Values.policy | default dict) -}}
 {{- if and .less (eq (include "setguard.mode" .root) "both") -}}
 {{- $rules := dict -}}
-{{- range $id, $_ := .less -}}{{- $_ := set $rules $id "off" -}}{{- end -}}
+{{- range $id, $mode := .less -}}{{- if ne $mode "deny" -}}{{- $_ := set $rules $id "off" -}}{{- end -}}{{- end -}}
 {{- $policy = mergeOverwrite $policy (dict "rules" $rules) -}}
 {{- end -}}
 apiVersion: v1
@@ -184,6 +187,7 @@ wins, so nothing can replace the chart's own.
 {{/* Checks that the schema cannot express. */}}
 {{- define "setguard.check" -}}
 {{- include "setguard.checkValues" . -}}
+{{- include "setguard.checkChange" . -}}
 {{- if eq .Values.tls.mode "secret" -}}
 {{- if not (or .Values.tls.secretName (eq (toString .Values.replicaCount) "0")) -}}
 {{- fail "tls.secretName: tls.mode is secret, so set this to the name of the Secret that contains tls.crt and tls.key" -}}
@@ -262,4 +266,51 @@ changes the values in place.
 {{- $_ := set $.values $key $default -}}
 {{- end -}}
 {{- end -}}
+{{- end -}}
+
+{{/*
+The spec of the pod of a hook's Job.
+  root       $
+  of         the values with its resources
+  account    its ServiceAccount
+  container  the name of its container
+  args       its arguments
+*/}}
+{{- define "setguard.hookPod" -}}
+{{- $values := .root.Values -}}
+restartPolicy: Never
+serviceAccountName: {{ .account | quote }}
+automountServiceAccountToken: true
+enableServiceLinks: false
+{{- with include "setguard.podFields" (dict "root" .root) }}
+{{- . | nindent 0 }}
+{{- end }}
+{{- with include "setguard.imagePullSecrets" .root }}
+imagePullSecrets:
+  {{- . | nindent 2 }}
+{{- end }}
+{{- with $values.priorityClassName }}
+priorityClassName: {{ . | quote }}
+{{- end }}
+securityContext:
+  {{- toYaml $values.podSecurityContext | nindent 2 }}
+containers:
+  - name: {{ .container }}
+    # setguard's own image, which is already on the nodes and in every mirror.
+    image: {{ include "setguard.image" .root | quote }}
+    imagePullPolicy: {{ $values.image.pullPolicy }}
+    args:
+      {{- toYaml .args | nindent 6 }}
+    resources:
+      {{- toYaml .of.resources | nindent 6 }}
+    securityContext:
+      {{- toYaml $values.securityContext | nindent 6 }}
+{{- with $values.nodeSelector }}
+nodeSelector:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with $values.tolerations }}
+tolerations:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
 {{- end -}}

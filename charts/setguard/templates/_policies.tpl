@@ -146,6 +146,30 @@ kubectl delete {{ $kind }} -l app.kubernetes.io/name={{ include "setguard.name" 
 {{- end -}}
 {{- end -}}
 
+{{/*
+Refuses a change of the mode in one step, between which nothing would be checked for seconds: Helm deletes the old guard before the new one
+answers. Where there is no cluster to look into, nothing is refused, and nothing else depends on it.
+*/}}
+{{- define "setguard.checkChange" -}}
+{{- $mode := include "setguard.mode" . -}}
+{{- if and .Release.IsUpgrade (ne $mode "both") -}}
+{{- $server := lookup "apps/v1" "Deployment" (include "setguard.namespace" .) (include "setguard.fullname" .) -}}
+{{- $from := dig "metadata" "annotations" "setguard.io/mode" "" $server -}}
+{{- if and (not $server) (eq $mode "webhook") -}}
+{{- $bindings := lookup "admissionregistration.k8s.io/v1" "ValidatingAdmissionPolicyBinding" "" "" -}}
+{{- range default list $bindings.items -}}
+{{- $annotations := default dict .metadata.annotations -}}
+{{- if and (eq (get $annotations "meta.helm.sh/release-name") $.Release.Name) (eq (get $annotations "meta.helm.sh/release-namespace") $.Release.Namespace) (hasSuffix ".setguard.io" .metadata.name) -}}
+{{- $from = "policies" -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- if and (has $from (list "webhook" "policies")) (ne $from $mode) -}}
+{{- fail (printf "mode: between %s and %s nothing would be checked for some seconds. Upgrade to mode=both first, run helm test, and then upgrade to mode=%s" $from $mode $mode) -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+
 {{/* Values that a mode cannot honour. A policy that is weaker than `policy` must not go unnoticed. */}}
 {{- define "setguard.checkMode" -}}
 {{- $v := .Values -}}

@@ -16,6 +16,20 @@ nobody would.
 {{- printf "%s-rehearsal" (include "setguard.fullname" .) -}}
 {{- end -}}
 
+{{/* The arguments of `setguard probe` that name the webhook configurations, as YAML. */}}
+{{- define "setguard.configurationArgs" -}}
+{{- $mutating := .Values.webhook.mutating -}}
+{{- $args := list -}}
+{{- if .Values.webhook.validating.enabled -}}{{- $args = append $args (printf "--validating-config=%s" (include "setguard.fullname" .)) -}}{{- end -}}
+{{- if and $mutating.enabled (or $mutating.pods.enabled $mutating.workloads.enabled $mutating.controlPlane.enabled) -}}
+{{- $args = append $args (printf "--mutating-config=%s" (include "setguard.fullname" .)) -}}
+{{- end -}}
+{{- toYaml $args -}}
+{{- end -}}
+{{- define "setguard.rehearsalArg" -}}
+{{- printf "--rehearsal=%s/%s" (include "setguard.namespace" .) (include "setguard.rehearsalName" .) -}}
+{{- end -}}
+
 {{/* Namespaces from which the API server sends nothing, as a JSON list. */}}
 {{- define "setguard.excludedNamespaces" -}}
 {{- $names := .Values.webhook.excludedNamespaces -}}
@@ -167,10 +181,8 @@ One entry of a webhook configuration.
   matchConditions:
     {{- toYaml . | nindent 4 }}
   {{- end }}
-  {{- if ne (include "setguard.arms" .root) "true" }}
   rules:
     {{- toYaml .registration.rules | nindent 4 }}
-  {{- end }}
   {{- with .reinvocationPolicy }}
   reinvocationPolicy: {{ . }}
   {{- end }}
@@ -186,12 +198,15 @@ A webhook configuration.
 {{- define "setguard.webhookConfiguration" -}}
 {{- $root := .root -}}
 {{- $arms := eq (include "setguard.arms" .root) "true" -}}
-{{- $annotations := dict -}}
-{{- if $arms -}}
-{{- $rules := dict -}}
-{{- range .entries -}}{{- $_ := set $rules (default .registration.name .name) .registration.rules -}}{{- end -}}
-{{- $_ := set $annotations "setguard.io/rules" (toJson $rules) -}}
+{{- $webhooks := list -}}
+{{- range .entries -}}
+{{- $webhooks = concat $webhooks (include "setguard.webhook" (set . "root" $root) | fromYamlArray) -}}
 {{- end -}}
+{{- if $arms -}}
+{{- $webhooks = concat $webhooks (include "setguard.rehearsalWebhook" . | fromYamlArray) -}}
+{{- end -}}
+{{- /* The webhooks as they should be: setguard, its audit and its test compare the others with them. */ -}}
+{{- $annotations := dict "setguard.io/webhooks" (toRawJson $webhooks) -}}
 {{- /* If one of the two is deleted, the other says that it was there. */ -}}
 {{- $mutating := .root.Values.webhook.mutating -}}
 {{- $mutates := and $mutating.enabled (or $mutating.pods.enabled $mutating.workloads.enabled $mutating.controlPlane.enabled) -}}
@@ -212,35 +227,41 @@ metadata:
     {{- toYaml . | nindent 4 }}
   {{- end }}
 webhooks:
-  {{- range .entries }}
-  {{- include "setguard.webhook" (set . "root" $root) | nindent 2 }}
+  {{- /*
+  Without rules a webhook matches nothing. They get the rules of the annotation from setguard itself: as soon as the API
+  server can call it, and not before. It sees that by the last one.
+  */}}
+  {{- range $webhooks }}
+  {{- $webhook := ternary (omit . "rules") . (and $arms (not (hasPrefix "rehearsal." .name))) }}
+  {{- list $webhook | toYaml | nindent 2 }}
   {{- end }}
-  {{- if $arms }}
-  # The others get their rules, which are in the annotation above, from setguard itself: as soon as the API server
-  # can call it, and not before. It sees that by this one, which matches dry-run patches by its own account only.
-  - name: rehearsal.{{ trimAll "/" .rehearsal.path }}.setguard.io
-    admissionReviewVersions: [v1]
-    clientConfig:
-      {{- include "setguard.clientConfig" (dict "root" .root "path" .rehearsal.path) | nindent 6 }}
-    # Whoever asks gets the API server's own words why the call failed.
-    failurePolicy: Fail
-    sideEffects: None
-    timeoutSeconds: {{ .root.Values.webhook.timeoutSeconds }}
-    # One object, and only when setguard itself patches it. Its namespace is matched although the others exclude it.
-    namespaceSelector:
-      matchLabels:
-        kubernetes.io/metadata.name: {{ include "setguard.namespace" .root | quote }}
-    objectSelector:
-      matchLabels:
-        setguard.io/rehearsal: "true"
-    matchConditions:
-      - name: only-setguard-itself
-        expression: request.userInfo.username == 'system:serviceaccount:{{ include "setguard.namespace" .root }}:{{ include "setguard.serviceAccountName" .root }}'
-    rules:
-      - apiGroups: [""]
-        apiVersions: [v1]
-        operations: [UPDATE]
-        resources: [configmaps]
-        scope: Namespaced
-  {{- end }}
+{{- end -}}
+
+{{/* The webhook by which setguard sees that it can be called. It matches dry-run patches by setguard's own account only. */}}
+{{- define "setguard.rehearsalWebhook" -}}
+- name: rehearsal.{{ trimAll "/" .rehearsal.path }}.setguard.io
+  admissionReviewVersions: [v1]
+  clientConfig:
+    {{- include "setguard.clientConfig" (dict "root" .root "path" .rehearsal.path) | nindent 4 }}
+  # Whoever asks gets the API server's own words why the call failed.
+  failurePolicy: Fail
+  matchPolicy: Equivalent
+  sideEffects: None
+  timeoutSeconds: {{ .root.Values.webhook.timeoutSeconds }}
+  # One object, and only when setguard itself patches it. Its namespace is matched although the others exclude it.
+  namespaceSelector:
+    matchLabels:
+      kubernetes.io/metadata.name: {{ include "setguard.namespace" .root | quote }}
+  objectSelector:
+    matchLabels:
+      setguard.io/rehearsal: "true"
+  matchConditions:
+    - name: only-setguard-itself
+      expression: request.userInfo.username == 'system:serviceaccount:{{ include "setguard.namespace" .root }}:{{ include "setguard.serviceAccountName" .root }}'
+  rules:
+    - apiGroups: [""]
+      apiVersions: [v1]
+      operations: [UPDATE]
+      resources: [configmaps]
+      scope: Namespaced
 {{- end -}}

@@ -8,7 +8,7 @@ use crate::server::duration;
 /// `--arm-webhooks`, and the flags that require it.
 #[derive(Clone, Debug, clap::Args)]
 pub struct ArmingArgs {
-    /// Name of both webhook configurations: write the rules that their annotation setguard.io/rules
+    /// Name of both webhook configurations: write the rules that their annotation setguard.io/webhooks
     /// lists, once the API server can call this server
     #[arg(long, value_name = "NAME", env = "SETGUARD_ARM_WEBHOOKS")]
     pub arm_webhooks: Option<String>,

@@ -17,13 +17,6 @@ pub(crate) enum Problem {
     /// The webhooks have their rules, but an API server does not call setguard by them.
     #[error("{0}")]
     NoLonger(String),
-    /// A configuration lacks webhooks.
-    #[error(
-        "{kind} {name} lacks {}, which its annotation setguard.io/rules names: it was removed, and \
-         nothing that it is for is checked; helm upgrade restores it",
-        .missing.join(" and ")
-    )]
-    Incomplete { kind: &'static str, name: String, missing: Vec<String> },
     /// One of two configurations does not exist.
     #[error(
         "{kind} {name} does not exist, although it was installed together with the other one: setguard is \
@@ -35,7 +28,4 @@ pub(crate) enum Problem {
         "neither webhook configuration {0} exists, so setguard is not called: helm upgrade creates them"
     )]
     Absent(String),
-    /// The annotation cannot be read.
-    #[error("{0}")]
-    Annotation(String),
 }

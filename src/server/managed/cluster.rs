@@ -18,7 +18,7 @@ use k8s_openapi::{
 };
 use kube::{
     Api, Client, Config, Resource,
-    api::{DeleteParams, Patch, PatchParams, PostParams, WatchParams},
+    api::{DeleteParams, Patch, PatchParams, PostParams, WatchEvent, WatchParams},
     client::Body,
 };
 use serde::de::DeserializeOwned;
@@ -266,10 +266,11 @@ impl Cluster {
 
     /// Notifies `changed` of each change. Never returns.
     pub(crate) async fn watch(self, changed: &Notify) {
+        let notify = || changed.notify_one();
         tokio::join!(
-            watch(self.secrets, &self.secret, changed),
-            watch(self.validating, &self.configurations, changed),
-            watch(self.mutating, &self.configurations, changed),
+            watch(self.secrets, &self.secret, |_, _| notify()),
+            watch(self.validating, &self.configurations, |_, _| notify()),
+            watch(self.mutating, &self.configurations, |_, _| notify()),
         );
     }
 }
@@ -287,9 +288,9 @@ impl Bundles {
     }
 }
 
-/// Notifies `changed` of each change of one object. After an error, a new watch starts; the next
-/// periodic check finds any change that the watch misses.
-pub(crate) async fn watch<K>(api: Api<K>, name: &str, changed: &Notify)
+/// Calls `changed` with each version of one object, and whether that is the one that was deleted. After an error, a
+/// new watch starts; the next periodic check finds any change that the watch misses.
+pub(crate) async fn watch<K>(api: Api<K>, name: &str, changed: impl Fn(&K, bool))
 where
     K: Resource + Clone + DeserializeOwned + std::fmt::Debug,
 {
@@ -299,8 +300,13 @@ where
         if let Ok(Ok(events)) = timeout(CALL_TIMEOUT, api.watch(&params, "0")).await {
             let mut events = pin!(events.into_stream());
             let longest = Duration::from_secs(u64::from(WATCH_SECONDS) + 10);
-            while let Ok(Some(Ok(_))) = timeout(longest, events.next()).await {
-                changed.notify_one();
+            while let Ok(Some(Ok(event))) = timeout(longest, events.next()).await {
+                match event {
+                    WatchEvent::Added(read) | WatchEvent::Modified(read) => changed(&read, false),
+                    WatchEvent::Deleted(read) => changed(&read, true),
+                    WatchEvent::Bookmark(_) => {}
+                    WatchEvent::Error(_) => break,
+                }
             }
         }
         tokio::time::sleep(Duration::from_secs(1)).await;

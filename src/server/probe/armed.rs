@@ -1,14 +1,20 @@
 //! Checks that the webhook configurations have their rules, and that the API server calls setguard.
 
-use std::time::{Duration, Instant};
+use std::{
+    collections::BTreeSet,
+    time::{Duration, Instant},
+};
 
-use anyhow::{Context as _, bail};
+use anyhow::{Context as _, anyhow, bail};
 use tokio::time::sleep;
 
-use crate::server::{
-    arming::{api, entries, rehearsal::rehearse, target::Target},
-    configuration::Configuration,
-    managed::cluster::{self, call},
+use crate::{
+    live::registered::compare,
+    server::{
+        arming::{api, rehearsal::rehearse, target::Target},
+        configuration::Configuration,
+        managed::cluster::{self, call},
+    },
 };
 
 /// The pause between two attempts.
@@ -23,25 +29,37 @@ pub(super) struct Expected<'a> {
 }
 
 impl Expected<'_> {
-    /// Waits until all configurations are armed, for `patience` at most.
+    /// Waits until all configurations are armed, for `patience` at most. Returns the names of their webhooks.
     ///
     /// # Errors
     /// Returns a description of what is missing.
-    pub(super) async fn wait(&self, patience: Duration) -> anyhow::Result<()> {
+    pub(super) async fn wait(&self, patience: Duration) -> anyhow::Result<BTreeSet<String>> {
         if self.configurations.is_empty() {
-            return Ok(());
+            return Ok(BTreeSet::new());
         }
         let begun = Instant::now();
-        while let Err(why) = self.check().await {
+        let mut is_new = false;
+        loop {
+            let why = match self.check().await {
+                Ok(webhooks) => {
+                    if is_new {
+                        // Until each API server uses what has just been written.
+                        sleep(PAUSE).await;
+                    }
+                    return Ok(webhooks);
+                }
+                Err(why) => why,
+            };
             if begun.elapsed() >= patience {
                 return Err(why);
             }
+            is_new = true;
             sleep(PAUSE).await;
         }
-        Ok(())
     }
 
-    async fn check(&self) -> anyhow::Result<()> {
+    async fn check(&self) -> anyhow::Result<BTreeSet<String>> {
+        let mut webhooks = BTreeSet::new();
         let client = cluster::client().await.context("cannot find the API server")?;
         for (configuration, name) in &self.configurations {
             let kind = configuration.kind();
@@ -50,28 +68,26 @@ impl Expected<'_> {
                 bail!("{kind} {name} does not exist: setguard is not called by it");
             };
             let read = serde_json::to_value(read)?;
-            let missing = entries::missing(&read);
-            if !missing.is_empty() {
-                bail!(
-                    "{kind} {name} lacks {}: setguard is not called by it",
-                    missing.join(" and ")
-                );
+            let compared = compare(&read).map_err(|why| anyhow!("{kind} {name}: {why}"))?;
+            if let Some(foreign) = compared.say(kind, name) {
+                bail!(foreign);
             }
-            let is_complete = matches!(entries::patch(&read), Ok(None));
-            if !is_complete || !entries::have_rules(&read) {
+            if !compared.is_as_written() {
                 bail!(
                     "{kind} {name} has no rules, or not all of them: setguard is not called by it. Its \
                      log says why"
                 );
             }
+            let names = read["webhooks"].as_array().into_iter().flatten();
+            webhooks.extend(names.filter_map(|it| it["name"].as_str()).map(str::to_owned));
         }
-        let Some(rehearsal) = self.rehearsal else { return Ok(()) };
+        let Some(rehearsal) = self.rehearsal else { return Ok(webhooks) };
         let called = rehearse(rehearsal).await?.called;
         for (configuration, name) in &self.configurations {
             if !called.contains(configuration) {
                 bail!("the API server does not call setguard by {} {name}", configuration.kind());
             }
         }
-        Ok(())
+        Ok(webhooks)
     }
 }

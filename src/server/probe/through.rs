@@ -1,119 +1,402 @@
-//! A faulty DaemonSet, sent to the API server like any user's: setguard has to refuse it.
+//! Writes that are sent to the API server like any user's, with dryRun: setguard has to answer each of them.
 
-use std::time::{Duration, Instant};
+use std::{
+    collections::BTreeSet,
+    io::Write as _,
+    time::{Duration, Instant},
+};
 
-use anyhow::{Context as _, bail};
-use axum::http::{Request, header};
+use anyhow::{Context as _, anyhow, bail};
+use axum::http::{Method, Request, StatusCode, header};
 use http_body_util::{BodyExt as _, Limited};
-use kube::client::Body;
+use kube::{Client, client::Body};
 use serde_json::{Value, json};
 use tokio::time::sleep;
 
-use crate::server::managed::cluster::{self, call};
+use crate::{
+    kubernetes::resource::{RESOURCES, Resource, WorkloadKind},
+    object::marks::{CONTROL_PLANE_LABEL, NODE_ANNOTATION},
+    server::managed::cluster::{self, call},
+};
 
 /// The pause between two attempts.
 const PAUSE: Duration = Duration::from_secs(1);
 /// The maximum number of bytes that are read of an answer.
-const LONGEST_ANSWER: usize = 64 << 10;
+const LONGEST_ANSWER: usize = 1 << 20;
 /// The text that each denial by setguard contains.
 const SETGUARD: &str = "(setguard: ";
+/// The rule of the faults that the webhook has to refuse: no policy in the cluster has it, so none is faster.
+const NEVER: &str = "pod-never-created";
+/// The rules that the DaemonSet violates which the webhook or a policy has to refuse.
+const RULES: [&str; 2] = ["name-too-long", "selector-on-managed-labels"];
 
-/// Asks the API server to create a faulty DaemonSet, with dryRun, until setguard refuses it or
-/// warns about it. Retries for `patience`.
+/// Sends the writes until setguard, or the policies in the cluster if there are no `webhooks`, has answered each of
+/// them. Retries for `patience`. Prints which of the webhooks no write has reached.
 ///
 /// # Errors
-/// Returns an error if setguard reports nothing.
-pub(super) async fn refused(namespace: &str, patience: Duration) -> anyhow::Result<()> {
+/// Returns an error if a write is not answered.
+pub(super) async fn refused(
+    namespace: &str,
+    webhooks: &BTreeSet<String>,
+    patience: Duration,
+) -> anyhow::Result<()> {
     let client = cluster::client().await.context("--namespace: cannot find the API server")?;
     let begun = Instant::now();
+    let prover = Prover { client, namespace, webhooks };
     loop {
-        let why = match attempt(&client, namespace).await {
-            Ok(()) => return Ok(()),
+        let why = match prover.prove().await {
+            Ok(proven) => return say(&proven, webhooks, namespace),
             Err(why) => why,
         };
         if begun.elapsed() >= patience {
-            bail!("{why}");
+            return Err(why);
         }
         sleep(PAUSE).await;
     }
 }
 
-async fn attempt(client: &kube::Client, namespace: &str) -> anyhow::Result<()> {
-    let path = format!("/apis/apps/v1/namespaces/{namespace}/daemonsets?dryRun=All");
-    let request = Request::post(path)
-        .header(header::CONTENT_TYPE, "application/json")
-        .body(Body::from(faulty().to_string().into_bytes()))?;
-    let what = format!("a dry-run creation of a DaemonSet in namespace {namespace}");
-    let response = call(what.clone(), client.send(request)).await?;
-    let status = response.status();
-    let warnings = response.headers().get_all(header::WARNING);
-    let warnings: Vec<_> = warnings.iter().filter_map(|it| it.to_str().ok()).collect();
-    if warnings.iter().any(|it| RULES.iter().any(|rule| names(it, rule))) {
-        return Ok(());
+fn say(
+    proven: &BTreeSet<String>,
+    webhooks: &BTreeSet<String>,
+    namespace: &str,
+) -> anyhow::Result<()> {
+    let is_open = |it: &&String| !proven.contains(*it) && !it.starts_with("rehearsal.");
+    let open: Vec<_> = webhooks.iter().filter(is_open).map(String::as_str).collect();
+    if !open.is_empty() {
+        let open = open.join(", ");
+        writeln!(
+            std::io::stdout(),
+            "not proven in namespace {namespace}, to which they do not apply, or which has no DaemonSet and no \
+             StatefulSet to change: {open}"
+        )?;
     }
-    let body = Limited::new(response.into_body(), LONGEST_ANSWER).collect().await;
-    let body = body.map(|body| body.to_bytes()).unwrap_or_default();
-    let body: Value = serde_json::from_slice(&body).unwrap_or_default();
-    let message = body["message"].as_str().unwrap_or_default();
-    if message.contains(SETGUARD) {
-        return Ok(());
-    }
-    if status.is_success() {
-        bail!(
-            "the API server accepts a faulty DaemonSet in namespace {namespace}, and setguard neither \
-             refuses it nor warns of it. Either the webhooks have no rules yet (the log of setguard \
-             says why), or they and the admission policies do not select this namespace (choose \
-             another one), or the policy turns the rules {} off",
-            RULES.join(" and ")
-        );
-    }
-    bail!("{what}: {status}: {message}")
+    Ok(())
 }
 
-/// Returns whether a warning is about a rule: a warning by setguard begins with the id, and one by a policy
-/// contains it.
-fn names(warning: &str, rule: &str) -> bool {
-    warning.contains(&format!("\"{rule}: ")) || warning.contains(&format!("{SETGUARD}{rule}, "))
+struct Prover<'a> {
+    client: Client,
+    namespace: &'a str,
+    webhooks: &'a BTreeSet<String>,
 }
 
-/// The rules that the DaemonSet violates.
-const RULES: [&str; 2] = ["name-too-long", "selector-on-managed-labels"];
+/// A write, and the sign that setguard has seen it.
+struct Ask {
+    what: String,
+    method: Method,
+    path: String,
+    body: Value,
+    sign: Sign,
+}
 
-/// A DaemonSet that the API server accepts, and that no other policy has a reason to refuse. It has
-/// two faults, for policies that turn one of the rules off.
-fn faulty() -> Value {
-    let labels = json!({ "app": "setguard-probe", "controller-revision-hash": "probe" });
-    json!({
-        "apiVersion": "apps/v1",
-        "kind": "DaemonSet",
-        "metadata": { "name": format!("setguard-probe-{}", "x".repeat(230)) },
+/// The sign in the answer that shows that setguard has seen a write.
+enum Sign {
+    /// A denial by the webhook or a policy, or a warning.
+    Refused,
+    /// A denial by the webhook of this name, or of one for system namespaces, or a warning.
+    RefusedBy(&'static str),
+    /// A warning of this rule, by the webhook of this name.
+    Warned(&'static str, &'static str),
+    /// Tolerations, which the webhook of this name adds.
+    Tolerated(&'static str),
+}
+
+struct Answer {
+    status: StatusCode,
+    warnings: Vec<String>,
+    body: Value,
+}
+
+impl Prover<'_> {
+    /// Sends each write once. Returns the webhooks that were called.
+    async fn prove(&self) -> anyhow::Result<BTreeSet<String>> {
+        let mut proven = BTreeSet::new();
+        if self.webhooks.is_empty() {
+            let path = self.path(&RESOURCES[0], "");
+            let what = "a faulty DaemonSet".to_owned();
+            let ask = Ask { what, method: Method::POST, path, body: faulty(), sign: Sign::Refused };
+            self.ask(&ask).await?;
+            return Ok(proven);
+        }
+        for resource in RESOURCES {
+            // The cluster may have no OpenKruise.
+            let Some(existing) = self.existing(resource).await? else { continue };
+            for ask in self.asks(resource, existing.as_deref()) {
+                proven.extend(self.ask(&ask).await?);
+            }
+        }
+        for ask in self.injections().await {
+            proven.extend(self.ask(&ask).await?);
+        }
+        Ok(proven)
+    }
+
+    /// The path of a resource, or of an object of it, with dryRun.
+    fn path(&self, resource: &Resource, name: &str) -> String {
+        let Resource { group, version, plural, .. } = resource;
+        let namespace = self.namespace;
+        format!("/apis/{group}/{version}/namespaces/{namespace}/{plural}{name}?dryRun=All")
+    }
+
+    /// Returns the name of a set in the namespace, if there is one; `None` if the cluster does not have the resource.
+    async fn existing(&self, resource: &Resource) -> anyhow::Result<Option<Option<String>>> {
+        let path = self.path(resource, "").replace("dryRun=All", "limit=1");
+        let what = format!("a list of {} in namespace {}", resource.plural, self.namespace);
+        let answer = self.send(&what, Method::GET, &path, &Value::Null).await?;
+        if answer.status == StatusCode::NOT_FOUND {
+            return Ok(None);
+        }
+        if !answer.status.is_success() {
+            bail!("{what}: {}: {}", answer.status, answer.message());
+        }
+        let name = answer.body["items"][0]["metadata"]["name"].as_str();
+        Ok(Some(name.map(str::to_owned)))
+    }
+
+    /// The writes of a kind: one for each operation and webhook.
+    fn asks(&self, resource: &Resource, existing: Option<&str>) -> Vec<Ask> {
+        let kind = resource.kind;
+        let mut faulty = good(resource);
+        faulty["spec"]["template"]["metadata"]["finalizers"] = json!(["setguard-probe"]);
+        let ask = |verb: &str, method, path, body, sign| Ask {
+            what: format!("{verb} {}/{} {kind}", resource.group, resource.version),
+            method,
+            path,
+            body,
+            sign,
+        };
+        let mut asks = Vec::new();
+        let mut add = |name: &str, ask: Ask| {
+            if self.webhooks.contains(name) {
+                asks.push(ask);
+            }
+        };
+        let new = self.path(resource, "");
+        let by = "create.validate.setguard.io";
+        add(by, ask("a faulty new", Method::POST, new.clone(), faulty, Sign::RefusedBy(by)));
+        if kind == WorkloadKind::DaemonSet {
+            let by = "labelled.mutate.setguard.io";
+            let mut labelled = good(resource);
+            labelled["metadata"]["labels"] = json!({ CONTROL_PLANE_LABEL: "true" });
+            let sign = Sign::Tolerated(by);
+            add(by, ask("a labelled new", Method::POST, new, labelled, sign));
+        }
+        let Some(existing) = existing else { return asks };
+        let path = self.path(resource, &format!("/{existing}"));
+        let by = "validate.setguard.io";
+        let fault = json!({ "metadata": { "finalizers": ["setguard-probe"] } });
+        let patch = json!({ "spec": { "template": fault } });
+        let sign = Sign::RefusedBy(by);
+        add(by, ask("a faulty change of a", Method::PATCH, path.clone(), patch, sign));
+        if resource.group == "apps" {
+            let by = "workloads.mutate.setguard.io";
+            let patch =
+                json!({ "spec": { "selector": { "matchLabels": { "setguard": "probe" } } } });
+            let sign = Sign::Warned("immutable-field", by);
+            add(by, ask("a change of the selector of a", Method::PATCH, path, patch, sign));
+        }
+        asks
+    }
+
+    /// The writes into which setguard injects, apart from those of [`Self::asks`].
+    async fn injections(&self) -> Vec<Ask> {
+        let mut asks = Vec::new();
+        let by = "pods.mutate.setguard.io";
+        if self.webhooks.contains(by) {
+            let mut pod = json!({ "apiVersion": "v1", "kind": "Pod", "spec": pod_spec() });
+            pod["metadata"] =
+                json!({ "name": "setguard-probe", "annotations": { NODE_ANNOTATION: "none" } });
+            let namespace = self.namespace;
+            asks.push(Ask {
+                what: "a new Pod for a node".to_owned(),
+                method: Method::POST,
+                path: format!("/api/v1/namespaces/{namespace}/pods?dryRun=All"),
+                body: pod,
+                sign: Sign::Warned("unpaired-node-annotation", by),
+            });
+        }
+        let by = "control-plane.mutate.setguard.io";
+        let path = format!("/api/v1/namespaces/{}", self.namespace);
+        let what = "reading the namespace";
+        let read = self.send(what, Method::GET, &path, &Value::Null).await;
+        let is_labelled =
+            read.is_ok_and(|it| it.body["metadata"]["labels"][CONTROL_PLANE_LABEL] == "true");
+        if self.webhooks.contains(by) && is_labelled {
+            asks.push(Ask {
+                what: "a new apps/v1 DaemonSet".to_owned(),
+                method: Method::POST,
+                path: self.path(&RESOURCES[0], ""),
+                body: good(&RESOURCES[0]),
+                sign: Sign::Tolerated(by),
+            });
+        }
+        asks
+    }
+
+    /// Sends a write. Returns the webhook that has answered it.
+    async fn ask(&self, ask: &Ask) -> anyhow::Result<Option<String>> {
+        let Ask { what, method, path, body, sign } = ask;
+        let namespace = self.namespace;
+        let what = format!("{what} in namespace {namespace}, sent with dryRun");
+        let answer = self.send(&what, method.clone(), path, body).await?;
+        let by = |name: &str| Ok(Some(name.to_owned()));
+        match sign {
+            Sign::Refused => {
+                let message = answer.message();
+                if message.contains(SETGUARD) || RULES.iter().any(|rule| answer.warns(rule)) {
+                    return Ok(None);
+                }
+            }
+            Sign::RefusedBy(name) => {
+                if let Some(name) = refused_by(&answer.message()) {
+                    return by(name);
+                }
+                if answer.warns(NEVER) {
+                    return by(name);
+                }
+            }
+            Sign::Warned(rule, name) => {
+                if answer.warns(rule) || answer.has_tolerations() {
+                    return by(name);
+                }
+            }
+            Sign::Tolerated(name) => {
+                if answer.has_tolerations() {
+                    return by(name);
+                }
+            }
+        }
+        Err(sign.missed(&what, &answer))
+    }
+
+    async fn send(
+        &self,
+        what: &str,
+        method: Method,
+        path: &str,
+        body: &Value,
+    ) -> anyhow::Result<Answer> {
+        let content = match method {
+            Method::PATCH => "application/merge-patch+json",
+            _ => "application/json",
+        };
+        let bytes = if body.is_null() { Vec::new() } else { body.to_string().into_bytes() };
+        let request = Request::builder()
+            .method(method)
+            .uri(path)
+            .header(header::CONTENT_TYPE, content)
+            .body(Body::from(bytes))?;
+        let response = call(what.to_owned(), self.client.send(request)).await?;
+        let status = response.status();
+        let warnings = response.headers().get_all(header::WARNING);
+        let warnings =
+            warnings.iter().filter_map(|it| it.to_str().ok()).map(str::to_owned).collect();
+        let body = Limited::new(response.into_body(), LONGEST_ANSWER).collect().await;
+        let body = body.map(|body| body.to_bytes()).unwrap_or_default();
+        Ok(Answer { status, warnings, body: serde_json::from_slice(&body).unwrap_or_default() })
+    }
+}
+
+impl Sign {
+    /// Explains that an answer lacks the sign.
+    fn missed(&self, what: &str, answer: &Answer) -> anyhow::Error {
+        let (status, message) = (answer.status, answer.message());
+        if !status.is_success() && !matches!(self, Sign::Warned(..)) {
+            return anyhow!("{what}: {status}: {message}");
+        }
+        let (name, rules) = match self {
+            Sign::Refused => ("the webhooks".to_owned(), format!("rules {}", RULES.join(" and "))),
+            Sign::RefusedBy(name) => (format!("webhook {name}"), format!("rule {NEVER}")),
+            Sign::Warned(rule, name) => (format!("webhook {name}"), format!("rule {rule}")),
+            Sign::Tolerated(name) => (format!("webhook {name}"), "injection".to_owned()),
+        };
+        anyhow!(
+            "{what}: the API server answers {status}, and setguard neither refuses it nor warns of it nor changes it. \
+             Either {name} has no rules yet (the log of setguard says why), or somebody has changed it, or it does \
+             not select this namespace (choose another one), or the policy turns off: {rules}. {message}"
+        )
+    }
+}
+
+impl Answer {
+    fn message(&self) -> String {
+        self.body["message"].as_str().unwrap_or_default().to_owned()
+    }
+
+    /// Returns whether a warning is about a rule: a warning by setguard begins with the id, and one by a policy
+    /// contains it.
+    fn warns(&self, rule: &str) -> bool {
+        let (own, policy) = (format!("\"{rule}: "), format!("{SETGUARD}{rule}, "));
+        self.warnings.iter().any(|it| it.contains(&own) || it.contains(&policy))
+    }
+
+    /// Returns whether a set or pod that had no tolerations has some now.
+    fn has_tolerations(&self) -> bool {
+        let spec = &self.body["spec"];
+        let tolerations = [&spec["template"]["spec"]["tolerations"], &spec["tolerations"]];
+        // Each pod gets two, for nodes that are not ready, from the API server.
+        let is_ours = |it: &Value| {
+            it["key"].as_str().is_some_and(|it| !it.starts_with("node.kubernetes.io/"))
+        };
+        tolerations.iter().filter_map(|it| it.as_array()).flatten().any(is_ours)
+    }
+}
+
+/// Returns the webhook that has refused a write, if setguard has.
+fn refused_by(message: &str) -> Option<&str> {
+    let (_, rest) = message.split_once("admission webhook \"")?;
+    let (name, rest) = rest.split_once("\" denied the request")?;
+    (name.ends_with(".setguard.io") && rest.contains(SETGUARD)).then_some(name)
+}
+
+/// A set that the API server accepts, and that no other policy has a reason to refuse.
+fn good(resource: &Resource) -> Value {
+    let labels = json!({ "app": "setguard-probe" });
+    let mut set = json!({
+        "apiVersion": format!("{}/{}", resource.group, resource.version),
+        "kind": resource.kind.as_str(),
+        "metadata": { "name": "setguard-probe" },
         "spec": {
             "selector": { "matchLabels": labels },
-            "template": {
-                "metadata": { "labels": labels },
-                "spec": {
-                    "automountServiceAccountToken": false,
-                    "securityContext": {
-                        "runAsNonRoot": true,
-                        "runAsUser": 65532,
-                        "seccompProfile": { "type": "RuntimeDefault" },
-                    },
-                    "containers": [{
-                        "name": "main",
-                        "image": "registry.example/probe:1",
-                        "resources": {
-                            "requests": { "cpu": "1m", "memory": "1Mi" },
-                            "limits": { "cpu": "1m", "memory": "1Mi" },
-                        },
-                        "securityContext": {
-                            "allowPrivilegeEscalation": false,
-                            "readOnlyRootFilesystem": true,
-                            "capabilities": { "drop": ["ALL"] },
-                        },
-                    }],
-                },
-            },
+            "template": { "metadata": { "labels": labels }, "spec": pod_spec() },
         },
+    });
+    if resource.kind == WorkloadKind::StatefulSet {
+        set["spec"]["serviceName"] = json!("setguard-probe");
+    }
+    set
+}
+
+/// A DaemonSet with two faults, for policies that turn one of the rules off.
+fn faulty() -> Value {
+    let mut set = good(&RESOURCES[0]);
+    let labels = json!({ "app": "setguard-probe", "controller-revision-hash": "probe" });
+    set["metadata"]["name"] = json!(format!("setguard-probe-{}", "x".repeat(230)));
+    set["spec"]["selector"]["matchLabels"] = labels.clone();
+    set["spec"]["template"]["metadata"]["labels"] = labels;
+    set
+}
+
+fn pod_spec() -> Value {
+    json!({
+        "automountServiceAccountToken": false,
+        "securityContext": {
+            "runAsNonRoot": true,
+            "runAsUser": 65532,
+            "seccompProfile": { "type": "RuntimeDefault" },
+        },
+        "containers": [{
+            "name": "main",
+            "image": "registry.example/probe:1",
+            "resources": {
+                "requests": { "cpu": "1m", "memory": "1Mi" },
+                "limits": { "cpu": "1m", "memory": "1Mi" },
+            },
+            "securityContext": {
+                "allowPrivilegeEscalation": false,
+                "readOnlyRootFilesystem": true,
+                "capabilities": { "drop": ["ALL"] },
+            },
+        }],
     })
 }
 
@@ -126,11 +409,9 @@ mod tests {
         policy::Policy,
     };
 
-    #[test]
-    fn the_faulty_daemon_set_violates_the_rules_that_are_named() {
-        let mut object = faulty();
+    fn review(mut object: Value) -> String {
         object["metadata"]["namespace"] = json!("default");
-        let group = json!({ "group": "apps", "version": "v1", "kind": "DaemonSet" });
+        let group = json!({ "group": "apps", "version": "v1", "kind": object["kind"] });
         let review = json!({
             "apiVersion": "admission.k8s.io/v1",
             "kind": "AdmissionReview",
@@ -140,9 +421,36 @@ mod tests {
         let body = review.to_string().into_bytes();
         let cx = Context::of_review(&policy, today);
         let answer = admission::answer(Endpoint::Validate, &body, &cx).unwrap();
-        let text = String::from_utf8(answer.body).unwrap();
+        String::from_utf8(answer.body).unwrap()
+    }
+
+    #[test]
+    fn the_faulty_sets_violate_the_rules_that_are_named_and_the_good_ones_none() {
+        let text = review(faulty());
         for rule in RULES {
             assert!(text.contains(&format!("{SETGUARD}{rule})")), "{text}");
+        }
+        for resource in &RESOURCES[..2] {
+            assert!(!review(good(resource)).contains(SETGUARD));
+            let mut set = good(resource);
+            set["spec"]["template"]["metadata"]["finalizers"] = json!(["setguard-probe"]);
+            assert!(review(set).contains(&format!("{SETGUARD}{NEVER})")));
+        }
+    }
+
+    #[test]
+    fn only_a_webhook_of_setguard_counts_as_the_one_that_refused() {
+        let denied = |name: &str, why: &str| {
+            format!("admission webhook \"{name}\" denied the request: {why}")
+        };
+        let ours = denied("system.validate.setguard.io", "no (setguard: pod-never-created)");
+        assert_eq!(refused_by(&ours), Some("system.validate.setguard.io"));
+        for other in [
+            denied("policy.example.com", "no (setguard: pod-never-created)"),
+            denied("validate.setguard.io", "another reason"),
+            "failed calling webhook \"validate.setguard.io\"".to_owned(),
+        ] {
+            assert_eq!(refused_by(&other), None, "{other}");
         }
     }
 }

@@ -10,6 +10,7 @@ mod conflicts;
 mod emergency;
 mod exempt;
 mod flux;
+mod guarded;
 mod invalid;
 mod load;
 mod policies;
@@ -58,6 +59,14 @@ pub(super) const CASES: &[Case] = &[
     Case {
         needs: &[CONTROLLER_MANAGER, SCHEDULER, HELM],
         ..Case::new("the-chart-says-that-it-guards-no-longer", arming::no_longer)
+    },
+    Case {
+        needs: &[CONTROLLER_MANAGER, SCHEDULER, HELM],
+        ..Case::new("the-chart-guards-or-says-that-it-does-not", guarded::life)
+    },
+    Case {
+        needs: &[CONTROLLER_MANAGER, SCHEDULER, HELM],
+        ..Case::new("the-chart-guards-while-its-mode-changes", guarded::modes)
     },
     Case {
         needs: &[CONTROLLER_MANAGER, SCHEDULER, HELM],

@@ -86,12 +86,39 @@ fn a_guard_that_does_not_guard_is_reported() {
     let why = said(&bare, &up);
     assert!(why.contains("has no caBundle"), "{why}");
 
-    let mut bare = armed.clone();
-    let rules = r#"{"validate.setguard.io": [], "create.validate.setguard.io": []}"#;
-    bare["metadata"]["annotations"] = json!({ "setguard.io/rules": rules });
-    let why = said(&bare, &up);
-    assert!(why.starts_with(&format!("{kind} guard lacks create.validate.setguard.io")), "{why}");
+    let mut wanted = json!([armed["webhooks"][0], { "name": "create.validate.setguard.io" }]);
+    let mut changed = armed.clone();
+    changed["metadata"]["annotations"] = json!({ "setguard.io/webhooks": wanted.to_string() });
+    let why = said(&changed, &up);
+    let expected = format!(
+        "{kind} guard is not as the chart wrote it: create.validate.setguard.io is missing"
+    );
+    assert!(why.starts_with(&expected), "{why}");
+    wanted.as_array_mut().unwrap().pop();
+    let as_written = json!({ "setguard.io/webhooks": wanted.to_string() });
+    changed["metadata"]["annotations"] = as_written.clone();
+    let fine = cluster(&changed, &up);
+    assert_eq!(fine.json(0, &["--policy", ".quiet.yaml"])["failures"], Value::Null);
+    for (field, value, expected) in [
+        (
+            "namespaceSelector",
+            json!({ "matchLabels": { "no": "where" } }),
+            "has another namespaceSelector",
+        ),
+        (
+            "matchConditions",
+            json!([{ "name": "no", "expression": "false" }]),
+            "has another matchConditions",
+        ),
+        ("rules", json!([{ "resources": ["pods"] }]), "has other rules for validate.setguard.io"),
+    ] {
+        let mut changed = changed.clone();
+        changed["webhooks"][0][field] = value;
+        let why = said(&changed, &up);
+        assert!(why.contains(expected), "{why}");
+    }
 
+    let mut bare = armed.clone();
     let sibling = "MutatingWebhookConfiguration";
     bare["metadata"]["annotations"] = json!({ "setguard.io/sibling": sibling });
     let why = said(&bare, &up);
@@ -105,6 +132,26 @@ fn a_guard_that_does_not_guard_is_reported() {
         assert!(why.starts_with("Service guards/setguard has no ready endpoint"), "{why}");
         assert!(why.contains(&format!("by {kind} guard")), "{why}");
     }
+}
+
+/// Both configurations were deleted; only the server is left.
+#[test]
+fn a_server_that_no_configuration_names_is_reported() {
+    let cluster = Cluster::new().rules(COVERED, "");
+    cluster.has("daemonsets", &stored("DaemonSet", "shop", "agent"));
+    let labels = json!({
+        "app.kubernetes.io/part-of": "setguard", "app.kubernetes.io/component": "webhook",
+    });
+    let metadata = json!({ "name": "guard", "namespace": "guards", "labels": labels });
+    let server = json!({ "apiVersion": "apps/v1", "kind": "Deployment", "metadata": metadata });
+    cluster.has("deployments", &server);
+    let report = cluster.json(1, &["--policy", ".quiet.yaml"]);
+    let why = report["failures"][0].as_str().unwrap();
+    assert!(why.starts_with("Deployment guards/guard serves setguard, and neither "), "{why}");
+    cluster
+        .has("mutatingwebhookconfigurations", &configuration("MutatingWebhookConfiguration", 2100));
+    cluster.has("endpointslices", &slice("setguard", true));
+    assert_eq!(cluster.json(0, &["--policy", ".quiet.yaml"])["failures"], Value::Null);
 }
 
 #[test]

@@ -80,7 +80,7 @@ fn hooks_work_where_everything_else_is_denied() {
         _ => None,
     });
     let pods: Vec<&Value> = pods.collect();
-    assert_eq!(pods.len(), 4);
+    assert_eq!(pods.len(), 5);
     for labels in &pods {
         let own: Vec<_> = policies
             .iter()
@@ -90,7 +90,7 @@ fn hooks_work_where_everything_else_is_denied() {
         assert!(!own["spec"]["egress"].as_array().unwrap().is_empty(), "{own}");
     }
     let hooks = policies.iter().filter(|it| it["metadata"]["annotations"].is_object()).count();
-    assert_eq!(hooks, 2, "policies of hooks come and go with their pods");
+    assert_eq!(hooks, 3, "policies of hooks come and go with their pods");
     let webhook = policies.iter().find(|it| it["metadata"]["name"] == "setguard").unwrap();
     let test = all.iter().find(|it| it["kind"] == "Pod").unwrap();
     let from = webhook["spec"]["ingress"][0]["from"].as_array().unwrap();

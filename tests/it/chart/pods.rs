@@ -27,7 +27,7 @@ fn all_pods_have_the_same_resolver_scheduler_and_users() {
     let Some(helm) = helm::find() else { return };
     let objects = with(&helm, "secret-values.yaml", &["--set", "audit.enabled=true"]);
     let pods = specs(&objects);
-    assert_eq!(pods.len(), 4);
+    assert_eq!(pods.len(), 5);
     let dns = json!({
         "nameservers": ["10.96.0.10"],
         "searches": ["svc.cluster.local"],
@@ -65,7 +65,7 @@ fn only_replicas_have_containers_of_users() {
     let [replica, hooks @ ..] = &specs(&objects)[..] else { panic!("no pods") };
     assert_eq!(names(replica, "containers"), ["setguard", "shipper"]);
     assert_eq!(names(replica, "initContainers"), ["proxy"]);
-    assert_eq!(hooks.len(), 2);
+    assert_eq!(hooks.len(), 3);
     for pod in hooks {
         assert_eq!(names(pod, "containers").len() + names(pod, "initContainers").len(), 1);
     }

@@ -34,7 +34,7 @@ fn unarmed(own: &Namespace<'_>, kind: &str) -> Vec<String> {
     unarmed.map(|webhook| webhook["name"].as_str().unwrap_or_default().to_owned()).collect()
 }
 
-fn wait_for_rules(own: &Namespace<'_>) {
+pub(super) fn wait_for_rules(own: &Namespace<'_>) {
     for kind in KINDS {
         eventually("the rules", || {
             let unarmed = unarmed(own, kind);
@@ -115,13 +115,15 @@ pub(super) fn namespace(shared: &Namespace<'_>) {
     let service = Service::start();
     let mut values = values(&format!("https://127.0.0.1:{}", service.port));
     values["webhook"]["ownerNeedsDelete"] = json!(true);
+    values["webhook"]["installCheck"] = json!({ "enabled": true, "timeoutSeconds": 5 });
     let kubelet = Kubelet::start(&own, "webhook", service);
     let release = Release::new(&own, "guard");
 
     // Nothing listens at this port, as behind a firewall.
     let right = values["webhook"]["url"].take();
     values["webhook"]["url"] = json!("https://127.0.0.1:1");
-    release.run("install", &values);
+    let (success, text) = release.output("install", &["--wait"], &values);
+    assert!(!success && text.contains("post-install"), "{text}");
     let why = "failed calling webhook";
     eventually("a log of what the API server says", || {
         let logs = kubelet.logs(NAME);
@@ -178,7 +180,8 @@ pub(super) fn no_longer(shared: &Namespace<'_>) {
     };
 
     patch(json!({ "op": "remove", "path": "/webhooks/1" }));
-    let why = "ValidatingWebhookConfiguration guard-setguard lacks create.validate.setguard.io";
+    let why = "ValidatingWebhookConfiguration guard-setguard is not as the chart wrote it: \
+               create.validate.setguard.io is missing";
     logs_say(&site.kubelet, why);
     let mut audit = Command::new(env!("CARGO_BIN_EXE_setguard"));
     let audit = audit.arg("audit").env("KUBECONFIG", &control_plane.kubectl.kubeconfig).output();
@@ -224,6 +227,7 @@ pub(super) fn why_not(shared: &Namespace<'_>) {
     let release = Release::new(&site.own, "guard");
     let mut values = values(&site.url);
     values["replicaCount"] = json!(1);
+    values["webhook"]["installCheck"] = json!({ "enabled": false });
     release.run("install", &values);
     let logs_say = |why: &str| logs_say(&site.kubelet, why);
     logs_say("the API server does not call webhooks for ConfigMap guards/guard-setguard-rehearsal");

@@ -73,7 +73,10 @@ pub(super) fn quota(shared: &Namespace<'_>) {
     control_plane.start_controllers(&["resourcequota-controller"]);
     let namespace = Namespace::create(&control_plane, "guards");
     let release = Release::new(&namespace, "setguard");
-    let mut values = json!({ "priorityClassName": "system-cluster-critical" });
+    let mut values = json!({
+        "priorityClassName": "system-cluster-critical",
+        "webhook": { "installCheck": { "enabled": false } },
+    });
     let install = |command: &str, values: &Value| {
         let (success, text) = release.output(command, &[], values);
         assert!(success, "{text}");

@@ -58,6 +58,8 @@ pub(super) fn upgrades(namespace: &Namespace<'_>) {
     let release = Release::new(namespace, "taken");
     let mut values = json!({
         "webhook": {
+            // There are no pods.
+            "installCheck": { "enabled": false },
             // No namespace has this label: the other cases must not notice the webhooks.
             "namespaceSelector": { "matchLabels": { "chart": "conflicts" } },
             "validating": { "failurePolicy": "Ignore" },
@@ -142,12 +144,12 @@ fn again(namespace: &Namespace<'_>, release: &Release<'_>, values: &Value) {
 
 /// Writes to a configuration as setguard does.
 fn arm(namespace: &Namespace<'_>, configuration: &str) {
-    let rules =
-        namespace.read(configuration)["metadata"]["annotations"]["setguard.io/rules"].take();
-    let rules: Value = serde_json::from_str(rules.as_str().expect("JSON")).expect("JSON");
+    let wanted =
+        namespace.read(configuration)["metadata"]["annotations"]["setguard.io/webhooks"].take();
+    let wanted: Value = serde_json::from_str(wanted.as_str().expect("JSON")).expect("JSON");
     let patch = json!([
         { "op": "add", "path": "/webhooks/0/clientConfig/caBundle", "value": "Y2E=" },
-        { "op": "add", "path": "/webhooks/0/rules", "value": rules["validate.setguard.io"] },
+        { "op": "add", "path": "/webhooks/0/rules", "value": wanted[0]["rules"] },
     ]);
     let patch = format!("--patch={patch}");
     let patch = ["patch", configuration, "--field-manager=setguard", "--type=json", &patch];

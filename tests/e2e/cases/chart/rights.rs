@@ -75,7 +75,7 @@ fn configuration() -> Vec<Value> {
         add("/metadata/ownerReferences", nobody),
         json!([{ "op": "remove", "path": "/metadata/ownerReferences" }]),
         add("/metadata/finalizers", json!(["setguard.io/never"])),
-        json!([{ "op": "remove", "path": "/metadata/annotations/setguard.io~1rules" }]),
+        json!([{ "op": "remove", "path": "/metadata/annotations/setguard.io~1webhooks" }]),
     ]
 }
 

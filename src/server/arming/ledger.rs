@@ -1,0 +1,139 @@
+//! What has been seen of the configurations, change by change.
+//!
+//! Another client may take the rules away again and again. setguard writes them back each time, so a look from time to
+//! time would find nothing.
+
+use std::sync::{Mutex, PoisonError};
+
+use serde_json::Value;
+
+use crate::{
+    live::registered::{as_written, compare},
+    server::{configuration::Configuration, metrics::armed::Armed},
+};
+
+/// Compares each version of both configurations with their annotations.
+#[derive(Debug)]
+pub(super) struct Ledger {
+    metrics: Armed,
+    states: Mutex<[State; 2]>,
+}
+
+/// What was seen last of a configuration.
+#[derive(Debug, Default)]
+struct State {
+    version: u64,
+    annotation: Option<String>,
+    has_rules: bool,
+    /// How often the rules were taken away.
+    losses: u64,
+}
+
+impl Ledger {
+    pub(super) fn new(metrics: Armed) -> Self {
+        Ledger { metrics, states: Mutex::default() }
+    }
+
+    /// Takes in a version of a configuration, as a watch reports it: a read may skip versions.
+    pub(super) fn observe(&self, configuration: Configuration, read: &Value, is_deleted: bool) {
+        let version = read["metadata"]["resourceVersion"].as_str().and_then(|it| it.parse().ok());
+        let version = version.unwrap_or(u64::MAX);
+        let mut states = self.states.lock().unwrap_or_else(PoisonError::into_inner);
+        let state = &mut states[configuration as usize];
+        // A new watch may begin with an old version.
+        if version < state.version {
+            return;
+        }
+        if is_deleted {
+            state.lost(configuration, &self.metrics);
+            *state = State { version, losses: state.losses, ..State::default() };
+            self.metrics.set(configuration, false, 0);
+            return;
+        }
+        let compared = compare(read);
+        let annotation = as_written(read).map(str::to_owned);
+        if let Ok(compared) = &compared {
+            let has_rules = compared.has_rules();
+            // An upgrade changes the annotation, and the rules follow.
+            if !has_rules && state.annotation == annotation {
+                state.lost(configuration, &self.metrics);
+            }
+            state.has_rules = has_rules;
+        }
+        state.version = version;
+        state.annotation = annotation;
+        let is_as_written = compared.as_ref().is_ok_and(|it| it.is_as_written());
+        let foreign = compared.map_or(1, |it| it.foreign.len());
+        self.metrics.set(configuration, is_as_written, foreign);
+    }
+
+    /// Takes in that a configuration does not exist. The watch, which may not have seen that, counts what is lost.
+    pub(super) fn absent(&self, configuration: Configuration) {
+        self.metrics.set(configuration, false, 0);
+    }
+}
+
+impl State {
+    /// Counts that rules that were there are gone. Says so, but less and less often.
+    fn lost(&mut self, configuration: Configuration, metrics: &Armed) {
+        if !std::mem::take(&mut self.has_rules) {
+            return;
+        }
+        self.losses += 1;
+        metrics.disarmed(configuration);
+        if self.losses.is_power_of_two() {
+            tracing::warn!(
+                kind = configuration.kind(),
+                times = self.losses,
+                hint = "requests are not checked until setguard has written the rules back. Is there a tool that \
+                        restores or replaces webhook configurations? It has to leave the rules alone, or use \
+                        webhook.arm: atOnce",
+                "another client has taken the rules away from the webhooks"
+            );
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::object::marks::WEBHOOKS_ANNOTATION;
+
+    const KIND: Configuration = Configuration::Mutating;
+
+    fn read(version: u64, annotated: &str, rules: &Value) -> Value {
+        let wanted = json!([{ "name": "a", "rules": [{ "resources": [annotated] }] }]);
+        json!({
+            "metadata": {
+                "resourceVersion": version.to_string(),
+                "annotations": { WEBHOOKS_ANNOTATION: wanted.to_string() },
+            },
+            "webhooks": [{ "name": "a", "rules": rules }],
+        })
+    }
+
+    #[test]
+    fn rules_that_are_taken_away_are_counted_also_if_they_are_back_at_once() {
+        let ledger = Ledger::new(Armed::default());
+        let losses = || ledger.states.lock().unwrap()[KIND as usize].losses;
+        let right = |of: &str| json!([{ "resources": [of] }]);
+        let see = |version, annotated, rules: &Value| {
+            ledger.observe(KIND, &read(version, annotated, rules), false);
+            losses()
+        };
+        assert_eq!(see(2, "pods", &json!([])), 0, "they were never there");
+        assert_eq!(see(3, "pods", &right("pods")), 0);
+        assert_eq!(see(4, "pods", &json!([])), 1);
+        assert_eq!(see(5, "pods", &right("pods")), 1);
+        assert_eq!(see(4, "pods", &json!([])), 1, "an old version");
+        assert_eq!(see(6, "sets", &right("pods")), 1, "an upgrade changes the annotation");
+        assert_eq!(see(7, "sets", &right("sets")), 1);
+        assert_eq!(see(8, "sets", &right("others")), 2);
+        assert_eq!(see(9, "sets", &right("sets")), 2);
+        ledger.observe(KIND, &read(10, "sets", &right("sets")), true);
+        ledger.absent(KIND);
+        assert_eq!(losses(), 3, "a deletion, once");
+    }
+}

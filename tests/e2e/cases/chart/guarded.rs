@@ -1,0 +1,315 @@
+//! Watched by pairs of a faulty and a good write, ten times a second: no good write is refused, and no faulty one is
+//! admitted while a replica says that the webhooks are armed.
+
+use std::{
+    net::SocketAddr,
+    path::{Path, PathBuf},
+    process::Command,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    thread::{self, JoinHandle},
+    time::Duration,
+};
+
+use k8s_openapi::api::apps::v1::DaemonSet;
+use kube::{Api, api::PostParams};
+use serde_json::{Value, json};
+use tokio::time::{MissedTickBehavior, interval};
+
+use super::{KINDS, NAME, Site, arming, load::spoil, release::Release, values};
+use crate::{
+    client,
+    harness::{control_plane::ControlPlane, process::eventually},
+    http,
+    kubelet::Kubelet,
+    manifests::daemon_set,
+    namespace::Namespace,
+};
+
+const PACE: Duration = Duration::from_millis(100);
+
+/// From the installation to the uninstallation, for the modes with a server.
+pub(super) fn life(shared: &Namespace<'_>) {
+    for mode in ["webhook", "both"] {
+        eprintln!("mode {mode}");
+        let control_plane = ControlPlane::start(&shared.control_plane.assets);
+        let site = Site::new(&control_plane);
+        let release = Release::new(&site.own, "guard");
+        let mut values = values(&site.url);
+        values["mode"] = json!(mode);
+        values["test"] = json!({ "namespace": "shop" });
+
+        // With --wait or without it, an installation ends when the webhooks apply.
+        let pairs = Pairs::start(&site);
+        let (success, text) = release.output("install", &[], &values);
+        assert!(success, "{text}");
+        let from_now = Pairs::start(&site);
+        release.run("test", &Value::Null);
+        from_now.end("after the installation").assert_all_refused();
+        pairs.end("the installation").assert_never_in_silence();
+
+        let pairs = Pairs::start(&site);
+        let before = site.kubelet.ready();
+        values["podAnnotations"] = json!({ "e2e": "another" });
+        release.run("upgrade", &values);
+        release.run("rollback", &Value::Null);
+        site.wait_for_others(&before);
+        pairs.end("an upgrade and a rollback").assert_all_refused();
+
+        // In these modes the policies refuse the faulty object meanwhile.
+        healed(&site, mode == "both");
+        changed(&site, &release, mode == "both");
+
+        let pairs = Pairs::start(&site);
+        release.run("uninstall", &Value::Null);
+        assert_eq!(pairs.end("the uninstallation").refused, [""; 0]);
+    }
+}
+
+/// A tool restores the configurations as they were rendered, without rules, again and again.
+fn healed(site: &Site<'_>, has_policies: bool) {
+    let rendered = KINDS.map(|kind| {
+        let mut stored = site.own.read(&format!("{kind}/{NAME}"));
+        for field in ["managedFields", "resourceVersion", "uid", "generation"] {
+            stored["metadata"].as_object_mut().expect("metadata").remove(field);
+        }
+        for webhook in stored["webhooks"].as_array_mut().expect("webhooks") {
+            let is_rehearsal = webhook["name"].as_str().is_some_and(|it| it.contains("rehearsal"));
+            if !is_rehearsal {
+                webhook.as_object_mut().expect("a webhook").remove("rules");
+            }
+        }
+        stored.to_string()
+    });
+    let pairs = Pairs::start(site);
+    for _ in 0..4 {
+        for rendered in &rendered {
+            site.own.kubectl(&["replace", "-f", "-"], rendered).accepted();
+        }
+        arming::wait_for_rules(&site.own);
+    }
+    let pairs = pairs.end("a tool that heals");
+    pairs.assert_never_in_silence();
+    assert!(!has_policies || pairs.admitted == 0, "{pairs:?}");
+    logs_say(&site.kubelet, "another client has taken the rules away from the webhooks");
+    for kind in ["ValidatingWebhookConfiguration", "MutatingWebhookConfiguration"] {
+        let name = format!("setguard_webhooks_disarmed_total{{kind=\"{kind}\"}} ");
+        assert!(metric(site, &name) >= 4, "{name}");
+    }
+    let armed = "setguard_webhooks_armed{kind=\"ValidatingWebhookConfiguration\"} ";
+    eventually("a minute without a change", || match metric(site, armed) {
+        1 => Ok(()),
+        other => Err(other),
+    });
+}
+
+/// Somebody writes something else once: it lasts, and everything says so until it is restored by the command that setguard
+/// prints.
+fn changed(site: &Site<'_>, release: &Release<'_>, has_policies: bool) {
+    let nothing = json!({ "matchLabels": { "no": "where" } });
+    let never = json!([{ "name": "never", "expression": "false" }]);
+    for (field, value) in [
+        ("namespaceSelector", nothing.clone()),
+        ("objectSelector", nothing),
+        ("matchConditions", never),
+        ("failurePolicy", json!("Ignore")),
+        ("timeoutSeconds", json!(1)),
+        ("matchPolicy", json!("Exact")),
+        ("clientConfig", json!({ "url": "https://127.0.0.1:1/validate" })),
+    ] {
+        eprintln!("another {field}");
+        let pairs = Pairs::start(site);
+        let change = json!([
+            { "op": "add", "path": format!("/webhooks/1/{field}"), "value": value },
+        ]);
+        let patch = ["patch", KINDS[0], NAME, "--type=json", "--patch", &change.to_string()];
+        site.own.kubectl(&patch, "").accepted();
+        let foreign = "setguard_webhooks_foreign{kind=\"ValidatingWebhookConfiguration\"} ";
+        eventually("the metric", || match metric(site, foreign) {
+            1 => Ok(()),
+            other => Err(other),
+        });
+        let armed = "setguard_webhooks_armed{kind=\"ValidatingWebhookConfiguration\"} ";
+        assert_eq!(metric(site, armed), 0);
+        let said = format!("create.validate.setguard.io has another {field}");
+        logs_say(&site.kubelet, &said);
+        let (_, audit) = setguard(site, &["audit"]);
+        assert!(audit.contains(&said), "{audit}");
+        let (success, probe) = setguard(site, &["probe", "--validating-config", NAME]);
+        assert!(!success && probe.contains(&said), "{probe}");
+        if field == "namespaceSelector" {
+            let (success, text) = release.output("test", &[], &Value::Null);
+            assert!(!success, "{text}");
+        }
+        let (_, command) = probe.split_once("kubectl patch ").expect("a command");
+        let (_, restore) = command.split_once("--patch='").expect("a patch");
+        let (restore, _) = restore.rsplit_once('\'').expect("a patch");
+        let restore = restore.replace(r"'\''", "'");
+        let patch = ["patch", KINDS[0], NAME, "--type=json", "--patch", &restore];
+        site.own.kubectl(&patch, "").accepted();
+        eventually("the metric", || match (metric(site, armed), metric(site, foreign)) {
+            (1, 0) => Ok(()),
+            other => Err(format!("{other:?}")),
+        });
+        let pairs = pairs.end(field);
+        // Calls of another address fail, and so do good writes.
+        if field == "clientConfig" {
+            assert_eq!(pairs.in_silence, 0, "{pairs:?}");
+        } else {
+            pairs.assert_never_in_silence();
+        }
+        assert!(!has_policies || pairs.admitted == 0, "{pairs:?}");
+    }
+    // From outside: each webhook refuses, and says so by its name.
+    let all = ["--validating-config", NAME, "--mutating-config", NAME, "--namespace", "shop"];
+    let (success, text) = setguard(site, &[&["probe"], &all[..]].concat());
+    assert!(success, "{text}");
+    release.run("test", &Value::Null);
+}
+
+/// From the webhook to policies and back, in the steps that the chart demands.
+pub(super) fn modes(shared: &Namespace<'_>) {
+    let control_plane = ControlPlane::start(&shared.control_plane.assets);
+    let site = Site::new(&control_plane);
+    let release = Release::new(&site.own, "guard");
+    let mut values = values(&site.url);
+    let mutates = control_plane.minor() >= 36;
+    values["test"] = json!({ "namespace": "shop" });
+    // The policies inject with the default settings only.
+    values["policy"] = json!({});
+    release.run("install", &values);
+    let pairs = Pairs::start(&site);
+    let go = |values: &mut Value, mode: &str| {
+        values["mode"] = json!(mode);
+        if !mutates {
+            values["webhook"]["mutating"] = json!({ "enabled": mode != "policies" });
+        }
+        release.output("upgrade", &["--wait"], values)
+    };
+    for [refused, first, last] in [["policies", "both", "policies"], ["webhook", "both", "webhook"]]
+    {
+        let (success, text) = go(&mut values, refused);
+        assert!(!success && text.contains("Upgrade to mode=both first"), "{text}");
+        for mode in [first, last] {
+            let (success, text) = go(&mut values, mode);
+            assert!(success, "{mode}: {text}");
+            release.run("test", &Value::Null);
+        }
+    }
+    pairs.end("changes of the mode").assert_all_refused();
+}
+
+/// Runs setguard as the administrator. Returns whether it succeeded, and what it printed.
+fn setguard(site: &Site<'_>, args: &[&str]) -> (bool, String) {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_setguard"));
+    let output =
+        command.args(args).env("KUBECONFIG", &site.own.control_plane.kubectl.kubeconfig).output();
+    let output = output.expect("setguard runs");
+    let text = [output.stdout, output.stderr].concat();
+    (output.status.success(), String::from_utf8_lossy(&text).into_owned())
+}
+
+fn logs_say(kubelet: &Kubelet, what: &str) {
+    eventually("the log", || {
+        let logs = kubelet.logs(NAME);
+        if logs.contains(what) { Ok(()) } else { Err(logs) }
+    });
+}
+
+/// The smallest value of a metric in all replicas.
+fn metric(site: &Site<'_>, name: &str) -> u64 {
+    let of = |pod: SocketAddr| read(pod, name).unwrap_or_default();
+    site.kubelet.ready().into_iter().map(of).min().unwrap_or_default()
+}
+
+fn read(pod: SocketAddr, name: &str) -> Option<u64> {
+    let metrics = http::get(SocketAddr::new(pod.ip(), 8080), "/metrics");
+    metrics.lines().find_map(|line| line.strip_prefix(name))?.parse().ok()
+}
+
+/// The writes in the background.
+struct Pairs {
+    stop: Arc<AtomicBool>,
+    thread: JoinHandle<Outcome>,
+}
+
+/// What became of the writes.
+#[derive(Debug, Default)]
+struct Outcome {
+    pairs: usize,
+    /// Faulty writes that were admitted.
+    admitted: usize,
+    /// Those of them that were admitted while a replica said, before and afterwards, that the webhooks are armed.
+    in_silence: usize,
+    /// Good writes that were refused.
+    refused: Vec<String>,
+}
+
+impl Pairs {
+    fn start(site: &Site<'_>) -> Self {
+        let stop = Arc::<AtomicBool>::default();
+        let kubeconfig = site.load.control_plane.kubectl.kubeconfig.clone();
+        let (name, stopped) = (site.load.name, Arc::clone(&stop));
+        let ready = site.kubelet.watch_ready();
+        let thread = thread::spawn(move || {
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+            runtime.expect("a runtime").block_on(write(kubeconfig, name, ready, &stopped))
+        });
+        Pairs { stop, thread }
+    }
+
+    fn end(self, what: &str) -> Outcome {
+        self.stop.store(true, Ordering::Relaxed);
+        let outcome = self.thread.join().expect("the writer goes on whatever happens");
+        eprintln!("{what}: {outcome:?}");
+        outcome
+    }
+}
+
+impl Outcome {
+    fn assert_never_in_silence(&self) {
+        assert_eq!((self.in_silence, &self.refused[..]), (0, &[][..]), "{self:?}");
+    }
+
+    fn assert_all_refused(&self) {
+        self.assert_never_in_silence();
+        assert!(self.admitted == 0 && self.pairs > 5, "{self:?}");
+    }
+}
+
+async fn write(
+    kubeconfig: PathBuf,
+    name: &str,
+    ready: impl Fn() -> Vec<SocketAddr>,
+    stopped: &AtomicBool,
+) -> Outcome {
+    let client = client::of(Path::new(&kubeconfig)).await;
+    let sets = Api::<DaemonSet>::namespaced(client, name);
+    let mut spoilt = daemon_set("agent");
+    spoil(&mut spoilt);
+    let typed = |set| serde_json::from_value::<DaemonSet>(set).expect("a manifest");
+    let (good, bad) = (typed(daemon_set("agent")), typed(spoilt));
+    let dry = PostParams { dry_run: true, ..PostParams::default() };
+    let is_armed = || {
+        let name = "setguard_webhooks_armed{kind=\"ValidatingWebhookConfiguration\"} ";
+        ready().into_iter().any(|pod| read(pod, name) == Some(1))
+    };
+    let mut outcome = Outcome::default();
+    let mut pace = interval(PACE);
+    pace.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    while !stopped.load(Ordering::Relaxed) {
+        pace.tick().await;
+        outcome.pairs += 1;
+        let was_armed = is_armed();
+        if sets.create(&dry, &bad).await.is_ok() {
+            outcome.admitted += 1;
+            outcome.in_silence += usize::from(was_armed && is_armed());
+        }
+        if let Err(error) = sets.create(&dry, &good).await {
+            outcome.refused.push(error.to_string());
+        }
+    }
+    outcome
+}
