@@ -157,8 +157,12 @@ impl CrossObject {
         let mut found = BTreeMap::new();
         for (index, members) in mem::take(&mut self.groups).into_iter().enumerate() {
             let is_whole = members.group.is_whole();
+            let twice = members.twice();
             for part in members.parts() {
                 self.check(part, is_whole, checker, |i, it| _ = found.insert((index, i), it));
+            }
+            for (i, remark) in twice {
+                found.entry((index, i)).or_default().1.remarks.push(remark);
             }
         }
         let mut open: Option<(usize, Source)> = None;
@@ -230,6 +234,24 @@ impl CrossObject {
 }
 
 impl Members {
+    /// Returns a remark for each set that is there twice, with its index.
+    fn twice(&self) -> Vec<(usize, String)> {
+        let mut first = HashMap::new();
+        let sets = self.items.iter().enumerate().filter(|(_, (_, item))| item.is_evaluated());
+        let twice = sets.filter_map(|(i, (_, item))| {
+            let id = (item.kind(), item.namespace(), item.name());
+            let earlier = *first.entry(id).or_insert(item);
+            let is_twice = !std::ptr::eq(earlier, item) && earlier.is_same(item);
+            is_twice.then(|| {
+                let remark = format!(
+                    "{earlier} is the same object: where both are applied, the last one counts"
+                );
+                (i, remark)
+            })
+        });
+        twice.collect()
+    }
+
     /// Returns the members that are applied together, with their indices: all of them, unless two
     /// files of a folder have the same object. These are alternatives, and no two of them are applied.
     fn parts(self) -> Vec<Vec<(usize, Item)>> {

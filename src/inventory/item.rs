@@ -198,7 +198,7 @@ impl Item {
         let (Some(controller), Some(details)) = (self.controller(), self.details()) else {
             return Vec::new();
         };
-        let mut fields = vec![SPEC.to_field(), TEMPLATE_LABELS.to_field(), POD_SPEC.to_field()];
+        let mut fields = vec![TEMPLATE_LABELS.to_field(), POD_SPEC.to_field()];
         let mut add = |has: bool, field: Path<'_>| fields.extend(has.then(|| field.to_field()));
         add(controller.selector.is_some(), SELECTOR);
         add(self.kind == Kind::StatefulSet, SPEC.child("replicas"));

@@ -358,7 +358,9 @@ impl World {
         let pods = || self.pods(set).filter(|pods| !pods.is_empty() && !self.claims.is_empty());
         let are_all =
             || pods().is_some_and(|pods| pods.iter().all(|it| it.claims.iter().all(is_given)));
-        (self.is_whole || are_all()).then_some(false)
+        // A dump with the revisions and all pods of a set has its claims too.
+        let is_dump = || !self.templates(set).is_empty() && self.pods(set).is_some();
+        (self.is_whole || is_dump() || are_all()).then_some(false)
     }
 
     /// Returns whether the volume of a claim is known to be retained when the claim is deleted: by the

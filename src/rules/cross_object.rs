@@ -14,7 +14,6 @@ mod many_service_links;
 mod missing;
 mod no_node_matches;
 mod nodes;
-mod object_twice;
 mod pdb_blocks_drain;
 mod pdb_keeps_broken_pods;
 mod pdb_overlap;
@@ -44,7 +43,6 @@ pub static RULES: &[&Rule] = &[
     &immediate_binding_across_zones::RULE,
     &many_service_links::RULE,
     &no_node_matches::RULE,
-    &object_twice::RULE,
     &pdb_blocks_drain::RULE,
     &pdb_keeps_broken_pods::RULE,
     &pdb_overlap::RULE,

@@ -186,6 +186,7 @@ fn pods_that_are_old_count_with_the_strategy_of_the_new_object() {
     let (one, all) = (&*rolling("maxUnavailable: 1"), &*rolling("maxUnavailable: 100%"));
     let held = &*rolling("maxUnavailable: 100%, partition: 4");
     let half = &*rolling("maxUnavailable: 100%, partition: 2");
+    let free = &*rolling("maxUnavailable: 100%, partition: 0");
     let on_delete = "type: OnDelete";
     let sets = |observed: u32, updated: u32, available: u32| {
         format!(
@@ -204,10 +205,10 @@ fn pods_that_are_old_count_with_the_strategy_of_the_new_object() {
         ("faster", set, one, all, sets(2, 0, 4), Some(4)),
         ("by hand before", set, on_delete, all, sets(2, 0, 4), Some(4)),
         ("by hand before, some are new", set, on_delete, all, sets(2, 1, 4), Some(3)),
-        ("no partition", set, held, all, sets(2, 0, 4), Some(4)),
+        ("no partition", set, held, free, sets(2, 0, 4), Some(4)),
         ("a lower partition", set, held, half, sets(2, 0, 4), Some(2)),
         ("the pods above the partition are new", set, half, half, sets(2, 2, 4), None),
-        ("the others are still down", set, half, all, sets(2, 2, 2), Some(4)),
+        ("the others are still down", set, half, free, sets(2, 2, 2), Some(4)),
         ("one by one", set, on_delete, one, sets(2, 0, 4), None),
         ("slower", set, all, one, sets(2, 0, 4), None),
         ("nothing is old", set, one, all, sets(2, 4, 4), None),

@@ -198,7 +198,7 @@ fn input_without_objects_deletes_nothing() {
         ("whole/db.yaml", set.as_str()),
     ]);
     for (path, code, said) in [
-        ("-", 2, "standard input has no objects"),
+        ("-", 2, "<stdin> has no objects"),
         ("empty.yaml", 2, "empty.yaml has no objects"),
         ("empty", 2, "there are no objects in the new manifests"),
         (
@@ -215,7 +215,7 @@ fn input_without_objects_deletes_nothing() {
         let ran = folder.feed(&args, "");
         assert_eq!(ran.code, code, "{path}: {ran:?}");
         assert!(ran.stderr.contains(said), "{path}: {ran:?}");
-        assert!(!ran.stdout.contains("deleted"), "{path}: {ran:?}");
+        assert!(!ran.stdout.contains("db-2 deleted"), "{path}: {ran:?}");
     }
     for path in ["-", "empty.yaml", "empty"] {
         let ran = folder.feed(&["plan", path, "--against", "before", "--allow-empty"], "");

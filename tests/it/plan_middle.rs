@@ -127,7 +127,7 @@ fn daemons_of_an_old_template_with_the_generation_of_the_new_one_are_kept() {
         let set = json!([{"apiVersion": "apps/v1", "kind": "DaemonSet", "name": "agent", "uid": "s", "controller": true}]);
         let revision = json!({
             "apiVersion": "apps/v1", "kind": "ControllerRevision",
-            "metadata": {"name": format!("agent-{hash}"), "namespace": "ops", "ownerReferences": set,
+            "metadata": {"name": format!("agent-{hash}"), "namespace": "ops", "uid": hash, "ownerReferences": set,
                 "labels": {"app": "agent", "controller-revision-hash": hash}},
             "revision": 1, "data": {"spec": {"template": {"metadata": {"labels": {"app": "agent"}},
                 "spec": {"containers": [{"name": "main", "image": image}]}}}},
@@ -180,7 +180,7 @@ fn revision(number: u8, image: &str) -> String {
     });
     let revision = json!({
         "apiVersion": "apps/v1", "kind": "ControllerRevision",
-        "metadata": {"name": format!("db-{number}"), "namespace": "shop", "ownerReferences": owner},
+        "metadata": {"name": format!("db-{number}"), "namespace": "shop", "uid": "r", "ownerReferences": owner},
         "revision": number, "data": {"spec": {"template": template}},
     });
     format!("---\n{revision}\n")
@@ -293,7 +293,8 @@ fn created_pods_have_their_template_named_if_some_get_the_old_one() {
         "  podManagementPolicy: Parallel\n  updateStrategy: {rollingUpdate: {partition: 1}}\n";
     let set = stored_set(3, "db:2", partition, ["db-1", "db-2"]);
     let revisions = revision(1, "db:1") + &revision(2, "db:2");
-    let now = set + &replica(1, "db-1", true) + &revisions;
+    let now =
+        set.replace("{replicas: 3, ", "{replicas: 1, ") + &replica(1, "db-1", true) + &revisions;
     let shown = text(&now, 3, "db:2", partition, "");
     assert_has(&shown, "1. db-2 created with the new template, db-0 created with the old template");
 }
@@ -305,7 +306,7 @@ fn volumes_that_are_retained_keep_the_data_of_deleted_claims() {
     let claim = |ordinal: u8, volume: Option<&str>| {
         let claim = json!({
             "apiVersion": "v1", "kind": "PersistentVolumeClaim",
-            "metadata": {"name": format!("data-db-{ordinal}"), "namespace": "shop"},
+            "metadata": {"name": format!("data-db-{ordinal}"), "namespace": "shop", "uid": "c"},
             "spec": {"storageClassName": "fast", "volumeName": volume},
         });
         format!("---\n{claim}\n")
@@ -346,11 +347,13 @@ fn a_deleted_claim_goes_with_an_orphan_that_is_being_deleted() {
     };
     let claim = json!({
         "apiVersion": "v1", "kind": "PersistentVolumeClaim",
-        "metadata": {"name": "data-db-1", "namespace": "shop",
+        "metadata": {"name": "data-db-1", "namespace": "shop", "uid": "c",
             "deletionTimestamp": "2026-11-23T09:00:00Z",
             "finalizers": ["kubernetes.io/pvc-protection"]},
     });
-    let set = stored_set(2, "db:1", "", ["db-1", "db-1"]) + &replica(0, "db-1", true);
+    let set = stored_set(2, "db:1", "", ["db-1", "db-1"])
+        .replace("{replicas: 2, ", "{replicas: 1, ")
+        + &replica(0, "db-1", true);
     let now = set + &revision(1, "db:1") + &format!("---\n{claim}\n");
     let shown = text(&(now.clone() + &pod(true)), 3, "db:1", "", "");
     assert_has(&shown, "db-1 is being deleted already, and data-db-1 with it");

@@ -42,9 +42,9 @@ webhook with `inventory.mode: full`, in `setguard check` with nodes in the input
 
 `kubectl scale` and autoscalers write the scale subresource, which contains nothing but the number of pods.
 The chart sends such writes to the webhook if a limit forbids deleting claims (`webhook.validating.scale`);
-the webhook looks up the StatefulSet in its view. If it is not there, the write is allowed with a warning. If the
-view lacks the last change of the StatefulSet, the webhook waits for it for at most two seconds, and then refuses
-the write.
+the webhook looks up the StatefulSet in its view. If it is not there, the write is allowed with a warning. If
+the view lacks the last change of the StatefulSet, the webhook waits for it for at most two seconds, and then
+refuses the write.
 
 A change can also have consequences because of an earlier one: a new template with OnDelete, a partition or a
 low `maxUnavailable` does no harm, and the next change, to RollingUpdate, no partition or `100%`, replaces all
