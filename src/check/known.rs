@@ -12,7 +12,10 @@ use clap::Args;
 use super::baseline::{ALWAYS_REPORTED, Baseline};
 use crate::{
     exit::Exit,
-    manifests::{replace::replace, source::Source},
+    manifests::{
+        replace::{refuse_links, replace},
+        source::Source,
+    },
     printable::Printable,
     report::{
         diagnostic::{Diagnostic, Hidden, ObjectReport},
@@ -164,7 +167,8 @@ impl Known {
 }
 
 fn write(path: &Path, text: &str) -> anyhow::Result<()> {
-    replace(path, text.as_bytes())
+    refuse_links(path)
+        .and_then(|()| replace(path, text.as_bytes()))
         .map_err(|error| anyhow::anyhow!("{}: cannot be written: {error}", path.display()))
 }
 

@@ -88,3 +88,28 @@ fn a_policy_that_is_found_is_a_file_of_the_repository() {
         assert_eq!(folder.check("deploy").code, 0, "{name}: a link inside the repository");
     }
 }
+
+/// The author of a pull request can commit a link with any name, such as the name of a report that the
+/// documentation suggests.
+#[test]
+fn no_output_follows_a_link() {
+    let (folder, outside) = folder();
+    let link = |to: &str, name: &str| symlink(outside.path(to), folder.path(name)).unwrap();
+    link("secrets.yaml", "file");
+    link("new", "dangling");
+    link("", "out");
+    symlink("deploy/a.yaml", folder.path("inside")).unwrap();
+    let before = folder.read("deploy/a.yaml");
+    for flag in ["--output sarif=", "--write-baseline "] {
+        for name in ["file", "dangling", "inside", "out/new", "./out/new", "deploy/../out/new"] {
+            let ran = folder.check(&format!("deploy {flag}{name}"));
+            assert!(ran.code == 2 && ran.stderr.contains("is a link"), "{flag}{name}: {ran:?}");
+        }
+    }
+    let whole = folder.path("out/new");
+    let ran = folder.check(&format!("deploy --output json={}", whole.display()));
+    assert!(ran.code == 2 && ran.stderr.contains("out is a link"), "{ran:?}");
+    assert_eq!(outside.read("secrets.yaml"), SECRET);
+    assert_eq!(folder.read("deploy/a.yaml"), before);
+    assert_eq!(std::fs::read_dir(outside.0.path()).unwrap().count(), 2, "nothing new");
+}
