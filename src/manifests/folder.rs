@@ -15,8 +15,8 @@ use ignore::gitignore::Gitignore;
 use walkdir::{DirEntry, WalkDir};
 
 use super::{
-    exclude::{Exclude, Excluded},
-    files::{self, Fence, LARGEST_IN_FOLDER},
+    exclude::{self, Exclude, Excluded},
+    files::{self, Fence, LARGEST_IN_FOLDER, LARGEST_POLICY},
     layout::Layout,
     source::Source,
     surroundings::{Around, Surroundings},
@@ -137,6 +137,8 @@ struct LeftOut {
 struct Ignores {
     /// By folder, the patterns of its file and of those above it, the nearest first.
     by_folder: HashMap<PathBuf, Rc<[Rc<Gitignore>]>>,
+    /// The files that have no effect, each with the reason.
+    unread: Vec<(PathBuf, String)>,
 }
 
 impl Ignores {
@@ -146,7 +148,7 @@ impl Ignores {
         if let Some(known) = self.by_folder.get(folder) {
             return Rc::clone(known);
         }
-        let (patterns, _) = Gitignore::new(folder.join(".gitignore"));
+        let patterns = self.patterns(folder);
         let own = (!patterns.is_empty()).then(|| Rc::new(patterns));
         let above = folder.parent().filter(|_| !folder.join(".git").exists());
         let above = above.map(|above| self.of(above));
@@ -154,6 +156,27 @@ impl Ignores {
             own.into_iter().chain(above.iter().flat_map(|it| it.iter().cloned())).collect();
         self.by_folder.insert(folder.to_owned(), Rc::clone(&all));
         all
+    }
+
+    /// Returns the patterns of the `.gitignore` in a folder. Like git, this doesn't follow a link.
+    fn patterns(&mut self, folder: &Path) -> Gitignore {
+        let path = folder.join(".gitignore");
+        let text = match path.symlink_metadata() {
+            Err(_) => return Gitignore::empty(),
+            Ok(about) if about.is_symlink() => Err("it is a link".to_owned()),
+            Ok(_) => files::read_regular(&path, LARGEST_POLICY).map_err(|it| it.to_string()),
+        };
+        match text {
+            Ok(text) => {
+                let lines: Vec<_> =
+                    String::from_utf8_lossy(&text).lines().map(str::to_owned).collect();
+                exclude::patterns(folder, &lines)
+            }
+            Err(why) => {
+                self.unread.push((path, why));
+                Gitignore::empty()
+            }
+        }
     }
 }
 
@@ -280,6 +303,12 @@ impl<'a> Walk<'a> {
     }
 
     fn notes(self) -> Vec<String> {
+        let unread = self.ignores.iter().flat_map(|it| it.take().unread);
+        for (path, why) in unread {
+            let path =
+                path.strip_prefix(&self.base).map_or(path.clone(), |it| self.folder.join(it));
+            self.leave_out(&path, &why);
+        }
         let LeftOut { mut notes, foreign, ignored, excluded } = self.left_out.into_inner();
         let mut say = |paths: &[PathBuf], one: &str, many: &str| match paths {
             [] => {}

@@ -113,3 +113,24 @@ fn no_output_follows_a_link() {
     assert_eq!(folder.read("deploy/a.yaml"), before);
     assert_eq!(std::fs::read_dir(outside.0.path()).unwrap().count(), 2, "nothing new");
 }
+
+#[test]
+fn a_file_that_decides_what_git_ignores_is_regular_and_small() {
+    let (folder, _) = folder();
+    folder.commit();
+    for name in ["link", "pipe", "huge"] {
+        folder.write(&format!("{name}/a.yaml"), on_delete(name, ""));
+    }
+    symlink("/dev/zero", folder.path("link/.gitignore")).unwrap();
+    pipe(&folder, "pipe/.gitignore");
+    folder.write("huge/.gitignore", "*.yaml\n".repeat(200_000));
+    let ran = folder.check(".");
+    assert!(ran.code == 0 && ran.stdout.contains("4 objects"), "{ran:?}");
+    for (name, why) in [
+        ("link", "it is a link"),
+        ("pipe", "it isn't a regular file"),
+        ("huge", "it has more than 1 MiB"),
+    ] {
+        assert!(ran.stderr.contains(&format!("{name}/.gitignore is not read: {why}")), "{ran:?}");
+    }
+}

@@ -1,11 +1,11 @@
 //! A check of whether an export is still what the export would print now.
 
-use std::{collections::BTreeMap, fs, io::Write as _, path::Path};
+use std::{collections::BTreeMap, io::Write as _, path::Path};
 
 use anyhow::{Context as _, anyhow};
 use serde_json::Value;
 
-use crate::{exit::Exit, printable::Printable, yaml};
+use crate::{exit::Exit, manifests::source::Source, printable::Printable, yaml};
 
 /// Compares a file with a new export, and prints the policies that differ. Comments don't count.
 ///
@@ -13,8 +13,9 @@ use crate::{exit::Exit, printable::Printable, yaml};
 /// Returns an error if the file cannot be read.
 pub(super) fn check(path: &Path, new: &str) -> anyhow::Result<Exit> {
     let file = path.display();
-    let old = fs::read_to_string(path).with_context(|| format!("cannot read {file}"))?;
-    let (old, new) = (objects(&old).with_context(|| format!("cannot read {file}"))?, objects(new)?);
+    let old = Source::File(path.to_owned()).read().map_err(anyhow::Error::msg)?;
+    let (old, new) =
+        (objects(old.text()).with_context(|| format!("cannot read {file}"))?, objects(new)?);
     let mut differences = Vec::new();
     for (name, object) in &new {
         match old.get(name) {
