@@ -161,7 +161,8 @@ async fn wait(args: &WaitArgs) -> anyhow::Result<Exit> {
         .enumerate()
         .map(|(index, list)| {
             let (world, news) = (&world, &news);
-            follow(&reader, list, move |it| {
+            let keep = move |json: &str| world.borrow().keep(index, json);
+            follow(&reader, list, keep, move |it| {
                 world.borrow_mut().hear(index, it);
                 news.notify_one();
             })
