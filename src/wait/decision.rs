@@ -151,6 +151,14 @@ fn obstacles(
             vec![Obstacle::new(format!("unseen {generation}"), Hold::Transient, text)]
         }
         (Phase::NoNode, State::DaemonSet(daemons)) => vec![daemons::no_node(view, daemons)],
+        (Phase::Covered(partition), _) => {
+            let text = format!(
+                "the partition, {partition}, covers all {} replicas, so no pod gets the new revision until it \
+                 is lowered",
+                standing.wanted
+            );
+            vec![Obstacle::new("partition", Hold::Fact, text)]
+        }
         (_, state) => {
             // Of two obstacles with the same patience, a claim says more than the pod that waits for it.
             let mut obstacles: Vec<_> = claims::unbound(view, set).into_iter().collect();

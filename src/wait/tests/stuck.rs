@@ -176,6 +176,20 @@ fn the_patience_with_a_kubelet_begins_when_the_pod_has_a_node() {
 }
 
 #[test]
+fn a_partition_that_covers_all_pods_rolls_out_nothing() {
+    let mut set = stateful_set(3, 3, 0);
+    set["spec"]["updateStrategy"]["rollingUpdate"]["partition"] = json!(5);
+    let pods = ["db-0", "db-1", "db-2"].map(|name| pod(name, 1, None));
+    let mut world = of_stateful_set(set, pods);
+    gives_up(&world, FACT, "the partition, 5, covers all 3 replicas");
+    assert!(look(&world, 0, true, &mut Memory::default()).is_done());
+    // Without a new revision there is nothing to roll out.
+    world[0].1["status"]["currentRevision"] = json!("db-2");
+    world[0].1["status"]["updatedReplicas"] = json!(3);
+    assert!(look(&world, 0, false, &mut Memory::default()).is_done());
+}
+
+#[test]
 fn a_pull_secret_may_come() {
     let denied = "repository does not exist or may require authorization";
     let pull = || last(|pod| waiting(pod, "ImagePullBackOff", denied, 0));
