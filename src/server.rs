@@ -218,7 +218,11 @@ async fn serve(
     if let Some(ca) = ca {
         print_configurations(args, listening.webhook, ca)?;
     }
-    Ok(until_signals(args, &app, &mut signals, listening).await)
+    let code = until_signals(args, &app, &mut signals, listening).await;
+    if ca.is_some() {
+        tracing::warn!("{WAY_BACK}");
+    }
+    Ok(code)
 }
 
 async fn listen(args: &ServeArgs, app: &Arc<App>, tls: Arc<Tls>) -> anyhow::Result<Listening> {
@@ -262,12 +266,17 @@ async fn until_signals(
     }
 }
 
+/// The way back from `setguard serve | kubectl apply -f -`.
+const WAY_BACK: &str = "if you apply the printed configurations, the API server refuses each change of a DaemonSet or \
+                        StatefulSet while this process does not run; to delete them: setguard cleanup";
+
 /// Prints webhook configurations that trust the self-signed certificate.
 fn print_configurations(args: &ServeArgs, address: SocketAddr, ca: &str) -> anyhow::Result<()> {
     let host = args.tls_san.first().cloned();
     let ip = specific(address.ip()).map(|ip| ip.to_string());
     let host = host.or(ip).unwrap_or_else(|| "127.0.0.1".to_owned());
     print(&webhooks::printed::yaml(&host, address.port(), ca)?);
+    tracing::warn!("{WAY_BACK}");
     Ok(())
 }
 

@@ -111,7 +111,8 @@ pub struct WaitArgs {
     #[arg(long, value_name = "COUNT", default_value_t = 5,
         value_parser = clap::value_parser!(i32).range(1..))]
     restarts: i32,
-    /// Succeed if there is no set to wait for, or no node gets a pod of a DaemonSet
+    /// Succeed if there is no set to wait for, no node gets a pod of a DaemonSet, or a partition keeps a new
+    /// revision from all pods
     #[arg(long)]
     allow_none: bool,
     /// Repair what is safe to repair; see below
@@ -161,7 +162,8 @@ async fn wait(args: &WaitArgs) -> anyhow::Result<Exit> {
         .enumerate()
         .map(|(index, list)| {
             let (world, news) = (&world, &news);
-            follow(&reader, list, move |it| {
+            let keep = move |json: &str| world.borrow().keep(index, json);
+            follow(&reader, list, keep, move |it| {
                 world.borrow_mut().hear(index, it);
                 news.notify_one();
             })

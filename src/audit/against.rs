@@ -1,15 +1,16 @@
 //! `--against`: an earlier audit, compared with this one.
 
-#![expect(clippy::disallowed_methods, reason = "the report of the earlier audit is read here")]
+use std::{collections::BTreeMap, path::Path};
 
-use std::{collections::BTreeMap, fs, path::Path};
-
-use anyhow::{Context as _, bail};
+use anyhow::{Context as _, anyhow, bail};
 use serde::Deserialize;
 
-use crate::report::{
-    changes::{Change, Changes, Earlier},
-    diagnostic::ObjectReport,
+use crate::{
+    manifests::source::Source,
+    report::{
+        changes::{Change, Changes, Earlier},
+        diagnostic::ObjectReport,
+    },
 };
 
 /// The report of an earlier audit.
@@ -33,9 +34,10 @@ impl EarlierReport {
     /// Returns an error if the file cannot be read, or is not the JSON of an audit.
     pub(super) fn read(path: &Path) -> anyhow::Result<Self> {
         let name = path.display();
-        let text = fs::read_to_string(path).with_context(|| format!("--against: {name}"))?;
+        let source = Source::File(path.to_owned()).read();
+        let source = source.map_err(|error| anyhow!("--against: {error}"))?;
         let advice = "it must be what `setguard audit --format json` has printed";
-        let report: EarlierReport = serde_json::from_str(&text)
+        let report: EarlierReport = serde_json::from_str(source.text())
             .with_context(|| format!("--against: {name} cannot be read: {advice}"))?;
         if report.kind != "AuditReport" {
             bail!("--against: {name} is a {}; {advice}", report.kind);

@@ -10,7 +10,13 @@ use crate::{
     engine::verdict::Violation,
     exit::Exit,
     finding::{Findings, Path, Reason},
-    manifests::{files::LARGEST, git::Commit, id::ObjectId, replace::replace, source::Source},
+    manifests::{
+        files::LARGEST,
+        git::Commit,
+        id::ObjectId,
+        replace::{refuse_links, replace},
+        source::Source,
+    },
     policy::API_VERSION,
     printable::Printable,
     report::{
@@ -200,7 +206,8 @@ fn hidden(added: &[(usize, String)], name: &str) -> Option<ObjectReport> {
 }
 
 fn write(path: &std::path::Path, text: &str) -> anyhow::Result<()> {
-    replace(path, text.as_bytes())
+    refuse_links(path)
+        .and_then(|()| replace(path, text.as_bytes()))
         .map_err(|error| anyhow::anyhow!("{}: cannot be written: {error}", path.display()))
 }
 

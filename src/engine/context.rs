@@ -169,7 +169,7 @@ impl Verdict {
         let mut mode = cx.mode(finding.rule);
         let mut downgrade = None;
         if finding.rule.adjustable && mode > Mode::Audit {
-            if let Some(reason) = exception(&finding, object, cx, &mut self.remarks) {
+            if let Some(reason) = exception(&finding, object, cx, self) {
                 mode = Mode::Audit;
                 downgrade = Some(Downgrade::Exception(reason));
             } else if mode == Mode::Warn && ignores(object, finding.rule) {
@@ -194,19 +194,21 @@ fn exception(
     finding: &Finding,
     object: &Identity<'_>,
     cx: &Context<'_>,
-    remarks: &mut Vec<String>,
+    verdict: &mut Verdict,
 ) -> Option<String> {
-    let exceptions = cx.policy.exceptions.iter();
+    let mut exceptions = cx.policy.exceptions.iter().peekable();
+    if exceptions.peek().is_some() && cx.deadline.has_passed() {
+        let remark = "the evaluation took too long and was stopped: the exceptions of the policy were not read";
+        verdict.remark([remark.to_owned()]);
+        return None;
+    }
     let (rule, file) = (finding.rule, object.file.or(cx.file));
     let covering = exceptions.filter(|e| e.covers(rule, object.namespace, object.name, file));
     for exception in covering {
         match exception.expires {
             Some(last) if last < cx.today => {
                 let rule = finding.rule.id;
-                let remark = format!("{rule}: the exception for it expired on {last}");
-                if !remarks.contains(&remark) {
-                    remarks.push(remark);
-                }
+                verdict.remark([format!("{rule}: the exception for it expired on {last}")]);
             }
             _ => return Some(exception.reason.clone()),
         }

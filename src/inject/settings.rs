@@ -33,7 +33,7 @@ pub struct PairedControllers {
 }
 
 /// A toleration to inject.
-#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema, PartialEq, Eq)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[schemars(extend("anyOf" = shapes()))]
 pub struct TolerationEntry {

@@ -184,6 +184,11 @@ impl Cluster {
         self
     }
 
+    /// Returns the gates that were set, and not only by the release.
+    pub(crate) const fn set_gates(&self) -> &BTreeMap<String, bool> {
+        &self.gates
+    }
+
     /// Returns the cluster as it applies to this resource. For OpenKruise's StatefulSet,
     /// `maxUnavailable` takes effect without a feature gate.
     pub fn for_resource(&self, resource: &Resource) -> Cow<'_, Cluster> {

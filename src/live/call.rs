@@ -13,11 +13,15 @@ use tokio_util::{
 };
 
 use super::message::Status;
+use crate::{finding::shorten, printable::one_line};
 
 /// The longest line of a watch, which is one object. etcd takes at most 1.5 MiB.
 const LONGEST_LINE: usize = 16 << 20;
 /// The maximum number of bytes that are read of an error.
 const LONGEST_ERROR: usize = 64 << 10;
+
+/// The maximum number of bytes that are shown of a message.
+const LONGEST_MESSAGE: usize = 1_000;
 
 /// The reason why a call failed.
 #[derive(Debug, thiserror::Error)]
@@ -61,7 +65,8 @@ pub(crate) enum Problem {
 
 impl Problem {
     pub(super) fn of_status(code: u16, message: &str) -> Problem {
-        let text = format!("{code}: {message}");
+        // Whoever has the API server's answer written, such as a webhook, chooses its words.
+        let text = format!("{code}: {}", one_line(&shorten(message, LONGEST_MESSAGE)));
         match code {
             403 => Problem::Forbidden(text),
             404 => Problem::Absent(text),

@@ -32,7 +32,7 @@ const FORBIDDEN: Duration = Duration::from_secs(60);
 /// News of a collection.
 #[derive(Debug)]
 pub(crate) enum News<'a> {
-    /// All of its objects.
+    /// What is kept of all of its objects.
     All(Vec<String>),
     /// An object that was created or has changed.
     Applied(&'a str),
@@ -107,10 +107,12 @@ impl Contact {
     }
 }
 
-/// Follows a collection until this future is dropped.
+/// Follows a collection until this future is dropped. `keep` returns what is kept of an object, page by page, so that
+/// no more than a page is in memory.
 pub(crate) async fn follow(
     reader: &Reader,
     list: &List,
+    keep: impl Fn(&str) -> Option<String>,
     mut tell: impl FnMut(News<'_>),
 ) -> Infallible {
     let mut backoff = Backoff::new(SHORTEST_PAUSE, LONGEST_PAUSE);
@@ -121,7 +123,7 @@ pub(crate) async fn follow(
         let begun = Instant::now();
         let outcome = match &mut version {
             // The watch follows immediately.
-            None => match read(reader, list, &mut contact, &mut tell).await {
+            None => match read(reader, list, &keep, &mut contact, &mut tell).await {
                 Ok(from) => {
                     version = Some(from);
                     continue;
@@ -164,12 +166,13 @@ pub(crate) async fn follow(
 async fn read(
     reader: &Reader,
     list: &List,
+    keep: &impl Fn(&str) -> Option<String>,
     contact: &mut Contact,
     tell: &mut impl FnMut(News<'_>),
 ) -> Result<String, Problem> {
     let mut all = Vec::new();
     let on_page = |items: &[&serde_json::value::RawValue]| {
-        all.extend(items.iter().map(|item| item.get().to_owned()));
+        all.extend(items.iter().filter_map(|item| keep(item.get())));
     };
     let version = {
         let mut listing = pin!(reader.list_from(list, on_page));
@@ -322,7 +325,12 @@ mod tests {
         let reader = Reader::of(Client::new(service, "default"));
         let said = RefCell::new(Vec::new());
         let list = List { path: "/api/v1/nodes".to_owned(), ..List::default() };
-        let follow = follow(&reader, &list, |news| said.borrow_mut().push(format!("{news:?}")));
+        let follow = follow(
+            &reader,
+            &list,
+            |it| Some(it.to_owned()),
+            |news| said.borrow_mut().push(format!("{news:?}")),
+        );
         let ended = timeout(within, follow).await;
         assert!(ended.is_err(), "following never ends");
         said.into_inner()

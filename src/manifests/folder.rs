@@ -14,8 +14,8 @@ use ignore::gitignore::Gitignore;
 use walkdir::{DirEntry, WalkDir};
 
 use super::{
-    exclude::{Exclude, Excluded},
-    files::{self, Fence, LARGEST_IN_FOLDER, is_foreign, is_manifest},
+    exclude::{self, Exclude, Excluded},
+    files::{self, Fence, LARGEST_IN_FOLDER, LARGEST_POLICY, is_foreign, is_manifest},
     git,
     layout::{Layout, Wrong},
     not_checked::{self, Cause, NotChecked},
@@ -135,6 +135,8 @@ struct LeftOut {
 struct Ignores {
     /// By folder, the patterns of its file and of those above it, the nearest first.
     by_folder: HashMap<PathBuf, Rc<[Rc<Gitignore>]>>,
+    /// The files that have no effect, each with the reason.
+    unread: Vec<(PathBuf, String)>,
 }
 
 impl Ignores {
@@ -144,7 +146,7 @@ impl Ignores {
         if let Some(known) = self.by_folder.get(folder) {
             return Rc::clone(known);
         }
-        let (patterns, _) = Gitignore::new(folder.join(".gitignore"));
+        let patterns = self.patterns(folder);
         let own = (!patterns.is_empty()).then(|| Rc::new(patterns));
         let above = folder.parent().filter(|_| !folder.join(".git").exists());
         let above = above.map(|above| self.of(above));
@@ -152,6 +154,27 @@ impl Ignores {
             own.into_iter().chain(above.iter().flat_map(|it| it.iter().cloned())).collect();
         self.by_folder.insert(folder.to_owned(), Rc::clone(&all));
         all
+    }
+
+    /// Returns the patterns of the `.gitignore` in a folder. Like git, this doesn't follow a link.
+    fn patterns(&mut self, folder: &Path) -> Gitignore {
+        let path = folder.join(".gitignore");
+        let text = match path.symlink_metadata() {
+            Err(_) => return Gitignore::empty(),
+            Ok(about) if about.is_symlink() => Err("it is a link".to_owned()),
+            Ok(_) => files::read_regular(&path, LARGEST_POLICY).map_err(|it| it.to_string()),
+        };
+        match text {
+            Ok(text) => {
+                let lines: Vec<_> =
+                    String::from_utf8_lossy(&text).lines().map(str::to_owned).collect();
+                exclude::patterns(folder, &lines)
+            }
+            Err(why) => {
+                self.unread.push((path, why));
+                Gitignore::empty()
+            }
+        }
     }
 }
 
@@ -316,6 +339,12 @@ impl<'a> Walk<'a> {
 
     /// Returns notes, and what is not read.
     fn left_out(self) -> (Vec<String>, Vec<NotChecked>) {
+        let unread = self.ignores.iter().flat_map(|it| it.take().unread);
+        for (path, why) in unread {
+            let path =
+                path.strip_prefix(&self.base).map_or(path.clone(), |it| self.folder.join(it));
+            self.note(&path, &why);
+        }
         let LeftOut { notes, mut not_checked, ignored } = self.left_out.into_inner();
         // A folder that git ignores can be large, and is no part of a change.
         let ignored = ignored.into_iter();

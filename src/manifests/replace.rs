@@ -1,12 +1,47 @@
 //! Replaces whole files.
+//!
+//! The author of a pull request chooses every name in the working folder. A link in the place of an
+//! output, or of its temporary file, would lead to any file that the user may write.
 
 #![expect(clippy::disallowed_methods, reason = "files are written here")]
 
 use std::{
+    env,
     fs::{self, File, Metadata},
     io::{self, Write},
     path::{Path, PathBuf},
 };
+
+use tempfile::{NamedTempFile, TempPath};
+
+/// Creates a new file with a random name next to a file that it will replace.
+///
+/// # Errors
+/// Returns an error if no file can be created there.
+pub(crate) fn next_to(target: &Path) -> io::Result<NamedTempFile> {
+    let folder = target.parent().filter(|it| !it.as_os_str().is_empty());
+    let folder = folder.unwrap_or(Path::new("."));
+    // A file that tempfile itself creates could be read by no other user.
+    tempfile::Builder::new().prefix(".setguard-").make_in(folder, |it| File::create_new(it))
+}
+
+/// Returns an error if an output is a link, or is in a folder that is one and whose name is in the
+/// working folder.
+///
+/// # Errors
+/// Returns a sentence that names the link.
+pub(crate) fn refuse_links(output: &Path) -> io::Result<()> {
+    let here = env::current_dir()?;
+    let whole = here.join(output);
+    let chosen = whole.ancestors().take_while(|it| it.starts_with(&here) && *it != here);
+    let Some(link) = std::iter::once(&*whole).chain(chosen).find(|it| it.is_symlink()) else {
+        return Ok(());
+    };
+    let link = link.strip_prefix(&here).unwrap_or(link).display();
+    Err(io::Error::other(format!(
+        "{link} is a link, which an output does not follow; name the file itself"
+    )))
+}
 
 /// A new text for a file, in a temporary file next to it that takes its place.
 #[derive(Debug)]
@@ -14,7 +49,7 @@ pub(crate) struct Replacement {
     target: PathBuf,
     /// The old text of the target, if it was read.
     old: Option<Vec<u8>>,
-    temporary: PathBuf,
+    temporary: TempPath,
 }
 
 impl Replacement {
@@ -32,18 +67,14 @@ impl Replacement {
         };
         let about = fs::metadata(&target).ok();
         about.as_ref().map_or(Ok(()), is_replaceable)?;
-        let name = target.file_name().unwrap_or_default().to_string_lossy();
-        let temporary = target.with_file_name(format!(".{name}.{}.tmp", std::process::id()));
-        let mut file = File::create_new(&temporary)?;
-        // Dropping the replacement from here on removes its temporary file.
-        let replacement = Replacement { target, old: old.map(<[u8]>::to_owned), temporary };
+        let (mut file, temporary) = next_to(&target)?.into_parts();
         file.write_all(text)?;
         if let Some(about) = about {
-            keep_owner(&replacement.temporary, &about)?;
+            keep_owner(&temporary, &about)?;
             file.set_permissions(about.permissions())?;
         }
         file.sync_all()?;
-        Ok(replacement)
+        Ok(Replacement { target, old: old.map(<[u8]>::to_owned), temporary })
     }
 
     /// Returns the file that is replaced.
@@ -62,13 +93,6 @@ impl Replacement {
     /// Returns whether the file still has the text that was read.
     fn is_current(&self) -> bool {
         self.old.as_ref().is_none_or(|old| fs::read(&self.target).is_ok_and(|now| now == *old))
-    }
-}
-
-impl Drop for Replacement {
-    fn drop(&mut self) {
-        // After a commit, the temporary file no longer exists.
-        let _ = fs::remove_file(&self.temporary);
     }
 }
 

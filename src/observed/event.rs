@@ -2,8 +2,10 @@
 
 use std::borrow::Cow;
 
+use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{MicroTime, Time};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
 
 use super::meta::{Metadata, Unread};
 use crate::{finding::shorten, kubernetes::kind::Kind};
@@ -119,6 +121,19 @@ struct Raw<'a> {
 }
 
 #[derive(Deserialize)]
+struct Named {
+    metadata: Name,
+}
+
+#[derive(Deserialize, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Name {
+    namespace: String,
+    name: String,
+    creation_timestamp: Option<String>,
+}
+
+#[derive(Deserialize)]
 struct Involved<'a> {
     #[serde(borrow, default)]
     kind: Cow<'a, str>,
@@ -165,6 +180,21 @@ impl Event {
             count,
         };
         Ok(Some(((namespace.as_ref().into(), kind, name.as_ref().into()), event)))
+    }
+
+    /// Returns an event without the parts that no rule looks for; `None` if no rule looks for it. Whoever may create
+    /// events can write a message of any length.
+    pub(crate) fn reduced(json: &str) -> serde_json::Result<Option<String>> {
+        let Some(((namespace, kind, name), event)) = Event::read(json)? else { return Ok(None) };
+        let at = |seconds| Timestamp::from_second(seconds).ok().map(|it| it.to_string());
+        let reduced = json!({
+            "metadata": serde_json::from_str::<Named>(json)?.metadata,
+            "involvedObject": {"kind": kind.as_str(), "namespace": namespace, "name": name},
+            "type": if event.is_note() { "Normal" } else { "Warning" },
+            "reason": event.reason, "message": event.message, "count": event.count,
+            "firstTimestamp": at(event.first), "lastTimestamp": at(event.last),
+        });
+        Ok(Some(reduced.to_string()))
     }
 
     /// Returns whether this isn't a warning.

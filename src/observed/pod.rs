@@ -11,6 +11,9 @@ use super::{
 };
 use crate::{kubernetes::resource::WorkloadKind, rollout::Health};
 
+/// The condition of a pod that has its volumes and its network. Every supported kubelet sets it.
+const SANDBOX: &str = "PodReadyToStartContainers";
+
 /// A pod of a set, reduced to what matters for rollouts.
 #[derive(Clone, Debug)]
 pub struct Pod {
@@ -22,6 +25,11 @@ pub struct Pod {
     pub is_bound: bool,
     /// The time of creation, in seconds since 1970.
     pub created: i64,
+    /// The time since which the pod has had its node, or else of its creation, in seconds since 1970.
+    pub(crate) bound: i64,
+    /// Whether the pod has its volumes and its network, if its kubelet says so: only then are images pulled and
+    /// containers started.
+    pub(crate) has_sandbox: Option<bool>,
     /// The time by which the pod should be gone, if it is being deleted.
     pub deleted: Option<i64>,
     /// The finalizers that delay the deletion, separated by commas.
@@ -72,6 +80,8 @@ impl Pod {
             is_bound: spec.node_name.as_deref().is_some_and(|name| !name.is_empty()),
             node: spec.node().map(Into::into),
             created,
+            bound: status.scheduled().unwrap_or(created),
+            has_sandbox: status.condition(SANDBOX).map(|it| it.status == "True"),
             deleted: metadata.deleted(),
             finalizers: metadata.finalizers(),
             has_ended,

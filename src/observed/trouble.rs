@@ -201,10 +201,14 @@ impl Status<'_> {
     /// Returns the time between the assignment to a node, by the clock of the scheduler, and the start, by the
     /// clock of the node, in seconds.
     pub(super) fn ahead(&self) -> i64 {
-        let scheduled = self.condition("PodScheduled").filter(|it| it.status == "True");
-        let scheduled = scheduled.and_then(|it| it.last_transition_time.as_ref());
-        let times = self.start_time.as_ref().zip(scheduled);
-        times.map_or(0, |(start, then)| start.0.as_second() - then.0.as_second()).max(0)
+        let times = self.start_time.as_ref().zip(self.scheduled());
+        times.map_or(0, |(start, then)| start.0.as_second() - then).max(0)
+    }
+
+    /// Returns the time of the assignment to a node, by the clock of the scheduler.
+    pub(super) fn scheduled(&self) -> Option<i64> {
+        let scheduled = self.condition("PodScheduled").filter(|it| it.status == "True")?;
+        scheduled.last_transition_time.as_ref().map(|it| it.0.as_second())
     }
 
     pub(super) fn restarts(&self) -> i32 {

@@ -5,23 +5,32 @@
 use std::{
     fs, io,
     path::{Path, PathBuf},
-    process,
 };
+
+use tempfile::TempPath;
+
+use crate::manifests::replace::{next_to, refuse_links};
+
+/// The system's own links, to what the process has open.
+const SYSTEM: [&str; 4] = ["/dev/fd", "/dev/stderr", "/dev/stdout", "/proc/self/fd"];
 
 /// A file that is complete when it appears: the report is written to a temporary file next to its
 /// path, which is then renamed. If the run fails, an older report stays as it was.
 #[derive(Debug)]
 pub(crate) struct ReportFile {
     path: PathBuf,
-    /// The path of the temporary file. `None` if the target isn't a regular file, such as a pipe.
-    temporary: Option<PathBuf>,
+    /// The temporary file. `None` if the target isn't a regular file, such as a pipe.
+    temporary: Option<TempPath>,
     file: fs::File,
 }
 
 impl ReportFile {
     /// Prepares the file, so that an unwritable file is reported before any evaluation.
     pub(crate) fn create(path: &Path) -> io::Result<Self> {
-        let path = path.to_owned();
+        let of_system = SYSTEM.iter().any(|folder| path.starts_with(folder));
+        if !of_system {
+            refuse_links(path)?;
+        }
         if path.is_dir() {
             return Err(io::Error::other("this is a folder; name a file in it"));
         }
@@ -31,15 +40,12 @@ impl ReportFile {
             let message = format!("there is no folder {}; create it first", parent.display());
             return Err(io::Error::other(message));
         }
-        if path.exists() && !path.is_file() {
-            let file = fs::File::options().write(true).open(&path)?;
+        let path = path.to_owned();
+        if of_system || path.exists() && !path.is_file() {
+            let file = append(&path)?;
             return Ok(ReportFile { path, temporary: None, file });
         }
-        // A link stays a link.
-        let path = dunce::canonicalize(&path).unwrap_or(path);
-        let name = path.file_name().unwrap_or_default().to_string_lossy();
-        let temporary = path.with_file_name(format!(".{name}.{}", process::id()));
-        let file = fs::File::create(&temporary)?;
+        let (file, temporary) = next_to(&path)?.into_parts();
         Ok(ReportFile { path, temporary: Some(temporary), file })
     }
 
@@ -55,18 +61,7 @@ impl ReportFile {
 
     /// Moves the file to its final path.
     pub(crate) fn finish(mut self) -> io::Result<()> {
-        match self.temporary.take() {
-            Some(temporary) => fs::rename(temporary, &self.path),
-            None => Ok(()),
-        }
-    }
-}
-
-impl Drop for ReportFile {
-    fn drop(&mut self) {
-        if let Some(temporary) = &self.temporary {
-            let _ = fs::remove_file(temporary);
-        }
+        self.temporary.take().map_or(Ok(()), |it| fs::rename(&it, &self.path))
     }
 }
 

@@ -12,7 +12,7 @@ use super::{
     collected::{Collected, Entry},
     diagnostic::Severity,
 };
-use crate::printable::is_directional;
+use crate::printable::is_unseen;
 
 /// The suite of objects without a file.
 const ELSEWHERE: &str = "setguard";
@@ -181,24 +181,27 @@ fn lines(collected: &Collected, entries: &[&Entry]) -> String {
 }
 
 /// Text in XML, including in quotes. Characters that XML does not allow are left out, as are all
-/// other control characters.
+/// other control characters. No text begins a command of a pipeline, such as `##vso[`.
 pub(crate) struct Xml<'a>(pub(crate) &'a str);
 
 impl fmt::Display for Xml<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut before = ' ';
         for c in self.0.chars() {
             match c {
+                '#' if before == '#' => f.write_str("&#35;")?,
                 '&' => f.write_str("&amp;")?,
                 '<' => f.write_str("&lt;")?,
                 '>' => f.write_str("&gt;")?,
                 '"' => f.write_str("&quot;")?,
                 '\n' => f.write_str("&#10;")?,
                 '\t' => f.write_str("&#9;")?,
-                '\u{fffe}' | '\u{ffff}' => {}
-                c if c.is_control() => {}
-                c if is_directional(c) => write!(f, "&#{};", u32::from(c))?,
+                '\u{fffe}' | '\u{ffff}' => continue,
+                c if c.is_control() => continue,
+                c if is_unseen(c) => write!(f, "&#{};", u32::from(c))?,
                 c => fmt::Write::write_char(f, c)?,
             }
+            before = c;
         }
         Ok(())
     }

@@ -7,7 +7,7 @@ use std::{
 };
 
 use annotate_snippets::{AnnotationKind, Group, Level, Origin, Renderer, Snippet};
-use anstream::{AutoStream, ColorChoice};
+use anstream::{AutoStream, ColorChoice, adapter::strip_str};
 use jiff::Timestamp;
 
 use super::{
@@ -189,7 +189,7 @@ impl Text {
             let next = format!("setguard explain {}", diagnostic.rule.id);
             group = group.element(Level::NOTE.with_name("next").message(next));
         }
-        let rendered = self.renderer.render(&[group]);
+        let rendered = render(&self.renderer, group);
         writeln!(self.out, "{}\n", self.screen.fit_finding(&rendered))?;
         self.commands(&diagnostic.commands)
     }
@@ -342,13 +342,21 @@ pub(crate) fn problems(source: &Source, problems: &[Problem]) -> io::Result<()> 
         if let Some(help) = &problem.help {
             group = group.element(Level::HELP.message(clean(help)));
         }
-        writeln!(out, "{}\n", renderer.render(&[group]))?;
+        writeln!(out, "{}\n", render(&renderer, group))?;
     }
     Ok(())
 }
 
 fn renderer(choice: ColorChoice) -> Renderer {
     if choice == ColorChoice::Never { Renderer::plain() } else { Renderer::styled() }
+}
+
+/// Renders a finding. The renderer puts a line with a mark before an excerpt that does not name its file again; the line
+/// says nothing.
+fn render(renderer: &Renderer, group: Group<'_>) -> String {
+    let rendered = renderer.render(&[group]);
+    let says_something = |line: &&str| strip_str(line).to_string().trim() != ":::";
+    rendered.split_inclusive('\n').filter(says_something).collect()
 }
 
 /// Returns the parts of a message after its title, with their names.

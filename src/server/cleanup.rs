@@ -7,7 +7,7 @@ use std::{
 
 use anyhow::Context as _;
 
-use super::managed::cluster;
+use super::{managed::cluster, webhooks::printed::NAME};
 
 /// Delete the webhook configurations, so that the API server does not call a server that no longer
 /// exists
@@ -17,10 +17,10 @@ use super::managed::cluster;
 #[derive(Clone, Debug, clap::Args)]
 #[command(after_help = "\
 Example:
-  setguard cleanup --webhook-config setguard")]
+  setguard cleanup        # after `setguard serve | kubectl apply -f -`")]
 pub struct CleanupArgs {
     /// The name of both the ValidatingWebhookConfiguration and the MutatingWebhookConfiguration
-    #[arg(long, value_name = "NAME", env = "SETGUARD_WEBHOOK_CONFIG")]
+    #[arg(long, value_name = "NAME", env = "SETGUARD_WEBHOOK_CONFIG", default_value = NAME)]
     pub webhook_config: String,
 }
 

@@ -31,8 +31,11 @@ pub(crate) fn unbound(view: &View<'_>, set: &Set) -> Option<Obstacle> {
 fn obstacle(view: &View<'_>, Unbound { name, claim, why }: &Unbound<'_>) -> Obstacle {
     let hold = match why {
         WhyUnbound::Lost | WhyUnbound::NoClass(_) | WhyUnbound::NoDefaultClass => Hold::Fact,
-        WhyUnbound::NotProvisioned(_) => Hold::Likely,
-        WhyUnbound::NoVolume(_) | WhyUnbound::Said(_) | WhyUnbound::Unknown(_) => Hold::Transient,
+        // Whoever may create events can write why a claim is not provisioned.
+        WhyUnbound::NoVolume(_)
+        | WhyUnbound::NotProvisioned(_)
+        | WhyUnbound::Said(_)
+        | WhyUnbound::Unknown(_) => Hold::Transient,
     };
     let text = format!("claim {name} is {}: {}", claim.phase, why.text(view.observed));
     Obstacle { since: Some(claim.created), ..Obstacle::new(format!("claim {name}"), hold, text) }

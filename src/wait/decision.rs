@@ -151,15 +151,26 @@ fn obstacles(
             vec![Obstacle::new(format!("unseen {generation}"), Hold::Transient, text)]
         }
         (Phase::NoNode, State::DaemonSet(daemons)) => vec![daemons::no_node(view, daemons)],
+        (Phase::Covered(partition), _) => {
+            let text = format!(
+                "the partition, {partition}, covers all {} replicas, so no pod gets the new revision until it \
+                 is lowered",
+                standing.wanted
+            );
+            vec![Obstacle::new("partition", Hold::Fact, text)]
+        }
         (_, state) => {
-            let mut obstacles = match state {
+            // Of two obstacles with the same patience, a claim says more than the pod that waits for it.
+            let mut obstacles: Vec<_> = claims::unbound(view, set).into_iter().collect();
+            obstacles.extend(match state {
                 State::DaemonSet(it) => daemons::obstacles(view, set, it),
                 State::StatefulSet(it) => replicas::obstacles(view, set, it),
-            };
-            obstacles.extend(creation::refusal(view, set, refusal));
-            obstacles.extend(claims::unbound(view, set));
-            if obstacles.is_empty() && view.observed.knows(Kind::Pod, set.namespace()) {
-                obstacles.extend(idle(view, set, standing));
+            });
+            if obstacles.is_empty()
+                && let Some(mut idle) = idle(view, set, standing)
+            {
+                creation::explain(view, set, refusal, &mut idle);
+                obstacles.push(idle);
             }
             obstacles
         }
@@ -168,6 +179,10 @@ fn obstacles(
 
 /// Returns the obstacle of a set that nothing known keeps from its end although nothing goes on.
 fn idle(view: &View<'_>, set: &Set, standing: &Standing) -> Option<Obstacle> {
+    // Without the pods, it is not known whether one of them is about to be ready.
+    if !view.observed.knows(Kind::Pod, set.namespace()) {
+        return None;
+    }
     let pods = view.observed.pods(set);
     let moves = |pod: &Pod| !pod.ready.0 || pod.deleted.is_some();
     // Ready pods wait for minReadySeconds.

@@ -80,7 +80,7 @@ pub(crate) struct View<'a> {
     /// The time at which the wait began.
     pub(crate) begun: Timestamp,
     pub(crate) limits: Limits,
-    /// Whether a DaemonSet that matches no node counts as rolled out.
+    /// Whether a set of which nothing is rolled out is done; see `Standing::of`.
     pub(crate) allow_none: bool,
 }
 

@@ -20,10 +20,6 @@ const NO_IMAGE: [&str; 6] = [
 /// The words of registries and kubelets for a program that does not exist, or not for this processor.
 const NO_PROGRAM: [&str; 3] =
     ["executable file not found", "no such file or directory", "exec format error"];
-/// The words of registries and kubelets for a volume that cannot be made from the existing objects.
-const NO_SOURCE: [&str; 2] = ["not found", "non-existent"];
-/// The words of a kubelet on whose node the driver of a volume has not registered yet.
-const NO_DRIVER: &str = "list of registered CSI drivers";
 /// The event of a kubelet that has no credentials for a registry. Another client may be about to create them.
 const NO_PULL_SECRET: &str = "FailedToRetrieveImagePullSecret";
 /// The events of pods that get no volume or no network.
@@ -40,7 +36,6 @@ const LATEST: i64 = 150;
 
 /// Returns the obstacle of a pod that is not ready.
 pub(crate) fn obstacle(view: &View<'_>, set: &Set, pod: &Pod) -> Obstacle {
-    let since = pod.ready.1;
     // A pod on a node that is down does not end, whatever its grace period is.
     if let Some(obstacle) = of_node(view, pod) {
         return obstacle;
@@ -59,6 +54,7 @@ pub(crate) fn obstacle(view: &View<'_>, set: &Set, pod: &Pod) -> Obstacle {
     }
     let scaling = scaling(view, set, pod);
     let (group, hold, event) = of_status(view, set, pod, scaling);
+    let since = if group == KUBELET { pod.bound } else { pod.ready.1 };
     let why = match (event, pod.trouble.as_deref()) {
         (Some(Event { reason, message, .. }), _) => format!(": {reason}: {message}"),
         (None, Some(Trouble { reason, message, .. })) if !message.is_empty() => {
@@ -139,11 +135,15 @@ fn of_status<'a>(view: &View<'a>, set: &Set, pod: &Pod, scaling: Option<Scaling<
             _ if says(&NO_PROGRAM) => (CRASH, Hold::Likely),
             _ => (CRASH, Hold::Transient),
         },
-        TroubleKind::NoKubelet => ("begin", Hold::Transient),
+        TroubleKind::NoKubelet => (KUBELET, Hold::Transient),
         TroubleKind::Waiting => return of_waiting(view, set, pod, trouble),
     };
     (group, hold, None)
 }
+
+/// The word for a pod that has a node whose kubelet does nothing. It is not the word for a pod without a node, whose
+/// patience ends when it gets one.
+const KUBELET: &str = "kubelet";
 
 /// The word for containers that start and end again.
 pub(crate) const CRASH: &str = "crash";
@@ -155,22 +155,17 @@ fn recent<'a>(view: &View<'a>, set: &Set, pod: &Pod) -> impl Iterator<Item = &'a
     events.filter(move |event| event.last + LATEST > now && event.last >= created)
 }
 
-/// Returns the kind of trouble of a pod that is about to start, or to become ready.
+/// Returns the kind of trouble of a pod that is about to start, or to become ready. Its status alone decides how long
+/// that may last: whoever may create events can write any event.
 fn of_waiting<'a>(view: &View<'a>, set: &Set, pod: &Pod, trouble: &Trouble) -> Told<'a> {
-    let has_no_source = |event: &&Event| {
-        let says = |word: &&str| event.message.contains(*word);
-        &*event.reason == "FailedMount" && NO_SOURCE.iter().any(says) && !says(&NO_DRIVER)
-    };
-    if let Some(event) = recent(view, set, pod).find(has_no_source) {
-        return ("mount", Hold::Likely, Some(event));
+    // No scheduler has processed the pod yet.
+    if &*trouble.reason == "Pending" {
+        return ("begin", Hold::Transient, None);
     }
-    let mut others = recent(view, set, pod).filter(|it| OF_NODES.contains(&&*it.reason));
-    if let Some(event) = others.next() {
-        return ("mount", Hold::Transient, Some(event));
-    }
-    match &*trouble.reason {
-        // No scheduler has processed the pod yet.
-        "Pending" => ("begin", Hold::Transient, None),
-        _ => ("slow", Hold::Slow, None),
+    let event = recent(view, set, pod).find(|it| OF_NODES.contains(&&*it.reason));
+    match pod.has_sandbox {
+        Some(false) => ("mount", Hold::Transient, event),
+        Some(true) => ("slow", Hold::Slow, None),
+        None => ("slow", Hold::Slow, event),
     }
 }

@@ -33,6 +33,8 @@ pub(crate) enum Phase {
     Ended(Completion),
     /// No node gets a pod of the DaemonSet.
     NoNode,
+    /// The partition covers all pods, so none of them gets the new revision.
+    Covered(i64),
 }
 
 /// The way a rollout has ended.
@@ -62,11 +64,11 @@ impl Completion {
 }
 
 impl Standing {
-    /// Returns the standing of a set. `allow_none` counts a DaemonSet that matches no node as
-    /// rolled out.
+    /// Returns the standing of a set. `allow_none` counts a set as rolled out although nothing is: a
+    /// DaemonSet that matches no node, or a new revision that a partition keeps from all pods.
     pub(crate) fn of(set: &Set, cluster: &Cluster, allow_none: bool) -> Self {
         let mut standing = match &set.state {
-            State::StatefulSet(it) => stateful_set(set.name(), it, cluster),
+            State::StatefulSet(it) => stateful_set(set.name(), it, cluster, allow_none),
             State::DaemonSet(it) => daemon_set(it, allow_none),
         };
         if !set.is_current() {
@@ -92,6 +94,7 @@ impl Standing {
                 format!("the controller has not seen generation {generation} yet")
             }
             Phase::NoNode => "no node gets a pod".to_owned(),
+            Phase::Covered(_) => format!("nothing is rolled out: {ready} of {wanted} ready"),
             Phase::Ended(Completion::RolledOut) => format!("rolled out: {}", counts()),
             Phase::Ended(Completion::Empty) if *exist == 0 => {
                 "rolled out: no pod is wanted".to_owned()
@@ -119,7 +122,7 @@ impl Standing {
 /// Returns the standing of a StatefulSet. Kubernetes: `Status` of `StatefulSetStatusViewer`,
 /// kubectl pkg/polymorphichelpers/rollout_status.go, which does not require the pods of an old
 /// revision to be ready.
-fn stateful_set(name: &str, set: &StatefulSet, cluster: &Cluster) -> Standing {
+fn stateful_set(name: &str, set: &StatefulSet, cluster: &Cluster, allow_none: bool) -> Standing {
     let StatefulSet { spec, status } = set;
     let wanted = spec.replicas.unwrap_or(1);
     let strategy = Settings::of(name, spec, cluster).map(|it| it.strategy);
@@ -135,7 +138,11 @@ fn stateful_set(name: &str, set: &StatefulSet, cluster: &Cluster) -> Standing {
     let ready = status.ready_replicas.unwrap_or_default();
     let available = status.available_replicas.unwrap_or_default();
     let serves = status.replicas == wanted && ready == wanted && available >= wanted;
-    let phase = if !serves || !is_on_delete && updated < to_update {
+    let is_new = status.current_revision != status.update_revision;
+    let is_covered = is_new && wanted > 0 && to_update == 0 && updated == 0;
+    let phase = if is_covered && !allow_none {
+        Phase::Covered(partition)
+    } else if !serves || !is_on_delete && updated < to_update {
         Phase::Going
     } else {
         Phase::Ended(match old {

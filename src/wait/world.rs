@@ -11,7 +11,7 @@ use crate::{
     kubernetes::kind::Kind,
     live::{follow::News, reader::List},
     object::namespace_or_default,
-    observed::Observed,
+    observed::{Event, Observed},
 };
 
 /// The followed collections.
@@ -61,6 +61,8 @@ struct Names {
     annotations: BTreeMap<String, IgnoredAny>,
 }
 
+/// The most events that are kept of a namespace.
+const MOST_EVENTS: usize = 5_000;
 /// Kinds that the rules know from an audit, and that are not followed.
 const UNREAD: [Kind; 5] = [
     Kind::EndpointSlice,
@@ -112,6 +114,11 @@ impl World {
         lists.map(|it| it.collection.list(it.namespace.as_deref())).collect()
     }
 
+    /// Returns what is kept of an object of a source; `None` if it does not matter.
+    pub(crate) fn keep(&self, index: usize, json: &str) -> Option<String> {
+        self.sources.get(index)?.keep(&self.targets, json)
+    }
+
     /// Applies a change of a source.
     pub(crate) fn hear(&mut self, index: usize, news: News<'_>) {
         let World { targets, sources, has_changed } = self;
@@ -120,12 +127,15 @@ impl World {
             News::All(all) => {
                 source.objects.clear();
                 all.into_iter().for_each(|json| {
-                    source.put(targets, json);
+                    source.put(json);
                 });
                 source.state = State::Known;
                 true
             }
-            News::Applied(json) => source.put(targets, json.to_owned()),
+            News::Applied(json) => {
+                let kept = source.keep(targets, json);
+                kept.is_some_and(|json| source.put(json))
+            }
             News::Gone { namespace, name } => {
                 let key = (namespace.to_owned(), name.to_owned());
                 source.objects.remove(&key).is_some()
@@ -222,18 +232,24 @@ impl Source {
         }
     }
 
-    /// Keeps an object if it matters. Returns whether that changes anything.
-    fn put(&mut self, targets: &[Target], json: String) -> bool {
-        let Ok(head) = serde_json::from_str::<Head>(&json) else {
-            // An invalid object is reported when the rules need it.
-            return self.objects.insert(Default::default(), json).is_none();
-        };
-        let Names { namespace, name, .. } = &head.metadata;
-        if !self.matters(targets, &head) {
+    /// Returns what is kept of an object; `None` if it does not matter. An invalid object is reported when the rules need
+    /// it.
+    fn keep(&self, targets: &[Target], json: &str) -> Option<String> {
+        match serde_json::from_str::<Head>(json) {
+            Ok(head) if !self.matters(targets, &head) => None,
+            Ok(_) => self.slim(json),
+            Err(_) => Some(json.to_owned()),
+        }
+    }
+
+    /// Keeps an object. Returns whether that changes anything.
+    fn put(&mut self, json: String) -> bool {
+        let head = serde_json::from_str::<Head>(&json).ok();
+        let key = head.map(|it| (it.metadata.namespace, it.metadata.name)).unwrap_or_default();
+        let is_full = self.collection.kind == Kind::Event && self.objects.len() >= MOST_EVENTS;
+        if is_full && !self.objects.contains_key(&key) {
             return false;
         }
-        let key = (namespace.clone(), name.clone());
-        let json = self.slim(json);
         let before = self.objects.insert(key.clone(), json);
         before.as_ref() != self.objects.get(&key)
     }
@@ -255,26 +271,73 @@ impl Source {
         }
     }
 
-    /// Returns an object without large parts that aren't needed. The controller's mark in a set is
-    /// needed.
-    fn slim(&self, json: String) -> String {
-        if self.collection.kind != Kind::Node {
-            return json;
+    /// Returns an object without large parts that aren't needed; `None` if nothing of it is. The controller's mark in a
+    /// set is needed.
+    fn slim(&self, json: &str) -> Option<String> {
+        match self.collection.kind {
+            Kind::Event => Event::reduced(json).unwrap_or_else(|_| Some(json.to_owned())),
+            Kind::Node => Some(slim_node(json).unwrap_or_else(|| json.to_owned())),
+            _ => Some(json.to_owned()),
         }
-        let Ok(mut node) = serde_json::from_str::<serde_json::Value>(&json) else { return json };
-        if let Some(metadata) = node["metadata"].as_object_mut() {
-            ["managedFields", "resourceVersion", "annotations"].iter().for_each(|key| {
-                metadata.shift_remove(*key);
-            });
-        }
-        if let Some(status) = node["status"].as_object_mut() {
-            status.retain(|key, _| key == "conditions");
-        }
-        let conditions = node["status"]["conditions"].as_array_mut();
-        for condition in conditions.into_iter().flatten().filter_map(|it| it.as_object_mut()) {
-            // The heartbeat changes every few minutes without any meaning for the rules.
-            condition.shift_remove("lastHeartbeatTime");
-        }
-        node.to_string()
+    }
+}
+
+/// Returns a node with its conditions; `None` if it isn't JSON.
+fn slim_node(json: &str) -> Option<String> {
+    let mut node = serde_json::from_str::<serde_json::Value>(json).ok()?;
+    if let Some(metadata) = node["metadata"].as_object_mut() {
+        ["managedFields", "resourceVersion", "annotations"].iter().for_each(|key| {
+            metadata.shift_remove(*key);
+        });
+    }
+    if let Some(status) = node["status"].as_object_mut() {
+        status.retain(|key, _| key == "conditions");
+    }
+    let conditions = node["status"]["conditions"].as_array_mut();
+    for condition in conditions.into_iter().flatten().filter_map(|it| it.as_object_mut()) {
+        // The heartbeat changes every few minutes without any meaning for the rules.
+        condition.shift_remove("lastHeartbeatTime");
+    }
+    Some(node.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::kubernetes::resource::WorkloadKind;
+
+    /// Whoever may create events chooses how many there are, and how long they are.
+    #[test]
+    fn events_take_little_memory() {
+        let kind = WorkloadKind::StatefulSet;
+        let target =
+            Target { namespace: "shop".to_owned(), kind, name: "db".to_owned(), has_claims: false };
+        let mut world = World::around(vec![target]);
+        let is_of_events = |it: &Source| it.collection.kind == Kind::Event;
+        let index = world.sources.iter().position(is_of_events).unwrap();
+        let event = |name: &str, reason: &str| {
+            json!({
+                "metadata": {"name": name, "namespace": "shop", "creationTimestamp": "2026-01-01T00:00:00Z",
+                             "annotations": {"a": "x".repeat(200_000)}},
+                "involvedObject": {"kind": "Pod", "name": "db-0", "namespace": "shop"},
+                "type": "Warning", "reason": reason, "message": "x".repeat(200_000),
+                "lastTimestamp": "2026-01-01T00:00:07Z",
+            })
+            .to_string()
+        };
+        assert_eq!(world.keep(index, &event("a", "Pulled")), None);
+        let kept = world.keep(index, &event("a", "FailedMount")).unwrap();
+        assert!(kept.len() < 2_000, "{kept}");
+        let read = |json: &str| {
+            let mut observed = Observed::keeping_all();
+            observed.add(Kind::Event, json).unwrap();
+            format!("{:?}", observed.events("shop", Kind::Pod, "db-0"))
+        };
+        assert_eq!(read(&kept), read(&event("a", "FailedMount")));
+        let many = (0..2 * MOST_EVENTS).map(|i| kept.replacen("\"a\"", &format!("\"a{i}\""), 1));
+        world.hear(index, News::All(many.collect()));
+        assert_eq!(world.sources[index].objects.len(), MOST_EVENTS);
     }
 }

@@ -158,6 +158,35 @@ fn evaluation_ends_in_time_with_what_was_found_so_far() {
     assert_eq!(denied["auditAnnotations"]["denied"], "api-validation, too-large-to-judge");
 }
 
+/// The author of an object chooses its name, of at most 253 characters.
+#[test]
+fn the_patterns_of_a_policy_do_not_take_the_time_of_a_review() {
+    let mut set = daemon_set(1);
+    set["spec"]["selector"]["matchLabels"]["app"] = json!("other");
+    set["metadata"]["name"] = json!("a".repeat(253));
+    let validate = |pattern: &str, looks: usize| {
+        let text = format!(
+            "apiVersion: setguard.io/v1alpha1\nkind: Policy\nrules: {{name-too-long: deny}}\n\
+             exceptions: [{{names: ['{pattern}'], rules: [name-too-long], reason: known}}]\n"
+        );
+        let policy = Policy::parse(&text).unwrap();
+        let looked = AtomicUsize::new(0);
+        let has_passed = || looked.fetch_add(1, Ordering::Relaxed) >= looks;
+        let deadline = Deadline::passed_when(&has_passed);
+        answer(Endpoint::Validate, &set, None, &policy, deadline)
+    };
+    assert_eq!(validate(&format!("{}b", "*a".repeat(60)), usize::MAX)["allowed"], false);
+    assert_eq!(validate(&"*a".repeat(60), usize::MAX)["allowed"], true);
+    // An exception that there was no time to read exempts nothing.
+    let late = (0..=TRAPS.len()).map(|looks| validate("*", looks));
+    let mut late = late.filter(|it| it["auditAnnotations"]["denied"] == "name-too-long");
+    let late = late.next().expect("time is over between the rules and the exceptions");
+    assert!(
+        late["warnings"].to_string().contains("exceptions of the policy were not read"),
+        "{late}"
+    );
+}
+
 fn setguard(args: &[&str], stdin: &str) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_setguard"));
     support::feed(command.args(args), stdin.as_bytes())

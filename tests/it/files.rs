@@ -85,3 +85,49 @@ fn a_policy_that_is_found_is_a_file_of_the_repository() {
         assert_eq!(folder.check("deploy").code, 0, "{name}: a link inside the repository");
     }
 }
+
+/// The author of a pull request can commit a link with any name, such as the name of a report that the
+/// documentation suggests.
+#[test]
+fn no_output_follows_a_link() {
+    let (folder, outside) = folder();
+    let link = |to: &str, name: &str| symlink(outside.path(to), folder.path(name)).unwrap();
+    link("secrets.yaml", "file");
+    link("new", "dangling");
+    link("", "out");
+    symlink("deploy/a.yaml", folder.path("inside")).unwrap();
+    let before = folder.read("deploy/a.yaml");
+    for flag in ["--output sarif=", "--write-baseline "] {
+        for name in ["file", "dangling", "inside", "out/new", "./out/new", "deploy/../out/new"] {
+            let ran = folder.check(&format!("deploy {flag}{name}"));
+            assert!(ran.code == 2 && ran.stderr.contains("is a link"), "{flag}{name}: {ran:?}");
+        }
+    }
+    let whole = folder.path("out/new");
+    let ran = folder.check(&format!("deploy --output json={}", whole.display()));
+    assert!(ran.code == 2 && ran.stderr.contains("out is a link"), "{ran:?}");
+    assert_eq!(outside.read("secrets.yaml"), SECRET);
+    assert_eq!(folder.read("deploy/a.yaml"), before);
+    assert_eq!(std::fs::read_dir(outside.0.path()).unwrap().count(), 2, "nothing new");
+}
+
+#[test]
+fn a_file_that_decides_what_git_ignores_is_regular_and_small() {
+    let (folder, _) = folder();
+    folder.commit();
+    for name in ["link", "pipe", "huge"] {
+        folder.write(&format!("{name}/a.yaml"), on_delete(name, ""));
+    }
+    symlink("/dev/zero", folder.path("link/.gitignore")).unwrap();
+    pipe(&folder, "pipe/.gitignore");
+    folder.write("huge/.gitignore", "*.yaml\n".repeat(200_000));
+    let ran = folder.check(".");
+    assert!(ran.code == 0 && ran.stdout.contains("4 objects"), "{ran:?}");
+    for (name, why) in [
+        ("link", "it is a link"),
+        ("pipe", "it isn't a regular file"),
+        ("huge", "it has more than 1 MiB"),
+    ] {
+        assert!(ran.stderr.contains(&format!("{name}/.gitignore is not read: {why}")), "{ran:?}");
+    }
+}

@@ -311,3 +311,37 @@ fn the_name_of_a_folder_gives_the_runner_no_command() {
         assert!(!ran.stderr.contains("##[") && !ran.stdout.contains("##["), "{}", ran.stderr);
     }
 }
+
+/// Azure Pipelines obeys `##vso[` anywhere in a line, and characters that are not shown make two names look the same.
+#[test]
+fn no_format_carries_a_command_or_a_character_that_is_not_shown() {
+    let text = "apiVersion: apps/v1\nkind: DaemonSet\nmetadata: {name: agent}\nspec:\n  \
+                selector: {matchLabels: {app: '##vso[task.complete]##[error]x\u{200b}y\u{e0041}'}}\n  \
+                template:\n    metadata: {labels: {app: agent}}\n    \
+                spec: {containers: [{name: main, image: agent}]}\n";
+    let folder = repository([("##vso[a]\u{200b}.yaml", text)]);
+    for format in ["text", "json", "sarif", "github", "gitlab", "junit", "concise"] {
+        let checked = folder.run(&["check", ".", "--format", format]);
+        assert!(checked.stdout.contains("vso"), "{format}: {}", checked.stdout);
+        let format = if format == "json" { "json" } else { "text" };
+        let planned = folder.run(&["plan", ".", "--format", format]);
+        for part in ["##vso[", "##[", "\u{200b}", "\u{e0041}"] {
+            for ran in [&checked, &planned] {
+                let all = format!("{}{}", ran.stdout, ran.stderr);
+                assert!(!all.contains(part), "{format}: {part:?}: {all}");
+            }
+        }
+    }
+}
+
+#[test]
+fn the_excerpt_of_a_minified_line_has_only_the_line() {
+    let json = format!(
+        r#"{{"apiVersion":"apps/v1","kind":"DaemonSet","metadata":{{"name":"a","annotations":{{"b":"{}"}}}},"spec":{{"selector":{{"matchLabels":{{"app":"b"}}}},"template":{{"metadata":{{"labels":{{"app":"a"}}}},"spec":{{"containers":[{{"name":"a","image":"a"}}]}}}}}}}}"#,
+        "x".repeat(400)
+    );
+    let folder = repository([("a.json", json.as_str())]);
+    let ran = folder.run(&["check", "a.json"]);
+    let expected = " --> a.json:1:562\n  |\n1 | ";
+    assert!(ran.stdout.contains(expected), "{}", ran.stdout);
+}

@@ -50,6 +50,12 @@ fn without_flags_it_prints_webhooks_with_a_working_ca_bundle() {
     }
     let mutating = ["/mutate", "/mutate", "/mutate", "/mutate/control-plane"];
     assert_eq!(endpoints, [&["/validate", "/validate"][..], &mutating].concat());
+    // With these configurations, the API server refuses changes when the server has ended.
+    let way_back = "if you apply the printed configurations, the API server refuses each change of a DaemonSet or \
+                    StatefulSet while this process does not run; to delete them: setguard cleanup";
+    daemon.logged(way_back);
+    daemon.signal("INT");
+    daemon.logged(way_back);
 }
 
 #[test]

@@ -1,17 +1,12 @@
 //! A check of whether an export is still what the export would print now.
 
-use std::{
-    collections::BTreeMap,
-    fs,
-    io::{self, Write as _},
-    path::Path,
-};
+use std::{collections::BTreeMap, io::Write as _, path::Path};
 
 use anyhow::{Context as _, anyhow};
 use serde_json::{Value, json};
 
 use super::objects::{STATIC_SUFFIX, SUFFIX};
-use crate::{exit::Exit, printable::Printable, yaml};
+use crate::{exit::Exit, manifests::source::Source, printable::Printable, yaml};
 
 /// Compares a file, or standard input, with a new export, and prints the policies that differ. The file is an export or
 /// what `kubectl get -o yaml` prints. Comments, the order and what the API server adds don't count.
@@ -21,9 +16,10 @@ use crate::{exit::Exit, printable::Printable, yaml};
 pub(super) fn check(path: &Path, new: &str) -> anyhow::Result<Exit> {
     let is_stdin = path == Path::new("-");
     let file = if is_stdin { "standard input".to_owned() } else { path.display().to_string() };
-    let old = if is_stdin { io::read_to_string(io::stdin()) } else { fs::read_to_string(path) };
-    let old = old.with_context(|| format!("cannot read {file}"))?;
-    let (old, new) = (objects(&old).with_context(|| format!("cannot read {file}"))?, objects(new)?);
+    let source = if is_stdin { Source::Stdin } else { Source::File(path.to_owned()) };
+    let old = source.read().map_err(anyhow::Error::msg)?;
+    let old = objects(old.text()).with_context(|| format!("cannot read {file}"))?;
+    let new = objects(new)?;
     let mut differences = Vec::new();
     for (name, object) in &new {
         match old.get(name) {

@@ -15,6 +15,8 @@ use std::{
     process::{Command, Stdio},
 };
 
+use crate::manifests::files::{self, LARGEST_POLICY};
+
 /// The variables that reach git among those that begin with `GIT_`. They say where the configuration
 /// of the user and of the machine is, which is where `safe.directory` is set.
 const KEPT: [&str; 6] = [
@@ -84,7 +86,8 @@ impl Git {
         let unreadable = |error| format!("{}: cannot be read: {error}", at.display());
         let named = match fs::metadata(&at).map_err(unreadable)? {
             metadata if metadata.is_file() => {
-                let text = fs::read_to_string(&at).map_err(unreadable)?;
+                let text = files::read_regular(&at, LARGEST_POLICY).map_err(unreadable)?;
+                let text = String::from_utf8_lossy(&text);
                 text.strip_prefix("gitdir:").map(|path| self.top.join(path.trim()))
             }
             _ => Some(at.clone()),

@@ -13,6 +13,9 @@ use k8s_openapi::{
 
 use super::{Registration, SCALE, registrations};
 
+/// The name of both configurations.
+pub const NAME: &str = "setguard";
+
 /// Returns both configurations for a server at this host and port with this CA (PEM), as YAML for
 /// `kubectl apply -f -`.
 ///
@@ -50,7 +53,7 @@ impl Address<'_> {
 }
 
 fn metadata() -> ObjectMeta {
-    ObjectMeta { name: Some("setguard".to_owned()), ..ObjectMeta::default() }
+    ObjectMeta { name: Some(NAME.to_owned()), ..ObjectMeta::default() }
 }
 
 /// The configuration fails closed while the server is down, except in kube-system, which it skips:

@@ -151,6 +151,14 @@ pub(super) fn waiting(mut pod: Value, reason: &str, message: &str, restarts: i32
     pod
 }
 
+/// Returns the pod, whose kubelet says whether it has its volumes and its network.
+pub(super) fn sandboxed(mut pod: Value, has_sandbox: bool) -> Value {
+    let status = if has_sandbox { "True" } else { "False" };
+    let condition = json!({"type": "PodReadyToStartContainers", "status": status});
+    pod["status"]["conditions"].as_array_mut().unwrap().push(condition);
+    pod
+}
+
 /// Returns the pod, running and not ready.
 pub(super) fn slow(mut pod: Value) -> Value {
     ready(&mut pod, false);

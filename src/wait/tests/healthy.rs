@@ -209,8 +209,6 @@ fn strategies_end_as_what_they_are() {
     assert_eq!(outcome(&world(3, 1, rolling(2))), Some(partitioned));
     assert_eq!(outcome(&world(3, 0, rolling(2))), None);
     assert_eq!(outcome(&world(2, 1, rolling(2))), None, "an old pod is not ready");
-    let all = Completion::Partitioned { partition: 5, kept: 3 };
-    assert_eq!(outcome(&world(3, 0, rolling(5))), Some(all));
     let on_delete = json!({"type": "OnDelete"});
     assert_eq!(outcome(&world(3, 1, on_delete.clone())), Some(Completion::OnDelete { kept: 2 }));
     assert_eq!(outcome(&world(3, 3, on_delete.clone())), Some(Completion::RolledOut));

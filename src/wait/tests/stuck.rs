@@ -6,7 +6,7 @@ use super::{
     super::{decision::Memory, obstacle::Repair},
     build::{
         World, at, daemon_set, deleted, event, given_up, look, node, of_daemon_set,
-        of_stateful_set, pod, slow, stateful_set, unschedulable, waiting,
+        of_stateful_set, pod, sandboxed, slow, stateful_set, unschedulable, waiting,
     },
 };
 use crate::kubernetes::kind::Kind;
@@ -100,28 +100,93 @@ fn what_a_container_lacks_may_come() {
     let config = "configmap \"settings\" not found";
     let world = last(|pod| waiting(pod, "CreateContainerConfigError", config, 0));
     gives_up(&world, LIKELY, config);
-    let creating = || last(|pod| waiting(pod, "ContainerCreating", "", 0));
-    let with = |message: &str, reason: &str, now: i64| {
-        let mut world = creating();
-        world.push((Kind::Event, event("Pod", "db-2", reason, message, now)));
-        world
+}
+
+/// Whoever may create events can write any event about any pod: events explain, and the status decides.
+#[test]
+fn events_explain_and_end_nothing_earlier() {
+    let creating = |has_sandbox: bool| {
+        last(move |pod| sandboxed(waiting(pod, "ContainerCreating", "", 0), has_sandbox))
     };
     let missing = "MountVolume.SetUp failed: secret \"key\" not found";
-    let end = given_up(|now| with(missing, "FailedMount", now)).unwrap();
-    assert_eq!(end.0, LIKELY);
-    let network = "failed to set up sandbox: no IP addresses";
-    let end = given_up(|now| with(network, "FailedCreatePodSandBox", now)).unwrap();
-    assert_eq!(end.0, TRANSIENT);
-    // A driver registers soon after a node has joined.
-    let driver = "driver name a.example.com not found in the list of registered CSI drivers";
-    let end = given_up(|now| with(driver, "FailedMount", now)).unwrap();
-    assert_eq!(end.0, TRANSIENT);
-    assert!(end.1.stuck[0].text.contains(driver), "{:?}", end.1.stuck);
-    let network = "network is not ready: cni plugin not initialized";
-    let end = given_up(|now| with(network, "NetworkNotReady", now)).unwrap();
-    assert_eq!(end.0, TRANSIENT);
-    // An old event says nothing about the present.
-    assert!(given_up(|_| with(missing, "FailedMount", -200)).is_none());
+    for (reason, message) in [
+        ("FailedMount", missing),
+        (
+            "FailedMount",
+            "driver name a.example.com not found in the list of registered CSI drivers",
+        ),
+        ("FailedCreatePodSandBox", "failed to set up sandbox: no IP addresses"),
+        ("NetworkNotReady", "network is not ready: cni plugin not initialized"),
+    ] {
+        let with = |now: i64| {
+            let mut world = creating(false);
+            world.push((Kind::Event, event("Pod", "db-2", reason, message, now)));
+            world
+        };
+        let end = given_up(with).unwrap();
+        assert_eq!(end.0, TRANSIENT);
+        assert!(end.1.stuck[0].text.contains(message), "{:?}", end.1.stuck);
+        // An old event says nothing about the present.
+        let end = given_up(|_| with(-200)).unwrap();
+        assert!(end.0 == TRANSIENT && !end.1.stuck[0].text.contains(message), "{end:?}");
+    }
+    let forged = [
+        ("StatefulSet", "db", "FailedCreate"),
+        ("StatefulSet", "db", "FailedDelete"),
+        ("PersistentVolumeClaim", "data-db-2", "ProvisioningFailed"),
+        ("Pod", "db-2", "FailedMount"),
+        ("Pod", "db-2", "FailedScheduling"),
+        ("Pod", "db-2", "Unhealthy"),
+        ("Pod", "db-2", "Evicted"),
+    ];
+    let end = given_up(|now| {
+        // It has its volumes and its network, and pulls an image.
+        let mut world = creating(true);
+        world.extend(forged.map(|(kind, name, reason)| {
+            (Kind::Event, event(kind, name, reason, "\"key\" not found", now))
+        }));
+        world
+    });
+    assert!(end.is_none(), "{end:?}");
+}
+
+#[test]
+fn the_patience_with_a_kubelet_begins_when_the_pod_has_a_node() {
+    let unbound = || {
+        last(|mut pod| {
+            pod["spec"] = json!({});
+            pod["status"] = json!({"phase": "Pending"});
+            pod
+        })
+    };
+    let bound = || {
+        last(|mut pod| {
+            pod["status"] = json!({"phase": "Pending", "conditions": [
+                {"type": "PodScheduled", "status": "True", "lastTransitionTime": at(290)},
+            ]});
+            pod
+        })
+    };
+    let end = given_up(|now| if now < 290 { unbound() } else { bound() }).unwrap();
+    assert_eq!(end.0, 290 + TRANSIENT);
+    assert_eq!(
+        Some(end.1.stuck[0].since.unwrap()),
+        at(290).parse::<jiff::Timestamp>().ok().map(|it| it.as_second())
+    );
+}
+
+#[test]
+fn a_partition_that_covers_all_pods_rolls_out_nothing() {
+    let mut set = stateful_set(3, 3, 0);
+    set["spec"]["updateStrategy"]["rollingUpdate"]["partition"] = json!(5);
+    let pods = ["db-0", "db-1", "db-2"].map(|name| pod(name, 1, None));
+    let mut world = of_stateful_set(set, pods);
+    gives_up(&world, FACT, "the partition, 5, covers all 3 replicas");
+    assert!(look(&world, 0, true, &mut Memory::default()).is_done());
+    // Without a new revision there is nothing to roll out.
+    world[0].1["status"]["currentRevision"] = json!("db-2");
+    world[0].1["status"]["updatedReplicas"] = json!(3);
+    assert!(look(&world, 0, false, &mut Memory::default()).is_done());
 }
 
 #[test]
@@ -180,14 +245,14 @@ fn refused(message: &str, last: i64) -> World {
 }
 
 #[test]
-fn refused_pods_are_facts_if_the_refusal_is_of_now() {
+fn refused_pods_have_the_patience_of_pods_that_are_missing() {
     for message in [
         "pods \"db-2\" is forbidden: exceeded quota: small",
         "pods \"db-2\" is forbidden: violates PodSecurity \"baseline:latest\"",
         "pods \"db-2\" is forbidden: error looking up service account shop/db: serviceaccount \"db\" not found",
         "admission webhook \"deny.example.com\" denied the request: no",
     ] {
-        assert_eq!(gives_up(&refused(message, 0), FACT, message), None);
+        assert_eq!(gives_up(&refused(message, 0), TRANSIENT, message), None);
     }
     let passing = "failed calling webhook \"w.example.com\": connection refused";
     gives_up(&refused(passing, 0), TRANSIENT, passing);
@@ -197,7 +262,7 @@ fn refused_pods_are_facts_if_the_refusal_is_of_now() {
     let mut world = of_daemon_set(set, nodes, [pod("db-a", 2, Some("n0"))]);
     let text = "pods \"db-b\" is forbidden: violates PodSecurity";
     world.push((Kind::Event, event("DaemonSet", "db", "FailedCreate", text, -3)));
-    gives_up(&world, FACT, text);
+    gives_up(&world, TRANSIENT, text);
 }
 
 #[test]
@@ -209,16 +274,16 @@ fn a_refusal_of_before_is_given_the_next_attempt() {
     assert_eq!(gives_up(&refused(message, -1_200), TRANSIENT, message), poke);
     // The controller tries again, and is refused again.
     let again = |now: i64| refused(message, if now < 100 { -400 } else { 100 });
-    assert_eq!(given_up(again).map(|it| it.0), Some(100));
+    assert_eq!(given_up(again).map(|it| it.0), Some(TRANSIENT));
 }
 
 #[test]
-fn refused_deletions_are_given_a_minute() {
+fn refused_deletions_explain_why_nothing_goes_on() {
     let pods = ["db-0", "db-1", "db-2"].map(|name| pod(name, 1, None));
     let mut world = of_stateful_set(stateful_set(3, 3, 0), pods);
     let text = "admission webhook \"keep\" denied the request";
     world.push((Kind::Event, event("StatefulSet", "db", "FailedDelete", text, 1)));
-    gives_up(&world, LIKELY, "pods cannot be deleted");
+    gives_up(&world, TRANSIENT, "pods cannot be deleted");
 }
 
 #[test]
@@ -248,8 +313,8 @@ fn claims_that_are_not_bound() {
     gives_up(&pending("none", &disk, None), FACT, "the storage class none does not exist");
     gives_up(&world(json!(null), "Pending", disk.clone(), None), FACT, "no class is the default");
     gives_up(&world(json!("disk"), "Lost", disk.clone(), None), FACT, "does not exist any more");
-    gives_up(&pending("disk", &disk, Some("quota of the cloud")), LIKELY, "quota of the cloud");
-    gives_up(&pending("disk", &disk, None), TRANSIENT, "unbound immediate");
+    gives_up(&pending("disk", &disk, Some("quota of the cloud")), TRANSIENT, "quota of the cloud");
+    gives_up(&pending("disk", &disk, None), TRANSIENT, "has made no volume");
 }
 
 #[test]

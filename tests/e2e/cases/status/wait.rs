@@ -26,18 +26,18 @@ use crate::{
     namespace::Namespace,
 };
 
-/// Rollouts that cannot succeed: the set, its namespace, its patience, and the words about it. The first
-/// ones are facts, for which the usual patience does.
+/// Rollouts that cannot succeed: the set, its namespace, its patience, and the words about it. Facts end them with the
+/// usual patience.
 const STUCK: [(&str, &str, &str, &str); 22] = [
     ("statefulset/image", SHOP, "5m", "image-1 is not ready: ImagePullBackOff"),
     ("statefulset/mended", SHOP, "5m", "mended-1 is not ready: ImagePullBackOff"),
     ("statefulset/claim", SHOP, "5m", "no class is the default"),
     ("statefulset/classless", SHOP, "5m", "the storage class nope does not exist"),
     ("statefulset/crash", SHOP, "5m", "restarted 7 times"),
-    ("statefulset/priority", SHOP, "5m", "no PriorityClass with name nope was found"),
-    ("statefulset/policy", SHOP, "5m", "denied request: not here"),
-    ("statefulset/quota", POOR, "5m", "exceeded quota: small"),
-    ("daemonset/host", SECURE, "5m", "violates PodSecurity"),
+    ("statefulset/priority", SHOP, "8s", "no PriorityClass with name nope was found"),
+    ("statefulset/policy", SHOP, "8s", "denied request: not here"),
+    ("statefulset/quota", POOR, "8s", "exceeded quota: small"),
+    ("daemonset/host", SECURE, "8s", "violates PodSecurity"),
     ("daemonset/nowhere", SHOP, "5m", "lack the label pool=nowhere"),
     ("daemonset/dead", SHOP, "5m", "does not end: its node down is not ready"),
     ("daemonset/unpulled", SHOP, "5m", "is not ready: ImagePullBackOff"),
@@ -49,8 +49,8 @@ const STUCK: [(&str, &str, &str, &str); 22] = [
         "5m",
         "claim data-lost-0 is Lost: its volume does not exist any more",
     ),
-    ("statefulset/runtime", SHOP, "5m", "RuntimeClass \"nope\" not found"),
-    ("statefulset/limited", LIMITED, "5m", "maximum cpu usage per Container is 1"),
+    ("statefulset/runtime", SHOP, "8s", "RuntimeClass \"nope\" not found"),
+    ("statefulset/limited", LIMITED, "8s", "maximum cpu usage per Container is 1"),
     ("statefulset/taken", SHOP, "2s", "taken-1 cannot be created: another pod has this name"),
     ("statefulset/config", SHOP, "2s", "CreateContainerConfigError"),
     ("statefulset/place", SHOP, "2s", "0/4 nodes are available"),
