@@ -255,7 +255,7 @@ mod tests {
         let left_out = found.left_out().map(|(rule, count)| (rule, Mode::Deny, count)).collect();
         let denied = |finding| Violation { finding, mode: Mode::Deny, downgrade: None };
         let violations = found.into_vec().into_iter().map(denied).collect();
-        Verdict { violations, left_out, remarks: Vec::new() }
+        Verdict { violations, left_out, ..Verdict::default() }
     }
 
     #[test]
