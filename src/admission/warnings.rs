@@ -15,6 +15,8 @@ const LONGEST: usize = 600;
 const SHORT: usize = 256;
 /// The room for the number of the warnings that are left out.
 const REST: usize = 64;
+/// The most fields that a warning names besides its own.
+const FIELDS: usize = 4;
 /// The part of a message that is kept if the remedy needs the rest of the room.
 const CAUSE: usize = 80;
 
@@ -29,8 +31,8 @@ struct Warning {
     /// What a warning has in common with others that differ only in names and numbers; empty for a text.
     kind: String,
     field: String,
-    /// The number of other fields with the same fault.
-    more: usize,
+    /// Other fields with the same fault.
+    more: Vec<String>,
 }
 
 impl Warnings {
@@ -47,7 +49,7 @@ impl Warnings {
                 short,
                 kind: String::new(),
                 field: String::new(),
-                more: 0,
+                more: Vec::new(),
             });
         }
     }
@@ -57,17 +59,19 @@ impl Warnings {
         let kind = format!("{}: {}", finding.rule.id, pattern(&finding.text()));
         let field = finding.field.to_string();
         if let Some(same) = self.0.iter_mut().find(|it| it.kind == kind) {
-            same.more += usize::from(same.field != field);
+            if same.field != field {
+                same.more.push(field);
+            }
             return;
         }
         let (long, short) = (shortened(finding, LONGEST), shortened(finding, SHORT));
-        self.0.push(Warning { long, short, kind, field, more: 0 });
+        self.0.push(Warning { long, short, kind, field, more: Vec::new() });
     }
 
     /// Returns the warnings as they are sent: all of them short if they need it, and as many as there is room for long.
     fn fitted(&self) -> Vec<String> {
         let length = |text: &str| text.chars().count();
-        let room = |it: &Warning| it.more().len();
+        let room = |it: &Warning| length(&it.more());
         let of_long = self.0.iter().map(|it| length(&it.long) + room(it)).sum::<usize>();
         if of_long <= TOTAL {
             return self.0.iter().map(|it| it.with_more(&it.long)).collect();
@@ -108,18 +112,20 @@ impl Serialize for Warnings {
 
 impl Warning {
     fn more(&self) -> String {
-        match self.more {
+        let named =
+            self.more.iter().take(FIELDS).map(String::as_str).collect::<Vec<_>>().join(", ");
+        match self.more.len() {
             0 => String::new(),
-            1 => " (and 1 more field)".to_owned(),
-            more => format!(" (and {more} more fields)"),
+            ..=FIELDS => format!(" (also {named})"),
+            more => format!(" (also {named} and {} more)", more - FIELDS),
         }
     }
 
-    /// Returns the text, with the number of other fields after the field.
+    /// Returns the text, with other fields after the field.
     fn with_more(&self, text: &str) -> String {
         let field = format!(": {}", self.field);
         let at = text.find(&field).map(|start| start + field.len());
-        match at.filter(|_| self.more > 0).and_then(|at| text.split_at_checked(at)) {
+        match at.filter(|_| !self.more.is_empty()).and_then(|at| text.split_at_checked(at)) {
             Some((field, rest)) => format!("{field}{}{rest}", self.more()),
             None => text.to_owned(),
         }
@@ -233,8 +239,8 @@ mod tests {
         let texts = sent((0..30).map(|i| {
             (format!("nothing mounts \"data-{i}\""), Help::say(format!("mount \"data-{i}\"")))
         }));
-        let text =
-            "some-rule: spec[0] (and 29 more fields): nothing mounts \"data-0\"; mount \"data-0\"";
+        let text = "some-rule: spec[0] (also spec[1], spec[2], spec[3], spec[4] and 25 more): \
+                    nothing mounts \"data-0\"; mount \"data-0\"";
         assert_eq!(texts, [text]);
         assert_eq!(sent(["one", "two"].map(|it| (it.to_owned(), "".into()))).len(), 2);
     }

@@ -16,10 +16,12 @@ pub(crate) fn create(namespace: &Namespace<'_>, name: &str, taint: Option<&str>)
     let node = json!({
         "apiVersion": "v1",
         "kind": "Node",
-        // The kubelet sets the second label.
+        // The kubelet sets the other labels.
         "metadata": {
             "name": name,
-            "labels": { LABEL: namespace.name, "kubernetes.io/hostname": name },
+            "labels": {
+                LABEL: namespace.name, "kubernetes.io/hostname": name, "kubernetes.io/os": "linux",
+            },
         },
         "status": {
             "allocatable": room,
