@@ -173,7 +173,13 @@ async fn uncalled(reader: &Reader, existing: &BTreeSet<String>) -> Vec<String> {
     let path = "/apis/apps/v1/deployments".to_owned();
     let list = List { path, labels: Some(SERVER.into()), ..List::default() };
     let servers: Vec<Deployment> = reader.objects(&list).await.unwrap_or_default();
-    let uncalled = servers.into_iter().map(|it| it.metadata).filter_map(|metadata| {
+    let is_server = |metadata: &ObjectMeta| {
+        SERVER.split(',').filter_map(|it| it.split_once('=')).all(|(key, value)| {
+            metadata.labels.as_ref().and_then(|it| it.get(key)).is_some_and(|it| it == value)
+        })
+    };
+    let servers = servers.into_iter().map(|it| it.metadata).filter(is_server);
+    let uncalled = servers.filter_map(|metadata| {
         let (namespace, name) = (metadata.namespace?, metadata.name?);
         let is_called = KINDS.iter().any(|(kind, _)| existing.contains(&format!("{kind} {name}")));
         (!is_called).then(|| {

@@ -149,16 +149,22 @@ impl<'a> Reader<'a> {
         let objects = DocumentObjects::of(document, is_named).in_namespace(checker.namespace());
         part.others += objects.others.len();
         part.passed_over += objects.passed_over;
-        part.contents.extend(objects.strays.iter().map(|problem| {
-            Content::Unreadable(checker::syntax(problem.clone(), self.is_template()))
-        }));
+        let context = checker.path_context(&self.file);
+        if context.is_some_and(|it| it.chart.is_some()) {
+            // Values can look like an object without an apiVersion. kubectl applies neither.
+            part.passed_over += objects.strays.len();
+        } else {
+            part.contents.extend(objects.strays.iter().map(|problem| {
+                Content::Unreadable(checker::syntax(problem.clone(), self.is_template()))
+            }));
+        }
         part.contents.extend(objects.related().filter_map(|node| {
             let mut item = Item::of_json(&node.to_json())?;
             item.set_location(self.file.clone(), node.mark.line);
             let is_stored = node.get("metadata").and_then(|it| it.get("uid")).is_some();
             Some(Content::Related(item, is_stored))
         }));
-        let partial = checker.path_context(&self.file).and_then(|it| it.partial.as_ref());
+        let partial = context.and_then(|it| it.partial.as_ref());
         for manifest in &objects.manifests {
             if let Some(why) = partial.filter(|_| manifest.is_partial()) {
                 let line = manifest.node.mark.line;

@@ -129,12 +129,19 @@ impl Layout {
         self.kustomizations.contains_key(folder)
     }
 
-    /// Returns the chart of which a file is a template.
-    pub(super) fn chart_of_template<'f>(&self, file: &'f Path) -> Option<&'f Path> {
+    /// Returns the chart of which a file is a template, or has values.
+    pub(super) fn chart_of<'f>(&self, file: &'f Path) -> Option<&'f Path> {
         let chart = file.ancestors().skip(1).find(|folder| self.charts.contains(*folder))?;
-        let mut inside = file.strip_prefix(chart).ok()?.iter();
-        let is_below = inside.next().is_some_and(|first| first == "templates" || first == "charts");
-        (is_below && inside.next().is_some()).then_some(chart)
+        let inside = file.strip_prefix(chart).ok()?;
+        let first = inside.iter().next().and_then(|name| name.to_str()).unwrap_or_default();
+        let name = file.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        let is_values = name.starts_with("values") || name.ends_with("values.yaml");
+        let is_of_chart = match inside.iter().count() {
+            1 => is_values,
+            2 if first == "ci" => is_values,
+            _ => matches!(first, "templates" | "charts"),
+        };
+        is_of_chart.then_some(chart)
     }
 
     /// Returns the reason why a set in a file may be a part of one.

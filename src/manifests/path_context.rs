@@ -21,7 +21,7 @@ pub(crate) struct PathContext {
     pub(crate) patches: Vec<Patch>,
     /// The reason why a set in it may be a part of one, such as a patch.
     pub(crate) partial: Option<String>,
-    /// The chart of which it is a template.
+    /// The chart of which it is a template, or has values.
     pub(crate) chart: Option<PathBuf>,
     /// The reasons why warnings about its objects are notes.
     pub(crate) lowered: Vec<Lowered>,
@@ -132,7 +132,7 @@ impl FolderContext {
         let facts = PathContext {
             patches: self.layout.patches(file),
             partial: self.layout.part(file),
-            chart: self.layout.chart_of_template(file).map(Path::to_owned),
+            chart: self.layout.chart_of(file).map(Path::to_owned),
             lowered,
         };
         let is_telling = !facts.patches.is_empty()
