@@ -26,8 +26,7 @@ const POLICY: &str = "\
 apiVersion: setguard.io/v1alpha1
 kind: Policy
 limits:
-  - {names: [limited, "limited
-    - *"], atMostUnavailable: 25%, reason: agreed}
+  - {names: [limited, limited-fast, limited-by-hand, limited-held], atMostUnavailable: 25%, reason: agreed}
   - {names: [kept], deletesClaims: false, reason: agreed with storage}
 ";
 
