@@ -1,7 +1,5 @@
 //! Files as they were at a commit, read by the `git` command.
 
-#![expect(clippy::disallowed_methods, reason = "files of the work tree are compared")]
-
 mod command;
 
 use std::{
