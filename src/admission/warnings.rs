@@ -116,7 +116,7 @@ impl Warning {
             self.more.iter().take(FIELDS).map(String::as_str).collect::<Vec<_>>().join(", ");
         match self.more.len() {
             0 => String::new(),
-            ..=FIELDS => format!(" (also {named})"),
+            1..=FIELDS => format!(" (also {named})"),
             more => format!(" (also {named} and {} more)", more - FIELDS),
         }
     }

@@ -96,7 +96,7 @@ fn a_guard_that_does_not_guard_is_reported() {
     assert!(why.starts_with(&expected), "{why}");
     wanted.as_array_mut().unwrap().pop();
     let as_written = json!({ "setguard.io/webhooks": wanted.to_string() });
-    changed["metadata"]["annotations"] = as_written.clone();
+    changed["metadata"]["annotations"] = as_written;
     let fine = cluster(&changed, &up);
     assert_eq!(fine.json(0, &["--policy", ".quiet.yaml"])["failures"], Value::Null);
     for (field, value, expected) in [
