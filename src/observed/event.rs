@@ -184,6 +184,10 @@ impl Event {
 
     /// Returns an event without the parts that no rule looks for; `None` if no rule looks for it. Whoever may create
     /// events can write a message of any length.
+    #[cfg_attr(
+        not(feature = "server"),
+        allow(dead_code, reason = "only a wait reads pages of events")
+    )]
     pub(crate) fn reduced(json: &str) -> serde_json::Result<Option<String>> {
         let Some(((namespace, kind, name), event)) = Event::read(json)? else { return Ok(None) };
         let at = |seconds| Timestamp::from_second(seconds).ok().map(|it| it.to_string());

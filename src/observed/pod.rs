@@ -26,10 +26,10 @@ pub struct Pod {
     /// The time of creation, in seconds since 1970.
     pub created: i64,
     /// The time since which the pod has had its node, or else of its creation, in seconds since 1970.
-    pub(crate) bound: i64,
+    pub bound: i64,
     /// Whether the pod has its volumes and its network, if its kubelet says so: only then are images pulled and
     /// containers started.
-    pub(crate) has_sandbox: Option<bool>,
+    pub has_sandbox: Option<bool>,
     /// The time by which the pod should be gone, if it is being deleted.
     pub deleted: Option<i64>,
     /// The finalizers that delay the deletion, separated by commas.

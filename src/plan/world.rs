@@ -139,6 +139,10 @@ impl World {
     }
 
     /// Remembers that all pods and claims are given, so that others don't exist.
+    #[cfg_attr(
+        not(feature = "server"),
+        allow(dead_code, reason = "only a live plan has all of them")
+    )]
     pub(super) const fn know_all(&mut self) {
         self.is_whole = true;
     }
