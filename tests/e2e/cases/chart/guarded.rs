@@ -96,7 +96,9 @@ fn healed(site: &Site<'_>, has_policies: bool) {
     logs_say(&site.kubelet, "another client has taken the rules away from the webhooks");
     for kind in ["ValidatingWebhookConfiguration", "MutatingWebhookConfiguration"] {
         let name = format!("setguard_webhooks_disarmed_total{{kind=\"{kind}\"}} ");
-        assert!(metric(site, &name) >= 4, "{name}");
+        // Losses that follow each other before the watch has shown the first are one.
+        let count = metric(site, &name);
+        assert!(count >= 1, "{name}{count}");
     }
     let armed = "setguard_webhooks_armed{kind=\"ValidatingWebhookConfiguration\"} ";
     eventually("a minute without a change", || match metric(site, armed) {
