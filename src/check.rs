@@ -52,7 +52,7 @@ use crate::{
     report::{
         self,
         args::OutputArgs,
-        diagnostic::{Strictness, Summary},
+        diagnostic::{Diagnostic, Strictness, Summary},
         fingerprint::Fingerprint,
         reports::Reports,
     },
@@ -214,7 +214,11 @@ pub fn run(args: &CheckArgs) -> anyhow::Result<Exit> {
     let cluster = inventory::read(&args.inventory, &mut |it| ledger.failure(&it));
     check_all(sources, cluster, &checker, &mut ledger)?;
     if let Some(commit) = &found {
-        ledger.compare(commit);
+        // The policy of the work tree is a part of the change.
+        let is_of_exclude = |it: &Diagnostic| it.field.starts_with("exclude");
+        let weakened = chosen.weakened.iter().flat_map(|(_, report)| &report.diagnostics);
+        let excludes_more = weakened.into_iter().any(is_of_exclude);
+        ledger.compare(commit, excludes_more && args.known.policy_from_ref.is_none());
     }
     if ledger.summary.is_empty() && !ledger.has_failed() && !args.allow_empty {
         ledger.failure(&nothing_to_check(&ledger));

@@ -131,8 +131,9 @@ impl Ledger {
 
     /// Finds out what of that which is not checked differs from a commit. The run then fails: a change must not decide
     /// what is checked.
-    pub(super) fn compare(&mut self, commit: &Commit) {
-        let open = self.not_checked.iter_mut().filter(|it| it.must_be_checked());
+    /// `excludes_more` says whether the change itself excludes files by the policy.
+    pub(super) fn compare(&mut self, commit: &Commit, excludes_more: bool) {
+        let open = self.not_checked.iter_mut().filter(|it| it.must_be_checked(excludes_more));
         let open: Vec<&mut NotChecked> = open.collect();
         let paths: Vec<_> = open.iter().map(|it| PathBuf::from(&it.file)).collect();
         match commit.changed(&paths.iter().map(PathBuf::as_path).collect::<Vec<_>>()) {

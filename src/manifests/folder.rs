@@ -47,7 +47,8 @@ pub(super) struct Contents {
 
 /// Returns the manifests in a folder. A policy decides about the names of folders.
 pub(super) fn list(folder: &Path, exclude: &Exclude, names: &FolderNames) -> Contents {
-    let Walked { files, context, mut notes, mut not_checked } = walk(folder, exclude);
+    let Walked { files, context, walk } = walk(folder, exclude);
+    let (notes, mut not_checked) = walk.left_out();
     let layout = &context.layout;
     let mut contents = Contents { wrong: layout.wrong.clone(), ..Contents::default() };
     for file in files {
@@ -63,7 +64,7 @@ pub(super) fn list(folder: &Path, exclude: &Exclude, names: &FolderNames) -> Con
         .sources
         .retain(|it| it.as_ref().map_or(true, |source| source.is_in_folder(is_manifest)));
     not_checked.extend(layout.not_built(folder));
-    contents.notes.append(&mut notes);
+    contents.notes = notes;
     contents.not_checked = not_checked;
     contents
 }
@@ -74,14 +75,13 @@ pub(super) fn context(folder: &Path, exclude: &Exclude) -> FolderContext {
 }
 
 /// The result of a walk.
-struct Walked {
+struct Walked<'a> {
     files: Vec<Result<PathBuf, String>>,
     context: FolderContext,
-    notes: Vec<String>,
-    not_checked: Vec<NotChecked>,
+    walk: Walk<'a>,
 }
 
-fn walk(folder: &Path, exclude: &Exclude) -> Walked {
+fn walk<'a>(folder: &'a Path, exclude: &'a Exclude) -> Walked<'a> {
     let walk = Walk::new(folder, exclude);
     let mut files: Vec<_> = WalkDir::new(folder)
         .follow_links(true)
@@ -106,8 +106,7 @@ fn walk(folder: &Path, exclude: &Exclude) -> Walked {
     let layout = Layout::of(about, &read);
     let (versions, environments) = (Versions::of(paths()), Environments::of(paths()));
     let context = FolderContext { folder: folder.to_owned(), layout, environments, versions };
-    let (notes, not_checked) = walk.left_out();
-    Walked { files, context, notes, not_checked }
+    Walked { files, context, walk }
 }
 
 /// Returns whether the policy leaves a file out of a folder.
@@ -126,6 +125,8 @@ fn read(path: &Path) -> Option<String> {
 struct LeftOut {
     notes: Vec<String>,
     not_checked: Vec<NotChecked>,
+    /// Files and folders whose content is looked at only for a list, with the reasons.
+    unread: Vec<(PathBuf, Cause, String)>,
     /// The files and folders that git ignores, and whether each is a folder.
     ignored: Vec<(PathBuf, bool)>,
 }
@@ -221,7 +222,7 @@ impl<'a> Walk<'a> {
                 Excluded::ByFlag => "--exclude",
                 Excluded::ByPolicy => "the policy",
             };
-            self.leave_out(path, is_folder, Cause::Excluded, &format!("{by} excludes it"));
+            self.leave_out(path, Cause::Excluded, format!("{by} excludes it"));
             return false;
         }
         if self.is_ignored(path, is_folder) {
@@ -234,7 +235,7 @@ impl<'a> Walk<'a> {
             let name = entry.file_name().display();
             let why =
                 format!("folders named {name} have dependencies or test data; name it to check it");
-            self.leave_out(path, is_folder, Cause::Foreign, &why);
+            self.leave_out(path, Cause::Foreign, why);
             return false;
         }
         let leads_out = entry.path_is_symlink() && !self.fence.has(path, &[]);
@@ -294,16 +295,9 @@ impl<'a> Walk<'a> {
         self.left_out.borrow_mut().not_checked.push(entry);
     }
 
-    /// Records the files that may have a set: this one, or all in this folder.
-    fn leave_out(&self, path: &Path, is_folder: bool, cause: Cause, why: &str) {
-        let files = WalkDir::new(path).sort_by_file_name().into_iter();
-        let names = files.filter_entry(|entry| entry.file_name() != GIT);
-        let files = names.flatten().filter(|it| it.file_type().is_file() || !is_folder);
-        for file in files.map(DirEntry::into_path).filter(|it| is_manifest(it)) {
-            if not_checked::file_may_have_set(&file) {
-                self.not_read(&file, cause, why);
-            }
-        }
+    /// Records a file or folder that is left out.
+    fn leave_out(&self, path: &Path, cause: Cause, why: String) {
+        self.left_out.borrow_mut().unread.push((path.to_owned(), cause, why));
     }
 
     /// Returns the path of an entry without the links that lead to the folder.
@@ -345,7 +339,12 @@ impl<'a> Walk<'a> {
                 path.strip_prefix(&self.base).map_or(path.clone(), |it| self.folder.join(it));
             self.note(&path, &why);
         }
-        let LeftOut { notes, mut not_checked, ignored } = self.left_out.into_inner();
+        let LeftOut { notes, mut not_checked, unread, ignored } = self.left_out.into_inner();
+        for (path, cause, why) in unread {
+            not_checked.extend(
+                with_sets(&path).map(|it| NotChecked::file(it.display().to_string(), cause, &*why)),
+            );
+        }
         // A folder that git ignores can be large, and is no part of a change.
         let ignored = ignored.into_iter();
         let ignored =
@@ -356,4 +355,14 @@ impl<'a> Walk<'a> {
         }));
         (notes, not_checked)
     }
+}
+
+/// Returns the files that may have a set: this one, or those in this folder.
+fn with_sets(path: &Path) -> impl Iterator<Item = PathBuf> {
+    let is_folder = path.is_dir();
+    let files = WalkDir::new(path).sort_by_file_name().into_iter();
+    let files = files.filter_entry(|entry| entry.file_name() != GIT).flatten();
+    let files = files.filter(move |it| it.file_type().is_file() || !is_folder);
+    let files = files.map(DirEntry::into_path).filter(|it| is_manifest(it));
+    files.filter(|it| not_checked::file_may_have_set(it))
 }

@@ -87,9 +87,13 @@ impl NotChecked {
     }
 
     /// Returns whether a change of it fails the run: what the policy or a flag excludes is not the
-    /// change's decision, and a file that git ignores is no part of it.
-    pub(crate) fn must_be_checked(&self) -> bool {
-        !matches!(self.cause, Cause::Excluded | Cause::Ignored)
+    /// change's decision, unless the change excludes more, and a file that git ignores is no part of it.
+    pub(crate) const fn must_be_checked(&self, excludes_more: bool) -> bool {
+        match self.cause {
+            Cause::Excluded => excludes_more,
+            Cause::Ignored => false,
+            _ => true,
+        }
     }
 
     /// Returns its place and the reason in one sentence.

@@ -211,6 +211,24 @@ fn what_the_base_has_and_excludes_does_not_fail_a_change() {
 }
 
 #[test]
+fn only_the_policy_of_the_base_excludes_what_a_change_edits() {
+    let policy = "apiVersion: setguard.io/v1alpha1\nkind: Policy\n";
+    let excludes = format!("{policy}exclude: [evil.yaml]\n");
+    for (before, code) in [(policy, 1), (&excludes, 0)] {
+        let folder = Folder::new([("deploy/good.yaml", GOOD), ("setguard.yaml", before)]);
+        folder.commit();
+        folder.git("checkout -q -b change");
+        folder.write("setguard.yaml", &excludes);
+        folder.write("deploy/evil.yaml", refused());
+        folder.git("add -A");
+        folder.git("commit -q -m second");
+        let ran = check(&folder, "text", &["--against-ref", "main"]);
+        assert_eq!(ran.code, code, "{ran:?}");
+        assert!(ran.stdout.contains("deploy/evil.yaml: the policy excludes it"), "{ran:?}");
+    }
+}
+
+#[test]
 fn a_link_out_of_the_folder_is_not_checked() {
     let folder = change(&vec![("elsewhere/evil.yaml".to_owned(), TRAP.as_bytes().to_vec())]);
     symlink("../elsewhere/evil.yaml", folder.path("deploy/link.yaml")).unwrap();
