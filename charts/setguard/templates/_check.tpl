@@ -116,7 +116,7 @@ there; here is what depends on several values, or deserves a sentence.
 {{- range $name := list "startupProbe" "livenessProbe" "readinessProbe" -}}
 {{- range $key := list "httpGet" "tcpSocket" "grpc" -}}
 {{- with get (default dict (get $v $name)) $key -}}
-{{- if not (has (toString .port) (list "webhook" "admin" (toString $v.listen.port) (toString $v.listen.adminPort))) -}}
+{{- if and (hasKey . "port") (not (has (toString .port) (list "webhook" "admin" (toString $v.listen.port) (toString $v.listen.adminPort)))) -}}
 {{- fail (printf "%s.%s.port: setguard has the ports webhook and admin, and not %q" $name $key (toString .port)) -}}
 {{- end -}}
 {{- end -}}

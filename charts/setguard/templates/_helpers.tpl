@@ -246,7 +246,11 @@ is also how a user removes a default; so do the sections that the chart only pas
 changes the values in place.
 */}}
 {{- define "setguard.init" -}}
-{{- include "setguard.fill" (dict "values" .Values "defaults" (.Files.Get "files/defaults.yaml" | fromYaml)) -}}
+{{- $defaults := .Files.Get "files/defaults.yaml" | fromYaml -}}
+{{- include "setguard.fill" (dict "values" .Values "defaults" $defaults) -}}
+{{- range $key, $default := $defaults.shutdown -}}
+{{- if not (hasKey $.Values.shutdown $key) -}}{{- $_ := set $.Values.shutdown $key $default -}}{{- end -}}
+{{- end -}}
 {{- if ne (include "setguard.serves" .) "true" -}}
 {{- /* Switches of objects that only the server needs. */}}
 {{- range list .Values.admissionPolicy .Values.autoscaling .Values.cleanup .Values.podDisruptionBudget .Values.priorityClassQuota .Values.metrics.dashboard .Values.metrics.podMonitor .Values.metrics.prometheusRule .Values.metrics.serviceMonitor -}}

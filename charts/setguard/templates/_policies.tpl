@@ -16,8 +16,8 @@
 {{- end -}}
 
 {{/*
-The rules that become policies, with their modes, as JSON. With mode both they are off in the server, so only rules of which a
-policy loses nothing: those that it finds wholly, in every release, and whose exceptions do not end.
+The rules that become policies, with their modes, as JSON. With mode both, the server leaves them to the policies, so a rule is
+here only if its policy finds everything that the rule finds, in every release, and has no exceptions that end.
 */}}
 {{- define "setguard.policyRules" -}}
 {{- $found := dict -}}

@@ -72,7 +72,8 @@ fn the_registry_and_the_pull_secrets_of_a_parent_chart_are_used() {
         _ => None,
     });
     let specs: Vec<&Value> = specs.collect();
-    assert_eq!(specs.len(), 3);
+    // The replicas, the test, and two Jobs: after the installation, and after the release is deleted.
+    assert_eq!(specs.len(), 4);
     for spec in specs {
         assert_eq!(spec["imagePullSecrets"], secrets);
         let image = spec["containers"][0]["image"].as_str().unwrap();
