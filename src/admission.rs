@@ -2,14 +2,12 @@
 //!
 //! This module is pure: the server handles HTTP, the clock and the log.
 
-mod one_pass;
 mod record;
 mod rehearsal;
 mod reply;
 pub mod response;
 pub mod review;
 mod scale;
-mod shortened;
 mod subject;
 mod warnings;
 
@@ -47,17 +45,6 @@ const WEAKENED: &str = "setguard: the policy cannot be used; until it is fixed, 
 /// Returns an error if the request is malformed, or the answer cannot be written.
 pub fn answer(endpoint: Endpoint, body: &[u8], cx: &Context<'_>) -> Result<Answer, AnswerError> {
     let weakened = (cx.policy.is_fallback && endpoint == Endpoint::Validate).then_some(WEAKENED);
-    if endpoint == Endpoint::Validate
-        && let Some(review) = one_pass::shorten(body)
-        && let Some((request, subject)) = one_pass::read(&review)
-    {
-        let mut reply = Reply::new(&request);
-        weakened.iter().for_each(|it| reply.response.warn(it));
-        reply.name(subject.object.name());
-        let cx = Context { requester: Some(&request.user_info), ..*cx };
-        reply.verdict(&evaluate(&subject, &cx));
-        return reply.finish().map_err(AnswerError::Fault);
-    }
     let request = Request::parse(body)?;
     let mut reply = Reply::new(&request);
     if is_rehearsal(&request) {

@@ -1,15 +1,13 @@
 //! One object, read once and typed: metadata, spec, and the API server's defaults.
 //!
 //! The metadata borrows from the JSON. The spec consists of k8s-openapi's types and gets the
-//! defaults that the API server sets before validation. Large parts that are seldom needed are read
-//! only when a rule needs them: `managedFields`, the status, and the pod template of the old object
-//! of an UPDATE.
+//! defaults that the API server sets before validation. Parts that are seldom needed are read only
+//! when a rule needs them: `managedFields`, the status, and the old object of an UPDATE.
 
 mod decode;
 pub mod defaults;
 pub(crate) mod deployer;
 pub(crate) mod dropped;
-mod glance;
 mod kruise;
 pub mod marks;
 mod metadata;
@@ -32,13 +30,11 @@ use std::{
 
 pub use decode::DecodeError;
 pub(crate) use decode::{Raw, decode};
-use glance::Glance;
 use k8s_openapi::{
     api::core::v1::PodTemplateSpec, apimachinery::pkg::apis::meta::v1::LabelSelector,
 };
 pub use kruise::{KruiseRollingUpdate, KruiseSpec, KruiseUpdateStrategy};
 pub use metadata::{Metadata, Str, StrMap, namespace_or_default};
-use serde::Deserialize;
 pub use spec::{DaemonSetSpec, StatefulSetSpec};
 use storage::Storage;
 pub use unread::Unread;
@@ -46,22 +42,22 @@ pub use user::User;
 
 /// The spec, by kind.
 #[derive(Clone, Debug)]
-pub enum Workload<T = PodTemplateSpec> {
+pub enum Workload {
     /// The spec of a DaemonSet.
-    DaemonSet(Box<DaemonSetSpec<T>>),
+    DaemonSet(Box<DaemonSetSpec>),
     /// The spec of a StatefulSet.
-    StatefulSet(Box<StatefulSetSpec<T>>),
+    StatefulSet(Box<StatefulSetSpec>),
 }
 
-/// An object that has been read, with or without its pod template.
-#[derive(Debug)]
-pub struct Object<'a, T = PodTemplateSpec> {
+/// An object that has been read.
+#[derive(Clone, Debug)]
+pub struct Object<'a> {
     /// The object's resource.
     pub resource: &'static Resource,
     /// The object's metadata.
     pub metadata: Metadata<'a>,
     /// The object's spec, with defaults.
-    pub workload: Workload<T>,
+    pub workload: Workload,
     /// The additional fields of an OpenKruise set.
     pub kruise: Option<KruiseSpec>,
     /// The object's status.
@@ -83,64 +79,38 @@ impl<'a> Object<'a> {
     /// # Errors
     /// Returns an error if the JSON does not decode or has a different kind.
     pub fn parse(resource: &'static Resource, json: &'a str) -> Result<Self, DecodeError> {
-        Ok(Self::parse_as(resource, json)?.with_template_defaults())
-    }
-
-    /// Sets the defaults of the template, the only ones that are missing.
-    pub(crate) fn with_template_defaults(mut self) -> Self {
-        defaults::template(self.template_mut());
-        self
-    }
-}
-
-impl<'a, T: Deserialize<'a> + Default> Object<'a, T> {
-    /// Reads an object and sets all defaults except those of its template.
-    fn parse_as(resource: &'static Resource, json: &'a str) -> Result<Self, DecodeError> {
         let kind = resource.kind.as_str();
-        match resource.kind {
+        let mut object = match resource.kind {
             WorkloadKind::DaemonSet => {
-                let raw = decode(kind, json)?;
-                Self::of_daemon_set(resource, raw, kruise(resource, json)?)
+                let raw: Raw<'a, Box<DaemonSetSpec>> = decode(kind, json)?;
+                Self::of(resource, raw, kruise(resource, json)?, |mut spec, own| {
+                    own.into_iter().for_each(|own| defaults::kruise_daemon_set(&mut spec, own));
+                    defaults::daemon_set(&mut spec);
+                    Workload::DaemonSet(spec)
+                })
             }
             WorkloadKind::StatefulSet => {
-                let raw = decode(kind, json)?;
-                Self::of_stateful_set(resource, raw, kruise(resource, json)?)
+                let raw: Raw<'a, Box<StatefulSetSpec>> = decode(kind, json)?;
+                Self::of(resource, raw, kruise(resource, json)?, |mut spec, own| {
+                    // OpenKruise has this field in `rollingUpdate`, and drops it here.
+                    spec.min_ready_seconds.take_if(|_| own.is_some());
+                    defaults::stateful_set(&mut spec);
+                    Workload::StatefulSet(spec)
+                })
             }
-        }
+        }?;
+        defaults::template(match &mut object.workload {
+            Workload::DaemonSet(spec) => &mut spec.template,
+            Workload::StatefulSet(spec) => &mut spec.template,
+        });
+        Ok(object)
     }
 
-    /// Creates a DaemonSet that has been read, with all defaults except those of its template.
-    pub(crate) fn of_daemon_set(
-        resource: &'static Resource,
-        raw: Raw<'a, Box<DaemonSetSpec<T>>>,
-        kruise: Option<KruiseSpec>,
-    ) -> Result<Self, DecodeError> {
-        Self::check(resource, raw, kruise, |mut spec, own| {
-            own.into_iter().for_each(|own| defaults::kruise_daemon_set(&mut spec, own));
-            defaults::daemon_set(&mut spec);
-            Workload::DaemonSet(spec)
-        })
-    }
-
-    /// Creates a StatefulSet that has been read, with all defaults except those of its template.
-    pub(crate) fn of_stateful_set(
-        resource: &'static Resource,
-        raw: Raw<'a, Box<StatefulSetSpec<T>>>,
-        kruise: Option<KruiseSpec>,
-    ) -> Result<Self, DecodeError> {
-        Self::check(resource, raw, kruise, |mut spec, own| {
-            // OpenKruise has this field in `rollingUpdate`, and drops it here.
-            spec.min_ready_seconds.take_if(|_| own.is_some());
-            defaults::stateful_set(&mut spec);
-            Workload::StatefulSet(spec)
-        })
-    }
-
-    fn check<S: Default>(
+    fn of<S: Default>(
         resource: &'static Resource,
         raw: Raw<'a, S>,
         kruise: Option<KruiseSpec>,
-        workload: impl FnOnce(S, Option<&KruiseSpec>) -> Workload<T>,
+        workload: impl FnOnce(S, Option<&KruiseSpec>) -> Workload,
     ) -> Result<Self, DecodeError> {
         let api_version = raw.api_version.unwrap_or_default();
         let kind = raw.kind.unwrap_or_default();
@@ -161,7 +131,7 @@ impl<'a, T: Deserialize<'a> + Default> Object<'a, T> {
     }
 }
 
-impl<T> Object<'_, T> {
+impl Object<'_> {
     /// Returns the object's kind.
     pub const fn kind(&self) -> WorkloadKind {
         self.resource.kind
@@ -173,7 +143,7 @@ impl<T> Object<'_, T> {
     }
 
     /// Returns the spec, if the object is a StatefulSet.
-    pub fn stateful_set(&self) -> Option<&StatefulSetSpec<T>> {
+    pub fn stateful_set(&self) -> Option<&StatefulSetSpec> {
         match &self.workload {
             Workload::StatefulSet(spec) => Some(spec),
             Workload::DaemonSet(_) => None,
@@ -189,17 +159,10 @@ impl<T> Object<'_, T> {
     }
 
     /// Returns the pod template.
-    pub fn template(&self) -> &T {
+    pub fn template(&self) -> &PodTemplateSpec {
         match &self.workload {
             Workload::DaemonSet(spec) => &spec.template,
             Workload::StatefulSet(spec) => &spec.template,
-        }
-    }
-
-    pub(crate) fn template_mut(&mut self) -> &mut T {
-        match &mut self.workload {
-            Workload::DaemonSet(spec) => &mut spec.template,
-            Workload::StatefulSet(spec) => &mut spec.template,
         }
     }
 }
@@ -212,8 +175,6 @@ pub struct Subject<'a> {
     /// The new object.
     pub object: Object<'a>,
     old: Option<Old<'a>>,
-    /// The text of the new template, if it is known.
-    new_template: Unread<'a>,
     storage: Option<&'a Storage>,
     /// Whether a rule needed the storage, and it was not known.
     lacks_storage: Cell<bool>,
@@ -221,53 +182,22 @@ pub struct Subject<'a> {
 
 #[derive(Debug)]
 struct Old<'a> {
-    /// The JSON of the old object; empty if it was read with the review.
     json: &'a str,
-    parsed: OnceCell<Option<Object<'a, Unread<'a>>>>,
-    glance: Glance,
-    template: OnceCell<Option<PodTemplateSpec>>,
+    parsed: OnceCell<Option<Object<'a>>>,
 }
 
 impl<'a> Subject<'a> {
     /// Creates the subject for an object that is created.
     pub const fn create(object: Object<'a>) -> Self {
-        Subject {
-            is_update: false,
-            object,
-            old: None,
-            new_template: Unread::ABSENT,
-            storage: None,
-            lacks_storage: Cell::new(false),
-        }
+        let lacks_storage = Cell::new(false);
+        Subject { is_update: false, object, old: None, storage: None, lacks_storage }
     }
 
     /// Creates the subject for an object that replaces an old one, which is given as JSON.
     pub const fn update(object: Object<'a>, old: &'a str) -> Self {
-        let parsed = OnceCell::new();
-        let old = Old { json: old, parsed, glance: Glance::new(), template: OnceCell::new() };
-        Subject {
-            is_update: true,
-            object,
-            old: Some(old),
-            new_template: Unread::ABSENT,
-            storage: None,
-            lacks_storage: Cell::new(false),
-        }
-    }
-
-    /// Creates the subject for an object that replaces an old one, which has been read except for
-    /// its template.
-    pub(crate) fn update_of(object: Object<'a>, old: Object<'a, Unread<'a>>) -> Self {
-        let parsed = OnceCell::from(Some(old));
-        let old = Old { json: "", parsed, glance: Glance::new(), template: OnceCell::new() };
-        Subject { is_update: true, old: Some(old), ..Subject::create(object) }
-    }
-
-    /// Adds the text of the new template, which spares reading an equal old one.
-    #[must_use]
-    pub(crate) const fn with_template_text(mut self, text: Unread<'a>) -> Self {
-        self.new_template = text;
-        self
+        let old = Some(Old { json: old, parsed: OnceCell::new() });
+        let lacks_storage = Cell::new(false);
+        Subject { is_update: true, object, old, storage: None, lacks_storage }
     }
 
     /// Adds the claims and volumes that are known.
@@ -303,44 +233,22 @@ impl<'a> Subject<'a> {
         self.lacks_storage.get()
     }
 
-    /// Returns the old object, without its pod template. `None` on CREATE, or if it cannot be read.
-    pub fn old(&self) -> Option<&Object<'a, Unread<'a>>> {
+    /// Returns the old object. `None` on CREATE, or if it cannot be read. It is read once, when a rule needs it.
+    pub fn old(&self) -> Option<&Object<'a>> {
         let old = self.old.as_ref()?;
-        old.parsed.get_or_init(|| Object::parse_as(self.object.resource, old.json).ok()).as_ref()
+        old.parsed.get_or_init(|| Object::parse(self.object.resource, old.json).ok()).as_ref()
     }
 
-    /// Returns the old pod template. Reading it costs as much as reading the new object, so a rule
-    /// should check everything else first.
-    pub fn old_template(&self) -> Option<&PodTemplateSpec> {
-        let unread = self.old()?.template();
-        let read = || {
-            let mut template = match unread.json() {
-                Some(_) => unread.read()?,
-                None => PodTemplateSpec::default(),
-            };
-            defaults::template(&mut template);
-            Some(template)
-        };
-        self.old.as_ref()?.template.get_or_init(read).as_ref()
-    }
-
-    /// Returns whether an UPDATE changes the pod template. Call this last: for an unusual change it has to
-    /// read the old template.
+    /// Returns whether an UPDATE changes the pod template.
     ///
     /// Kubernetes: `PrepareForUpdate`, `pkg/registry/apps/daemonset/strategy.go` and
     /// `pkg/registry/apps/statefulset/strategy.go`, which drops fields of disabled features and
     /// then compares the templates semantically.
     pub fn template_changes(&self, cluster: &Cluster) -> bool {
         let new = self.object.template();
-        let Some((old, object)) = self.old.as_ref().zip(self.old()) else { return false };
-        let text = *object.template();
-        if text.json().is_some() && text == self.new_template {
+        let Some(old) = self.old().map(Object::template).filter(|old| *old != new) else {
             return false;
-        }
-        if old.template.get().is_none() && old.glance.differs(text, new) {
-            return true;
-        }
-        let Some(old) = self.old_template().filter(|old| *old != new) else { return false };
+        };
         let old = self.as_stored(old, cluster);
         let new = dropped::template(new, old.spec.as_ref(), cluster);
         !semantic::equal_templates(&old, &new)
@@ -360,27 +268,9 @@ impl<'a> Subject<'a> {
     /// Returns the old object as the subject, for ratcheting: the same operation, without an old
     /// object.
     pub(crate) fn old_alone(&self) -> Option<Subject<'a>> {
-        let (old, template) = (self.old()?, self.old_template()?);
-        let template = template.clone();
-        let object = Object {
-            resource: old.resource,
-            metadata: old.metadata.clone(),
-            workload: match old.workload.clone() {
-                Workload::DaemonSet(spec) => {
-                    Workload::DaemonSet(Box::new(spec.with_template(template)))
-                }
-                Workload::StatefulSet(spec) => {
-                    Workload::StatefulSet(Box::new(spec.with_template(template)))
-                }
-            },
-            kruise: old.kruise.clone(),
-            status: old.status,
-        };
-        Some(Subject {
-            is_update: self.is_update,
-            storage: self.storage,
-            ..Subject::create(object)
-        })
+        let object = self.old()?.clone();
+        let (is_update, storage) = (self.is_update, self.storage);
+        Some(Subject { is_update, storage, ..Subject::create(object) })
     }
 
     /// Returns whether the object is being deleted. Clients must then be able to remove its
@@ -392,7 +282,7 @@ impl<'a> Subject<'a> {
     /// Returns whether the old object was already being deleted: neither a CREATE nor an UPDATE can
     /// start a deletion.
     pub fn was_being_deleted(&self) -> bool {
-        let on_its_way = |old: &Object<'a, _>| old.metadata.deletion_timestamp.is_some();
+        let on_its_way = |old: &Object<'_>| old.metadata.deletion_timestamp.is_some();
         self.is_update && self.old().is_none_or(on_its_way)
     }
 }

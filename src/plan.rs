@@ -7,7 +7,6 @@ mod dump;
 mod forecast;
 mod forecaster;
 mod headline;
-mod html;
 mod input;
 mod json;
 mod line;
@@ -151,8 +150,6 @@ enum Format {
     Json,
     /// A drawing of pods over waves
     Svg,
-    /// A page with the drawing and the steps, for a browser
-    Html,
 }
 
 /// Runs `setguard plan`.
@@ -254,7 +251,6 @@ impl PlanArgs {
             }
             Format::Markdown => markdown::print(forecasts, unknown, none, &mut out)?,
             Format::Svg => svg::print(forecasts, unknown, none, &mut out)?,
-            Format::Html => html::print(forecasts, unknown, none, &mut out)?,
             Format::Json => json::print(forecasts, unknown, &mut out)?,
         }
         out.flush()

@@ -105,20 +105,17 @@ impl Operation {
     }
 }
 
-/// The `request` of an AdmissionReview. The objects are raw, or already read.
+/// The `request` of an AdmissionReview.
 #[derive(Debug, Deserialize)]
-#[serde(
-    rename_all = "camelCase",
-    bound(deserialize = "New: Deserialize<'de>, Old: Deserialize<'de>")
-)]
-pub struct Request<'a, New = &'a RawValue, Old = &'a RawValue> {
+#[serde(rename_all = "camelCase")]
+pub struct Request<'a> {
     /// The id that the answer must repeat.
     #[serde(borrow, default)]
     pub uid: Str<'a>,
     /// The object's group, version and kind.
     #[serde(borrow, default)]
     pub kind: Gvk<'a>,
-    /// The object's group and resource. A shortened review has none.
+    /// The object's group and resource.
     #[serde(borrow, default)]
     pub resource: Option<Gvr<'a>>,
     /// `status`, `scale` and the like; empty for the object itself.
@@ -137,11 +134,11 @@ pub struct Request<'a, New = &'a RawValue, Old = &'a RawValue> {
     #[serde(borrow, default)]
     pub user_info: User<'a>,
     /// The object.
-    #[serde(default = "Option::default")]
-    pub object: Option<New>,
+    #[serde(borrow, default)]
+    pub object: Option<&'a RawValue>,
     /// The old object.
-    #[serde(default = "Option::default")]
-    pub old_object: Option<Old>,
+    #[serde(borrow, default)]
+    pub old_object: Option<&'a RawValue>,
     /// Whether the request is a dry run, so that nothing is stored.
     #[serde(default)]
     pub dry_run: Option<bool>,
@@ -152,17 +149,14 @@ pub struct Request<'a, New = &'a RawValue, Old = &'a RawValue> {
 }
 
 #[derive(Deserialize)]
-#[serde(
-    rename_all = "camelCase",
-    bound(deserialize = "New: Deserialize<'de>, Old: Deserialize<'de>")
-)]
-struct Envelope<'a, New, Old> {
+#[serde(rename_all = "camelCase")]
+struct Envelope<'a> {
     #[serde(borrow, default)]
     api_version: Str<'a>,
     #[serde(borrow, default)]
     kind: Str<'a>,
-    #[serde(borrow, default = "Option::default")]
-    request: Option<Request<'a, New, Old>>,
+    #[serde(borrow, default)]
+    request: Option<Request<'a>>,
 }
 
 impl<'a> Request<'a> {
@@ -176,24 +170,7 @@ impl<'a> Request<'a> {
             return Err(Rejection::Empty);
         }
         let text = std::str::from_utf8(body).map_err(|e| Rejection::NotUtf8(e.valid_up_to()))?;
-        Request::read(text)
-    }
-}
-
-impl<New, Old> Request<'_, New, Old> {
-    /// Returns whether the object is a pod, and not a subresource of one.
-    pub fn is_pod(&self) -> bool {
-        self.kind.group.is_empty() && &*self.kind.kind == "Pod" && self.sub_resource.is_empty()
-    }
-}
-
-impl<'a, New: Deserialize<'a>, Old: Deserialize<'a>> Request<'a, New, Old> {
-    /// Works like [`parse`](Request::parse), but reads the objects too.
-    ///
-    /// # Errors
-    /// Returns the errors of `parse`, or an error if an object cannot be read.
-    pub(super) fn read(text: &'a str) -> Result<Self, Rejection> {
-        let envelope: Envelope<'a, New, Old> = serde_json::from_str(text)?;
+        let envelope: Envelope<'a> = serde_json::from_str(text)?;
         if &*envelope.api_version != API_VERSION || &*envelope.kind != KIND {
             return Err(Rejection::Version {
                 api_version: envelope.api_version.0.into_owned(),
@@ -207,34 +184,8 @@ impl<'a, New: Deserialize<'a>, Old: Deserialize<'a>> Request<'a, New, Old> {
         Ok(request)
     }
 
-    /// Splits the request into the request without its objects, and the objects.
-    pub(super) fn split(self) -> (Request<'a>, Option<New>, Option<Old>) {
-        let Request {
-            uid,
-            kind,
-            resource,
-            sub_resource,
-            name,
-            namespace,
-            operation,
-            user_info,
-            ..
-        } = self;
-        let Request { object, old_object, dry_run, normalized, .. } = self;
-        let request = Request {
-            uid,
-            kind,
-            resource,
-            sub_resource,
-            name,
-            namespace,
-            operation,
-            user_info,
-            object: None,
-            old_object: None,
-            dry_run,
-            normalized,
-        };
-        (request, object, old_object)
+    /// Returns whether the object is a pod, and not a subresource of one.
+    pub fn is_pod(&self) -> bool {
+        self.kind.group.is_empty() && &*self.kind.kind == "Pod" && self.sub_resource.is_empty()
     }
 }

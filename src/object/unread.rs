@@ -10,22 +10,6 @@ use serde_json::value::RawValue;
 pub struct Unread<'a>(Option<&'a str>);
 
 impl<'a> Unread<'a> {
-    /// A part that is absent.
-    pub(crate) const ABSENT: Self = Unread(None);
-
-    /// Creates the part with this text.
-    pub(crate) const fn new(json: &'a str) -> Self {
-        Unread(Some(json))
-    }
-
-    /// Replaces this part with the part that was left out before the object was read, if there is
-    /// one.
-    pub(crate) const fn put_back(&mut self, left_out: Self) {
-        if left_out.0.is_some() {
-            *self = left_out;
-        }
-    }
-
     /// Returns the text of the part. `None` if it is absent, or null.
     pub const fn json(self) -> Option<&'a str> {
         self.0

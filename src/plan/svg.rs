@@ -49,11 +49,6 @@ pub(super) fn print(
     none: &str,
     out: &mut dyn Write,
 ) -> io::Result<()> {
-    writeln!(out, "{}", drawing(forecasts, unknown, none))
-}
-
-/// Returns the drawing as an element `svg`.
-pub(super) fn drawing(forecasts: &[Forecast], unknown: &[String], none: &str) -> String {
     let mut canvas = Canvas { body: String::new(), width: LEAST_WIDTH, y: MARGIN };
     for forecast in forecasts.iter().take(MOST_OBJECTS) {
         canvas.object(forecast);
@@ -68,7 +63,7 @@ pub(super) fn drawing(forecasts: &[Forecast], unknown: &[String], none: &str) ->
     for object in unknown.iter().take(MOST_OBJECTS) {
         canvas.line("bold", &format!("{object}, {UNREAD}"));
     }
-    canvas.finish(&description(forecasts, unknown))
+    writeln!(out, "{}", canvas.finish(&description(forecasts, unknown)))
 }
 
 /// Returns the description for those who do not see the drawing.

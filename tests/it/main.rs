@@ -73,7 +73,6 @@ mod mcp;
 mod memory;
 mod mutations;
 mod neighbors;
-mod one_pass;
 mod origin;
 mod parity;
 mod patches;

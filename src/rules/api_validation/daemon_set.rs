@@ -22,14 +22,14 @@ use crate::{
         paths::{POD_SPEC, SELECTOR, SPEC, TEMPLATE, UPDATE_STRATEGY},
     },
     kubernetes::{cluster::Cluster, int_or_percent, resource::WorkloadKind, selector, semantic},
-    object::{DaemonSetSpec, Unread},
+    object::DaemonSetSpec,
     validation::{object_meta, pod::util::non_negative, pod_template},
 };
 
 /// The old object of an UPDATE.
 #[derive(Clone, Copy)]
 pub(super) struct Old<'a> {
-    pub(super) spec: &'a DaemonSetSpec<Unread<'a>>,
+    pub(super) spec: &'a DaemonSetSpec,
     pub(super) template: OldTemplate<'a>,
 }
 
