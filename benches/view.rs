@@ -18,8 +18,8 @@ use setguard::{
     engine::Context,
     inventory::{
         Inventory,
-        item::Item,
         kind::KINDS,
+        object_summary::ObjectSummary,
         view::{Freshness, View},
     },
     policy::Policy,
@@ -63,7 +63,7 @@ fn main() {
     println!("a snapshot takes {} ns", start.elapsed().as_nanos());
     let mut changed = large.inventory;
     let start = Instant::now();
-    let item = Item::of_json(&deployment(7, "changed").to_string()).expect("a Deployment");
+    let item = ObjectSummary::of_json(&deployment(7, "changed").to_string()).expect("a Deployment");
     changed.put(item);
     println!("a change after a snapshot takes {} ns", start.elapsed().as_nanos());
     drop(snapshot);
@@ -141,7 +141,7 @@ fn large() -> View {
 }
 
 fn add(inventory: &mut Inventory, object: &Value) {
-    inventory.put(Item::of_json(&object.to_string()).expect("an item"));
+    inventory.put(ObjectSummary::of_json(&object.to_string()).expect("an item"));
 }
 
 fn namespace(i: usize) -> String {

@@ -6,10 +6,10 @@ pub(crate) mod collections;
 mod evaluator;
 mod fold;
 mod found;
-mod guard;
 mod metrics;
 mod output;
 mod scan;
+mod webhook_health;
 
 use std::{
     cell::RefCell, convert::Infallible, io::Write as _, path::PathBuf, process::ExitCode, rc::Rc,
@@ -25,10 +25,10 @@ use self::{
     against::EarlierReport,
     cluster_reports::{ClusterReports, Unwritten},
     evaluator::Evaluator,
-    guard::Guard,
     metrics::Metrics,
     output::Output,
     scan::{Seen, scan},
+    webhook_health::WebhookHealth,
 };
 use crate::{
     exit::{Exit, signals},
@@ -189,8 +189,8 @@ async fn audit(
     }
     // A user who audits some namespaces may not be allowed to see more.
     let guard = match namespaces.is_empty() {
-        true => guard::look(&reader, evaluator.now).await,
-        false => Guard::default(),
+        true => webhook_health::look(&reader, evaluator.now).await,
+        false => WebhookHealth::default(),
     };
     let output = Output {
         strict: args.strict,

@@ -12,9 +12,9 @@ use crate::{
     inject,
     kubernetes::kind::Kind,
     rules::{
-        api_validation, bounds, cross_object, policy,
+        api_validation, cross_object, policy,
         rule::{self, Phase, Scope, inventory::Evidence},
-        status,
+        status, too_large,
         traps::{IN_CEL, TRAPS, limits},
     },
 };
@@ -104,7 +104,7 @@ pub fn all() -> &'static [Rule] {
         let api = api.map(|meta| (meta, api_validation::meta::KINDS, CHECKED));
         let families = TRAPS.iter().chain(cross_object::RULES).chain(status::RULES);
         let families = families.map(|rule| (&rule.meta, rule.kinds(), Runner::of(rule)));
-        let bounds = [(&bounds::TOO_LARGE, bounds::KINDS, &CHECKED[..2])];
+        let bounds = [(&too_large::TOO_LARGE, too_large::KINDS, &CHECKED[..2])];
         let limits = [(&limits::LIMIT_EXCEEDED, limits::KINDS, &CHECKED[..2])];
         let left = &inject::meta::CONTROL_PLANE_TOLERATIONS_LEFT;
         let left = [(left, &[Kind::DaemonSet][..], &CHECKED[..2])];

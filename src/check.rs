@@ -1,20 +1,20 @@
 //! `setguard check`: reads manifests, runs the engine on them, and reports the findings.
 
 mod baseline;
-mod checked;
-mod checker;
+mod checked_file;
 mod cross_object;
 pub(crate) mod editor;
+mod finding_sink;
 mod fix;
 mod ignores;
+pub(crate) mod in_memory;
 mod inventory;
-mod known;
-mod ledger;
-mod old;
+mod known_findings;
+mod manifest_check;
+mod old_manifests;
+mod old_objects;
 mod policy;
-mod previous;
 mod selection;
-pub(crate) mod text;
 mod workers;
 
 use std::{collections::HashSet, convert::Infallible, io, path::PathBuf};
@@ -22,30 +22,30 @@ use std::{collections::HashSet, convert::Infallible, io, path::PathBuf};
 use clap::{Args, error::ErrorKind};
 
 use self::{
-    checked::{CheckedPart, CheckedSource, Content, Reader},
-    checker::{Checker, InputContext},
+    checked_file::{CheckedPart, CheckedSource, Content, Reader},
     cross_object::CrossObject,
+    finding_sink::FindingSink,
     fix::{FixArgs, Fixes},
-    known::{Known, KnownArgs},
-    ledger::Ledger,
+    known_findings::{Known, KnownArgs},
+    manifest_check::{Checker, InputContext},
+    old_objects::OldObjects,
     policy::Choice,
-    previous::Previous,
     selection::Selection,
 };
 use crate::{
     exit::Exit,
-    inventory::item::Item,
+    inventory::object_summary::ObjectSummary,
     manifests::{
         clusters::Clusters,
         exclude::{self, Exclude},
         group::Group,
         layout::Wrong,
         listing,
+        not_a_manifest::Broken,
         not_checked::NotChecked,
         path_context::FolderNames,
         repository::Repository,
         source::Source,
-        stray::Broken,
     },
     policy::{Policy, args::PolicyArgs},
     proposal::apply::{Delivery, Verb},
@@ -165,7 +165,7 @@ pub fn run(args: &CheckArgs) -> anyhow::Result<Exit> {
     let strictness = Strictness { deny_warnings: args.deny_warnings, no_ignores: args.no_ignores };
     let (flags, no_config, known) = (&args.policy, args.no_config, &args.known);
     let choice = Choice { flags, no_config, known, repository: &repository };
-    let commit = known.against_ref.as_deref().map(old::commit);
+    let commit = known.against_ref.as_deref().map(old_manifests::commit);
     let found = commit.as_ref().and_then(|it| it.as_ref().ok()).cloned();
     let Some(chosen) = choice.load(found.as_ref(), strictness)? else { return Ok(Exit::Error) };
     let mut policy = chosen.policy;
@@ -191,12 +191,13 @@ pub fn run(args: &CheckArgs) -> anyhow::Result<Exit> {
     let mut reports = Reports::open(&args.output, &repository, &policy)?;
     reports.limit(|format| args.selection.min_severity(format));
     let (known, added) = Known::open(&args.known, found.as_ref())?;
-    let mut ledger = Ledger::new(repository.clone(), reports, known);
+    let mut ledger = FindingSink::new(repository.clone(), reports, known);
     ledger.selection = args.selection.clone();
-    let mut previous = Previous::of_namespace(args.namespace.clone());
+    let mut previous = OldObjects::of_namespace(args.namespace.clone());
     let mut context = InputContext::of_namespace(args.namespace.clone());
     let (against, paths) = (&args.against, (&*args.paths, &clusters));
-    let old = old::read(against, commit, paths, &mut previous, &mut |it| ledger.failure(&it));
+    let old =
+        old_manifests::read(against, commit, paths, &mut previous, &mut |it| ledger.failure(&it));
     old.iter().for_each(|source| context.old_namespaces.add(source.text()));
     let names = &policy.folder_names;
     let sources = look_around(args, (&exclude, &clusters), names, &mut context, &mut ledger)?;
@@ -239,9 +240,9 @@ fn without_paths() -> Exit {
 /// Checks all sources, each alone and then together.
 fn check_all(
     sources: Vec<Result<Source, String>>,
-    cluster: Vec<Item>,
+    cluster: Vec<ObjectSummary>,
     checker: &Checker<'_>,
-    ledger: &mut Ledger,
+    ledger: &mut FindingSink,
 ) -> io::Result<()> {
     let mut cross_object = CrossObject::default();
     cluster.into_iter().for_each(|item| cross_object.in_cluster(item));
@@ -270,10 +271,10 @@ fn findings(
     for source in &old {
         context.add(source.text());
     }
-    let previous = Previous::default();
+    let previous = OldObjects::default();
     let checker =
         Checker::new(policy, &previous, Delivery::default(), context, Strictness::default());
-    let mut ledger = Ledger::new(repository, Reports::none(), Known::to_collect());
+    let mut ledger = FindingSink::new(repository, Reports::none(), Known::to_collect());
     check_all(old.into_iter().map(Ok).collect(), Vec::new(), &checker, &mut ledger)?;
     Ok(ledger.known.collected.unwrap_or_default())
 }
@@ -289,7 +290,7 @@ fn look_around(
     (exclude, clusters): (&Exclude, &Clusters),
     names: &FolderNames,
     context: &mut InputContext,
-    ledger: &mut Ledger,
+    ledger: &mut FindingSink,
 ) -> io::Result<Vec<Result<Source, String>>> {
     let listing = listing::list(&args.paths, exclude, names);
     for note in listing.notes {
@@ -298,7 +299,7 @@ fn look_around(
     ledger.not_checked.extend(listing.not_checked);
     for Wrong { file, problem } in listing.wrong {
         let source = Source::FileInFolder(file, Group::Alone).reread();
-        ledger.unreadable(&source, checker::syntax(problem, false))?;
+        ledger.unreadable(&source, manifest_check::syntax(problem, false))?;
     }
     context.paths = listing.contexts;
     let paths = listing.sources.into_iter().map(|it| it.map(|it| clusters.assign(it)));
@@ -346,7 +347,7 @@ fn record(
     CheckedSource { source, again, all }: CheckedSource,
     checker: &Checker<'_>,
     cross_object: &mut CrossObject,
-    ledger: &mut Ledger,
+    ledger: &mut FindingSink,
 ) -> io::Result<()> {
     cross_object.begin(source.group().clone());
     ledger.progress.advance();
@@ -378,7 +379,7 @@ fn record_part(
     part: CheckedPart,
     source: &Source,
     cross_object: &mut CrossObject,
-    ledger: &mut Ledger,
+    ledger: &mut FindingSink,
 ) -> io::Result<()> {
     ledger.summary.others += part.others;
     ledger.summary.passed_over += part.passed_over;
@@ -401,7 +402,7 @@ fn record_part(
 
 /// Returns the message for a run that checks nothing. Such a run fails, because a pipeline with
 /// wrong paths would always succeed.
-fn nothing_to_check(ledger: &Ledger) -> String {
+fn nothing_to_check(ledger: &FindingSink) -> String {
     let Summary { files, others, .. } = &ledger.summary;
     let instead = match ledger.not_checked.first() {
         Some(NotChecked { file, why, .. }) => format!("{file}: {why}"),

@@ -10,7 +10,7 @@ mod lsp;
 mod mcp;
 mod rules;
 #[cfg(feature = "server")]
-mod trial;
+mod try_command;
 
 use std::{
     io::{self, Write},
@@ -68,7 +68,7 @@ enum Command {
     Inject(inject::InjectArgs),
     Export(export::ExportArgs),
     #[cfg(feature = "server")]
-    Try(trial::TryArgs),
+    Try(try_command::TryArgs),
     Rules(rules::RulesArgs),
     Explain(rules::ExplainArgs),
     Lsp(lsp::LspArgs),
@@ -129,7 +129,7 @@ pub fn main() -> ExitCode {
         Command::Export(args) => export::run(&args).map(Into::into),
         Command::Inject(args) => inject::run(&args).map(Into::into),
         #[cfg(feature = "server")]
-        Command::Try(args) => trial::run(&args).map(Into::into),
+        Command::Try(args) => try_command::run(&args).map(Into::into),
         Command::Rules(args) => rules::list(&args).map(Into::into),
         Command::Explain(args) => rules::explain(&args).map(Into::into),
         Command::Lsp(args) => lsp::run(args).map(Into::into),

@@ -35,8 +35,8 @@ use crate::{
     },
     rules::{
         api_validation::{self, meta::API_VALIDATION},
-        bounds::{self, TOO_LARGE},
         rule::Phase,
+        too_large::{self, TOO_LARGE},
         traps::TRAPS,
     },
 };
@@ -102,7 +102,7 @@ pub fn evaluate_too_large(
 ) -> Verdict {
     let mut verdict = Verdict::default();
     let mut findings = Findings::of(&TOO_LARGE);
-    bounds::too_large(size, &mut findings);
+    too_large::too_large(size, &mut findings);
     let object = Identity {
         namespace: namespace_or_default(Some(namespace)),
         name,
@@ -174,7 +174,7 @@ fn run_traps(
 fn add_too_late(rules: usize, subject: &Subject<'_>, cx: &Context<'_>, verdict: &mut Verdict) {
     if rules > 0 {
         let mut findings = Findings::of(&TOO_LARGE);
-        bounds::out_of_time(rules, &mut findings);
+        too_large::out_of_time(rules, &mut findings);
         add_all(findings, subject, cx, verdict);
     }
 }

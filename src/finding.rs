@@ -17,7 +17,7 @@ mod value;
 pub(crate) use self::rule::SOME_RULE as TEST_RULE;
 pub use self::{
     facts::Facts,
-    fault::{Finding, Premise, Reported},
+    fault::{ClusterAssumption, Finding, Reported},
     field::{Field, Path, Step},
     findings::Findings,
     fix::{Change, Fix},

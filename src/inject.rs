@@ -26,7 +26,7 @@ use crate::{
     kubernetes::{resource::WorkloadKind, tolerations::of_daemons},
     object::{
         Object, User,
-        marks::{CONTROL_PLANE_LABEL, NODE_ANNOTATION},
+        annotations::{CONTROL_PLANE_LABEL, NODE_ANNOTATION},
     },
     rules::traps::toleration_seconds_loop,
 };

@@ -1,6 +1,6 @@
 //! Many objects in little memory, for the rules about several objects.
 //!
-//! An [`item::Item`] holds the data that those rules need about an object, in a few hundred bytes,
+//! An [`object_summary::ObjectSummary`] holds the data that those rules need about an object, in a few hundred bytes,
 //! so that the object itself can be dropped. An [`Inventory`] finds items without a full scan, and
 //! a clone of it is a snapshot that costs next to nothing. A [`view::View`] is the inventory of a
 //! running cluster.
@@ -9,11 +9,11 @@ pub(crate) mod details;
 mod file;
 pub(crate) mod host_port;
 mod index;
-pub mod item;
 pub mod kind;
 pub(crate) mod labels;
 pub(crate) mod node;
 pub(crate) mod nodes;
+pub mod object_summary;
 mod query;
 pub(crate) mod read;
 pub mod relist;
@@ -31,17 +31,17 @@ pub use self::store::Inventory;
 mod tests {
     use serde_json::{Value, json};
 
-    use super::{item::Item, relist::Relist, *};
+    use super::{object_summary::ObjectSummary, relist::Relist, *};
     use crate::kubernetes::kind::Kind;
 
-    fn service(namespace: &str, name: &str, cluster_ip: &str) -> Item {
+    fn service(namespace: &str, name: &str, cluster_ip: &str) -> ObjectSummary {
         read(&json!({"apiVersion": "v1", "kind": "Service",
             "metadata": {"namespace": namespace, "name": name},
             "spec": {"clusterIP": cluster_ip, "selector": {"app": name}}}))
     }
 
-    fn read(object: &Value) -> Item {
-        Item::of_json(&object.to_string()).unwrap()
+    fn read(object: &Value) -> ObjectSummary {
+        ObjectSummary::of_json(&object.to_string()).unwrap()
     }
 
     #[test]
@@ -112,7 +112,7 @@ mod tests {
         inventory.put(set("b"));
         let (_, first) = inventory.items().next().unwrap();
         let (_, second) = inventory.items().nth(before).unwrap();
-        let label = |item: &Item| {
+        let label = |item: &ObjectSummary| {
             item.controller().unwrap().labels.get("app.kubernetes.io/managed-by").unwrap().as_ptr()
         };
         assert_eq!(label(first), label(second));

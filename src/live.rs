@@ -10,13 +10,13 @@
 
 mod args;
 mod backoff;
-pub(crate) mod bare;
 mod bounds;
 pub(crate) mod call;
 pub(crate) mod follow;
 mod kinds;
 mod message;
 pub(crate) mod named;
+pub(crate) mod object_metadata;
 pub(crate) mod reader;
 pub(crate) mod registered;
 mod release;
@@ -38,7 +38,7 @@ pub use self::{
     release::{Discover, Release},
     state::{KindState, Live},
 };
-use self::{source::Source, state::Plan};
+use self::{source::Source, state::ListGate};
 
 /// Starts the view, the discovery of the release, or neither, depending on the flags.
 ///
@@ -76,7 +76,7 @@ async fn run(
     first.into_iter().for_each(&*on_release);
 
     let streaming = Mutex::new(streaming.then(time::Instant::now));
-    let plan = Arc::new(Plan { turn: Semaphore::new(1), streaming });
+    let plan = Arc::new(ListGate { turn: Semaphore::new(1), streaming });
     let sources = (0..live.sources()).map(|index| {
         let (live, client, plan) = (live.clone(), client.clone(), plan.clone());
         let name = live.name(index);

@@ -4,18 +4,18 @@
 //! defaults that the API server sets before validation. Parts that are seldom needed are read only
 //! when a rule needs them: `managedFields`, the status, and the old object of an UPDATE.
 
+pub mod annotations;
 mod decode;
 pub mod defaults;
 pub(crate) mod deployer;
 pub(crate) mod dropped;
 mod kruise;
-pub mod marks;
+mod lazy_json;
 mod metadata;
 pub mod schema;
 pub mod size;
 mod spec;
 pub mod storage;
-mod unread;
 mod user;
 
 use crate::kubernetes::{
@@ -29,15 +29,15 @@ use std::{
 };
 
 pub use decode::DecodeError;
-pub(crate) use decode::{Raw, decode};
+pub(crate) use decode::{RawObject, decode};
 use k8s_openapi::{
     api::core::v1::PodTemplateSpec, apimachinery::pkg::apis::meta::v1::LabelSelector,
 };
 pub use kruise::{KruiseRollingUpdate, KruiseSpec, KruiseUpdateStrategy};
+pub use lazy_json::LazyJson;
 pub use metadata::{Metadata, Str, StrMap, namespace_or_default};
 pub use spec::{DaemonSetSpec, StatefulSetSpec};
 use storage::Storage;
-pub use unread::Unread;
 pub use user::User;
 
 /// The spec, by kind.
@@ -61,7 +61,7 @@ pub struct Object<'a> {
     /// The additional fields of an OpenKruise set.
     pub kruise: Option<KruiseSpec>,
     /// The object's status.
-    pub status: Unread<'a>,
+    pub status: LazyJson<'a>,
 }
 
 /// Reads the additional fields of an object, if its resource is one of OpenKruise's.
@@ -69,7 +69,7 @@ fn kruise(resource: &Resource, json: &str) -> Result<Option<KruiseSpec>, DecodeE
     if !resource.is_kruise() {
         return Ok(None);
     }
-    let raw: Raw<'_, KruiseSpec> = decode(resource.kind.as_str(), json)?;
+    let raw: RawObject<'_, KruiseSpec> = decode(resource.kind.as_str(), json)?;
     Ok(Some(raw.spec.unwrap_or_default()))
 }
 
@@ -82,7 +82,7 @@ impl<'a> Object<'a> {
         let kind = resource.kind.as_str();
         let mut object = match resource.kind {
             WorkloadKind::DaemonSet => {
-                let raw: Raw<'a, Box<DaemonSetSpec>> = decode(kind, json)?;
+                let raw: RawObject<'a, Box<DaemonSetSpec>> = decode(kind, json)?;
                 Self::of(resource, raw, kruise(resource, json)?, |mut spec, own| {
                     own.into_iter().for_each(|own| defaults::kruise_daemon_set(&mut spec, own));
                     defaults::daemon_set(&mut spec);
@@ -90,7 +90,7 @@ impl<'a> Object<'a> {
                 })
             }
             WorkloadKind::StatefulSet => {
-                let raw: Raw<'a, Box<StatefulSetSpec>> = decode(kind, json)?;
+                let raw: RawObject<'a, Box<StatefulSetSpec>> = decode(kind, json)?;
                 Self::of(resource, raw, kruise(resource, json)?, |mut spec, own| {
                     // OpenKruise has this field in `rollingUpdate`, and drops it here.
                     spec.min_ready_seconds.take_if(|_| own.is_some());
@@ -108,7 +108,7 @@ impl<'a> Object<'a> {
 
     fn of<S: Default>(
         resource: &'static Resource,
-        raw: Raw<'a, S>,
+        raw: RawObject<'a, S>,
         kruise: Option<KruiseSpec>,
         workload: impl FnOnce(S, Option<&KruiseSpec>) -> Workload,
     ) -> Result<Self, DecodeError> {

@@ -12,15 +12,15 @@ mod managed;
 mod member;
 mod meta;
 mod node;
+mod not_ready;
 mod pod;
 mod quota;
 mod readiness;
 mod revision;
 mod scaling;
-mod set;
 mod store;
-mod trouble;
 mod webhook;
+mod workload;
 
 pub use self::{
     budget::PodDisruptionBudget,
@@ -30,17 +30,17 @@ pub use self::{
     member::Member,
     meta::Owner,
     node::Node,
+    not_ready::{Ended, NotReadyReason, TroubleKind},
     pod::Pod,
     quota::Quota,
     revision::Revision,
-    set::Set,
     store::Observed,
-    trouble::{Ended, Trouble, TroubleKind},
     webhook::{Call, Endpoints, Webhook},
+    workload::WorkloadStatus,
 };
 pub(crate) use self::{
     event::{LONGEST_GAP, LONGEST_WAIT, SLACK, is_of_ended},
+    not_ready::{INITIALIZING, NOT_READY},
     scaling::{NewNode, Scaling},
-    set::{DaemonSet, Ready, State, StatefulSet},
-    trouble::{INITIALIZING, NOT_READY},
+    workload::{DaemonSet, Ready, StatefulSet, WorkloadState},
 };

@@ -2,6 +2,7 @@
 
 #![expect(clippy::disallowed_methods, reason = "today's date is read here")]
 
+mod cluster;
 mod difference;
 mod dump;
 mod forecast;
@@ -9,20 +10,19 @@ mod forecaster;
 mod headline;
 mod input;
 mod json;
-mod line;
 #[cfg(feature = "server")]
 mod live;
 mod markdown;
-mod names;
+mod name_list;
 mod picture;
+mod pod_counts;
 mod refusal;
-mod remedy;
+mod remedies;
+mod stop;
+mod styled_line;
 mod svg;
-mod tally;
 mod text;
 mod timeline;
-mod undo;
-mod world;
 
 use std::{
     io::{self, IsTerminal as _, Write},

@@ -32,9 +32,9 @@ pub(crate) struct Proposal<'a, 'n> {
     pub(crate) old: Option<&'a str>,
 }
 
-/// An applier of manifests under the same conditions.
+/// Applies manifests under the same conditions, without an API server.
 #[derive(Debug)]
-pub(crate) struct Applier<'a> {
+pub(crate) struct Simulator<'a> {
     /// The context of the verdicts.
     pub(crate) context: Context<'a>,
     /// The command by which the manifests reach the cluster, as far as it was given.
@@ -49,7 +49,7 @@ pub(crate) struct Applier<'a> {
 
 /// The result of applying a manifest.
 #[derive(Debug)]
-pub(crate) enum Applied<'a> {
+pub(crate) enum Outcome<'a> {
     /// The API server is asked to store an object.
     Stored(Box<Stored<'a>>),
     /// The object takes more memory than setguard reads.
@@ -85,16 +85,16 @@ struct Write<'a> {
     is_written: bool,
 }
 
-impl From<DecodeError> for Applied<'_> {
+impl From<DecodeError> for Outcome<'_> {
     fn from(error: DecodeError) -> Self {
         match error {
-            DecodeError::TooLarge(size) => Applied::TooLarge(size),
-            error => Applied::Undecodable(error),
+            DecodeError::TooLarge(size) => Outcome::TooLarge(size),
+            error => Outcome::Undecodable(error),
         }
     }
 }
 
-impl Applier<'_> {
+impl Simulator<'_> {
     /// Applies a manifest, and calls `then` with the outcome and the tree that has its fields.
     ///
     /// Server-side apply may ask the API server for two objects, one after the other (see
@@ -102,7 +102,7 @@ impl Applier<'_> {
     pub(crate) fn apply<T>(
         &self,
         proposal: &Proposal<'_, '_>,
-        then: impl FnOnce(&Node<'_>, Applied<'_>) -> T,
+        then: impl FnOnce(&Node<'_>, Outcome<'_>) -> T,
     ) -> T {
         let Proposal { resource, node, json, .. } = *proposal;
         let namespace = &proposal.id.namespace;
@@ -220,8 +220,8 @@ impl Applier<'_> {
     }
 }
 
-impl<'a> From<Stored<'a>> for Applied<'a> {
+impl<'a> From<Stored<'a>> for Outcome<'a> {
     fn from(stored: Stored<'a>) -> Self {
-        Applied::Stored(Box::new(stored))
+        Outcome::Stored(Box::new(stored))
     }
 }

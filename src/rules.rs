@@ -1,12 +1,12 @@
 //! The rules, in families that do not import each other.
 
 pub mod api_validation;
-pub mod bounds;
 mod command;
 pub mod cross_object;
-mod drains;
+mod pdb_blocks_drain;
 pub mod policy;
+mod rollout_waits;
 pub mod rule;
 pub mod status;
+pub mod too_large;
 pub mod traps;
-mod waiting;

@@ -3,26 +3,26 @@
 #![expect(clippy::disallowed_methods, reason = "how long the wait lasts is measured here")]
 
 mod annotation;
-mod choose;
 mod claims;
+mod cluster;
 mod creation;
-mod daemons;
+mod daemon_set;
 mod decision;
 mod diagnosis;
 mod event;
-mod flaps;
+mod flapping;
 mod manifests;
 mod obstacle;
 mod output;
 mod pods;
 mod repair;
-mod replicas;
-mod standing;
+mod rollout_status;
+mod rollout_wait;
+mod selection;
+mod stateful_set;
 mod target;
 #[cfg(test)]
 mod tests;
-mod vigil;
-mod world;
 
 use std::{cell::RefCell, io::Write as _, path::PathBuf, process::ExitCode};
 
@@ -33,13 +33,13 @@ use jiff::{SignedDuration, Timestamp};
 use tokio::sync::Notify;
 
 use self::{
-    choose::Wanted,
+    cluster::WatchedCluster,
     manifests::Given,
     obstacle::Limits,
     output::{Format, Output},
+    rollout_wait::{Options, RolloutWait},
+    selection::Wanted,
     target::Target,
-    vigil::{Options, Vigil},
-    world::World,
 };
 use crate::{
     audit::patience,
@@ -154,7 +154,7 @@ async fn wait(args: &WaitArgs) -> anyhow::Result<Exit> {
     let targets = targets(args, given.as_deref(), &reader).await?;
     reader.be_patient();
     let output = Output::of(args.format, &targets);
-    let world = RefCell::new(World::around(targets));
+    let world = RefCell::new(WatchedCluster::around(targets));
     let news = Notify::new();
     let lists = world.borrow().lists();
     let follows: FuturesUnordered<_> = lists
@@ -169,7 +169,7 @@ async fn wait(args: &WaitArgs) -> anyhow::Result<Exit> {
             })
         })
         .collect();
-    let mut vigil = Vigil::new(&reader, &world, &policy, options(args, begun), output);
+    let mut vigil = RolloutWait::new(&reader, &world, &policy, options(args, begun), output);
     tokio::select! {
         done = vigil.keep(&news) => done,
         // The followers never end; without any followers, this would wait for ever.
@@ -193,7 +193,7 @@ async fn targets(
         release: args.for_release.as_deref(),
         namespace,
     };
-    let targets = choose::choose(reader, wanted).await?;
+    let targets = selection::choose(reader, wanted).await?;
     if targets.is_empty() && !args.allow_none {
         bail!(
             "there is no DaemonSet and no StatefulSet to wait for (looked in namespace {namespace}); \

@@ -135,7 +135,7 @@ fn sweep(name: &str, points: &[Point]) -> Line {
     for point in points {
         let answer = judge(point).expect("an answer");
         let body = String::from_utf8_lossy(&answer.body);
-        assert!(!body.contains("too-large-to-judge"), "{} bytes are not judged", point.x);
+        assert!(!body.contains("too-large-to-check"), "{} bytes are not judged", point.x);
     }
     let mut least = vec![f64::INFINITY; points.len()];
     for _ in 0..TURNS {

@@ -11,7 +11,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::review::{Operation, Request};
-use crate::object::{Str, marks::REHEARSAL_LABEL};
+use crate::object::{Str, annotations::REHEARSAL_LABEL};
 
 #[derive(Deserialize)]
 struct Labelled<'a> {

@@ -14,7 +14,7 @@ use super::{
 use crate::{
     engine::verdict::{Downgrade, Verdict},
     finding::{Finding, Reason, shorten},
-    object::marks::EXCEED_ANNOTATION,
+    object::annotations::EXCEED_ANNOTATION,
     rules::api_validation::meta::METAS,
 };
 

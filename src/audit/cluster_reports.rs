@@ -23,8 +23,8 @@ use self::{
 };
 use super::found::Found;
 use crate::live::{
-    bare::Bare,
     call::Problem,
+    object_metadata::Bare,
     reader::{AT_ONCE, List, Reader},
 };
 

@@ -8,7 +8,7 @@ use serde::{Deserialize, de::IgnoredAny};
 use super::collections::Collection;
 use crate::{
     engine::{self, Context, Origin, verdict::Verdict},
-    inventory::item::Item,
+    inventory::object_summary::ObjectSummary,
     kubernetes::resource::Resource,
     object::{DecodeError, Object, Subject, storage::Storage},
     policy::Policy,
@@ -31,7 +31,7 @@ pub(super) struct Alone {
     pub(super) name: ObjectName,
     pub(super) verdict: Verdict,
     /// The summary for the inventory, if the set could be read.
-    pub(super) item: Option<Item>,
+    pub(super) item: Option<ObjectSummary>,
     /// Whether the verdict is incomplete without the claims and volumes of the set.
     pub(super) lacks_storage: bool,
 }
@@ -88,7 +88,7 @@ impl<'a> Evaluator<'a> {
         let cx = self.context();
         let (verdict, item, lacks_storage) = match Object::parse(resource, &typed) {
             Ok(object) => {
-                let item = Item::of(&object).with_refusals(object.template());
+                let item = ObjectSummary::of(&object).with_refusals(object.template());
                 let mut subject = Subject::create(object);
                 if let Some(storage) = storage {
                     subject = subject.with_storage(storage);

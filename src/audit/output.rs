@@ -7,9 +7,9 @@ use jiff::Timestamp;
 use super::{
     against::EarlierReport,
     fold,
-    guard::Guard,
     metrics::Metrics,
     scan::{Missing, Seen},
+    webhook_health::WebhookHealth,
 };
 use crate::{
     exit::Exit,
@@ -37,7 +37,7 @@ impl Output<'_> {
     ///
     /// # Errors
     /// Returns an error if a report cannot be written.
-    pub(super) fn write(mut self, seen: Seen, guard: Guard) -> anyhow::Result<Exit> {
+    pub(super) fn write(mut self, seen: Seen, guard: WebhookHealth) -> anyhow::Result<Exit> {
         let Seen { found, missing, .. } = seen;
         let mut summary = Summary { healthy: Some(found.healthy()), ..Summary::default() };
         summary.is_incomplete = missing.is_incomplete;
@@ -76,7 +76,7 @@ impl Output<'_> {
     }
 
     /// Reports what could not be read. Returns the exit code for that.
-    fn unread(&mut self, missing: &Missing, guard: &Guard) -> Exit {
+    fn unread(&mut self, missing: &Missing, guard: &WebhookHealth) -> Exit {
         let mut exit = Exit::Clean;
         missing.noted().for_each(|note| self.reports.note(&note));
         for note in missing.forbidden().chain(guard.notes.iter().cloned()) {

@@ -17,10 +17,10 @@ use super::{
     },
     evaluator::Evaluator,
     found::Found,
-    guard,
+    webhook_health,
 };
 use crate::{
-    inventory::{item::Item, kind, view::Freshness},
+    inventory::{kind, object_summary::ObjectSummary, view::Freshness},
     kubernetes::kind::Kind,
     live::{
         call::Problem,
@@ -145,7 +145,7 @@ impl Scan<'_> {
             let mut seen = self.seen.borrow_mut();
             let webhooks = seen.observed.webhooks_mut();
             for webhook in webhooks.iter_mut() {
-                webhook.expired = guard::expired(&std::mem::take(&mut webhook.ca_bundle))
+                webhook.expired = webhook_health::expired(&std::mem::take(&mut webhook.ca_bundle))
                     .filter(|it| *it < self.evaluator.now.as_second());
             }
             let services = webhooks.iter().filter_map(|it| it.service.as_ref());
@@ -268,7 +268,7 @@ impl Seen {
             Kind::PersistentVolume => self.storage.add_volume(json).map_err(wrong)?,
             _ => {
                 let kind = kind::of(api_version, kind.as_str());
-                let item = kind.and_then(|kind| Item::read(kind, json));
+                let item = kind.and_then(|kind| ObjectSummary::read(kind, json));
                 item.map(|item| self.found.view.inventory.put(item));
             }
         }

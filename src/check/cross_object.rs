@@ -7,11 +7,14 @@ use std::{
     sync::Arc,
 };
 
-use super::{checked::CheckedManifest, checker::Checker, ignores::Ignores, ledger::Ledger};
+use super::{
+    checked_file::CheckedManifest, finding_sink::FindingSink, ignores::Ignores,
+    manifest_check::Checker,
+};
 use crate::{
     engine::verdict::Verdict,
     finding::Field,
-    inventory::{Inventory, item::Item},
+    inventory::{Inventory, object_summary::ObjectSummary},
     kubernetes::kind::Kind,
     manifests::{group::Group, id::ObjectId, source::Source},
     report::diagnostic::{Diagnostic, ObjectReport, Severity},
@@ -43,7 +46,7 @@ pub(super) struct CrossObject {
 struct Members {
     group: Group,
     /// The objects, each with the index of its source.
-    items: Vec<(usize, Item)>,
+    items: Vec<(usize, ObjectSummary)>,
 }
 
 /// The comments of a document, which may be about findings that are still to come.
@@ -75,7 +78,7 @@ struct Entry {
 
 impl CrossObject {
     /// Adds an object of the cluster. Sets are left out, because they would be checked themselves.
-    pub(super) fn in_cluster(&mut self, item: Item) {
+    pub(super) fn in_cluster(&mut self, item: ObjectSummary) {
         if !item.is_evaluated() {
             self.kinds.insert(item.kind());
             self.cluster.add(item);
@@ -96,7 +99,7 @@ impl CrossObject {
     }
 
     /// Adds an object to the current group, and returns its place.
-    fn add(&mut self, item: Item) -> (usize, usize) {
+    fn add(&mut self, item: ObjectSummary) -> (usize, usize) {
         let source = self.sources.len();
         let Some(members) = self.groups.get_mut(self.current) else { return (0, 0) };
         members.items.push((source, item));
@@ -121,7 +124,7 @@ impl CrossObject {
     /// Adds an object that is not checked itself, but that rules need to check others. If a cluster
     /// has stored it and the user named its file, the input has all objects of its kind. In a folder,
     /// such an object may be a test's.
-    pub(super) fn related(&mut self, item: Item, is_stored: bool) {
+    pub(super) fn related(&mut self, item: ObjectSummary, is_stored: bool) {
         let is_named = self.groups.get(self.current).is_some_and(|it| it.group == Group::Named);
         if is_stored && is_named {
             self.in_cluster(item);
@@ -143,7 +146,7 @@ impl CrossObject {
     }
 
     /// Runs the cross-object rules and reports the findings.
-    pub(super) fn report(self, checker: &Checker<'_>, ledger: &mut Ledger) -> io::Result<()> {
+    pub(super) fn report(self, checker: &Checker<'_>, ledger: &mut FindingSink) -> io::Result<()> {
         self.run(checker, |source, worst, object| ledger.more(source, worst, object))
     }
 
@@ -207,7 +210,7 @@ impl CrossObject {
     /// the index, the fields of the object in which the rules may find something, and the verdict.
     fn check(
         &self,
-        part: Vec<(usize, Item)>,
+        part: Vec<(usize, ObjectSummary)>,
         is_whole: bool,
         checker: &Checker<'_>,
         mut see: impl FnMut(usize, (Vec<Field>, Verdict)),
@@ -254,14 +257,14 @@ impl Members {
 
     /// Returns the members that are applied together, with their indices: all of them, unless two
     /// files of a folder have the same object. These are alternatives, and no two of them are applied.
-    fn parts(self) -> Vec<Vec<(usize, Item)>> {
+    fn parts(self) -> Vec<Vec<(usize, ObjectSummary)>> {
         let mut first = HashMap::new();
         let has_alternatives = matches!(self.group, Group::Folder(_) | Group::Cluster(_))
             && self.items.iter().any(|(source, item)| {
                 let id = (item.kind(), item.namespace(), item.name());
                 *first.entry(id).or_insert(*source) != *source
             });
-        let mut parts: BTreeMap<usize, Vec<(usize, Item)>> = BTreeMap::new();
+        let mut parts: BTreeMap<usize, Vec<(usize, ObjectSummary)>> = BTreeMap::new();
         for (i, (source, item)) in self.items.into_iter().enumerate() {
             let part = if has_alternatives { source } else { 0 };
             parts.entry(part).or_default().push((i, item));

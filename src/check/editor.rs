@@ -11,11 +11,12 @@ use std::{
 
 pub(crate) use super::fix::Edit;
 use super::{
-    checked::{Content, Reader},
-    checker::{Checker, InputContext},
+    checked_file::{Content, Reader},
     cross_object::CrossObject,
-    fix, ignores, old,
-    previous::Previous,
+    fix, ignores,
+    manifest_check::{Checker, InputContext},
+    old_manifests,
+    old_objects::OldObjects,
 };
 use crate::{
     finding::Mode,
@@ -41,7 +42,7 @@ pub(crate) struct EditorText<'a> {
 /// object is new.
 #[derive(Debug, Default)]
 pub(crate) struct Earlier {
-    previous: Previous,
+    previous: OldObjects,
     texts: Vec<String>,
 }
 
@@ -50,9 +51,9 @@ impl Earlier {
     /// Also returns the reasons why that failed; the text is then compared with nothing.
     pub(crate) fn at(reference: &str, file: &Path) -> (Self, Vec<String>) {
         let (mut earlier, mut failures) = (Earlier::default(), Vec::new());
-        let (commit, paths) = (Some(old::commit(reference)), [PathBuf::from(file)]);
+        let (commit, paths) = (Some(old_manifests::commit(reference)), [PathBuf::from(file)]);
         let mut complain = |message| failures.push(message);
-        let sources = old::read(
+        let sources = old_manifests::read(
             &[],
             commit,
             (&paths, &Clusters::default()),

@@ -22,8 +22,8 @@ use similar::TextDiff;
 pub(crate) use self::edit::Edit;
 use self::fixer::{Fixed, Fixer};
 use super::{
-    checker::{Checker, InputContext},
-    previous::Previous,
+    manifest_check::{Checker, InputContext},
+    old_objects::OldObjects,
     selection::Selection,
 };
 use crate::{
@@ -94,7 +94,7 @@ impl Fixes<'_> {
         let sources: Vec<Source> = sources.collect();
         let mut policy = self.policy.clone();
         policy.assign_files(self.root, sources.iter().filter_map(Source::file));
-        let previous = Previous::default();
+        let previous = OldObjects::default();
         let mut context = input_context(&sources);
         context.namespace = self.namespace.map(str::to_owned);
         let checker =

@@ -3,13 +3,13 @@
 use std::path::PathBuf;
 
 use crate::{
-    inventory::item::Item,
+    inventory::object_summary::ObjectSummary,
     manifests::{listing, objects::ManifestObject, source::Source},
     yaml,
 };
 
 /// Reads the objects of the cluster. Calls `complain` for documents that cannot be read.
-pub(super) fn read(paths: &[PathBuf], complain: &mut dyn FnMut(String)) -> Vec<Item> {
+pub(super) fn read(paths: &[PathBuf], complain: &mut dyn FnMut(String)) -> Vec<ObjectSummary> {
     let mut items = Vec::new();
     for source in listing::sources(paths).map(|source| source.and_then(Source::read)) {
         let source = match source {
@@ -25,12 +25,16 @@ pub(super) fn read(paths: &[PathBuf], complain: &mut dyn FnMut(String)) -> Vec<I
 }
 
 /// Adds the objects of a source. Calls `complain` for documents that cannot be read.
-pub(super) fn add(source: &Source, items: &mut Vec<Item>, complain: &mut dyn FnMut(String)) {
+pub(super) fn add(
+    source: &Source,
+    items: &mut Vec<ObjectSummary>,
+    complain: &mut dyn FnMut(String),
+) {
     for document in yaml::documents(source.text()) {
         match document {
             Ok(document) => {
                 let objects = ManifestObject::all(document.root).into_iter();
-                items.extend(objects.filter_map(|it| Item::of_json(&it.node.to_json())));
+                items.extend(objects.filter_map(|it| ObjectSummary::of_json(&it.node.to_json())));
             }
             Err(problem) => complain(format!("{}:{problem}", source.name())),
         }

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::known::KnownArgs;
+use super::known_findings::KnownArgs;
 use crate::{
     engine::verdict::Violation,
     finding::Finding,

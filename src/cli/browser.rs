@@ -8,7 +8,7 @@ use serde_json::value::RawValue;
 use super::rules;
 use crate::{
     catalogue,
-    check::text::{CheckedTexts, Texts, VerifiedFix},
+    check::in_memory::{CheckedTexts, Texts, VerifiedFix},
     kubernetes::version::Version,
     manifests::source::Source,
     plan,

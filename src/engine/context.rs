@@ -10,10 +10,10 @@ use super::{
 use crate::{
     finding::{Finding, Meta, Mode},
     inject::pod::PartialPod,
-    inventory::{item::Item, view::View},
+    inventory::{object_summary::ObjectSummary, view::View},
     object::{
         Metadata, Object, User,
-        marks::{EXCEED_ANNOTATION, IGNORE_ANNOTATION},
+        annotations::{EXCEED_ANNOTATION, IGNORE_ANNOTATION},
     },
     policy::Policy,
     rules::api_validation::meta::POD_TEMPLATE_VALIDATION,
@@ -132,8 +132,8 @@ impl<'a> From<&'a PartialPod<'_>> for Identity<'a> {
     }
 }
 
-impl<'a> From<&'a Item> for Identity<'a> {
-    fn from(item: &'a Item) -> Self {
+impl<'a> From<&'a ObjectSummary> for Identity<'a> {
+    fn from(item: &'a ObjectSummary) -> Self {
         Identity {
             namespace: item.namespace(),
             name: item.name(),

@@ -7,14 +7,14 @@ use crate::{
     finding::{Finding, Mode},
     inventory::{
         Inventory,
-        item::Item,
+        object_summary::ObjectSummary,
         view::{Freshness, View},
     },
     object::{Object, Subject},
     rules::{
         cross_object::RULES,
         rule::Rule,
-        rule::inventory::{Coverage, Evidence, Former, InventoryFindings, Query},
+        rule::inventory::{Coverage, Evidence, InventoryFindings, OldSummary, Query},
     },
 };
 
@@ -26,17 +26,17 @@ pub(super) fn in_cluster(
     cx: &Context<'_>,
     verdict: &mut Verdict,
 ) -> usize {
-    let own = Item::of(&subject.object);
+    let own = ObjectSummary::of(&subject.object);
     let kind = own.kind();
     let old = OnceCell::new();
     let read_old = || {
         let old = old.get_or_init(|| {
             let old = subject.old_alone()?.object;
-            Some((Item::of(&old), old))
+            Some((ObjectSummary::of(&old), old))
         });
         old.as_ref()
     };
-    let former = || read_old().map(|(item, _)| item);
+    let old = || read_old().map(|(item, _)| item);
     let rules = RULES.iter().filter(|rule| {
         let is_ready = match rule.evidence() {
             Some(Evidence::Manifest) => false,
@@ -51,7 +51,7 @@ pub(super) fn in_cluster(
             too_late += 1;
             continue;
         }
-        let found = run(rule, view, (&own, &subject.object), Former::Lazy(&former), cx);
+        let found = run(rule, view, (&own, &subject.object), OldSummary::Lazy(&old), cx);
         let left_out = found.left_out();
         for (through, mut finding) in found.into_vec() {
             let mut most = match rule.evidence() {
@@ -67,7 +67,7 @@ pub(super) fn in_cluster(
             let had_before = |_: &Finding| {
                 let old = read_old();
                 old.is_some_and(|(item, object)| {
-                    !run(rule, view, (item, object), Former::None, cx).is_empty()
+                    !run(rule, view, (item, object), OldSummary::None, cx).is_empty()
                 })
             };
             let before = verdict.violations.len();
@@ -85,17 +85,17 @@ pub(super) fn in_cluster(
 fn run<'a>(
     rule: &'static Rule,
     view: &'a View,
-    (item, object): (&'a Item, &'a Object<'_>),
-    former: Former<'a>,
+    (item, object): (&'a ObjectSummary, &'a Object<'_>),
+    old: OldSummary<'a>,
     cx: &'a Context<'_>,
 ) -> InventoryFindings {
     let query = Query::in_cluster(view, item, object.template(), &cx.policy.cluster);
-    rule.run_among(&query.changed_from(former))
+    rule.run_among(&query.changed_from(old))
 }
 
 /// Evaluates an object that is stored in a cluster by the cross-object rules. The view must have
 /// been completed after the object was read, so that objects that it lacks are missing.
-pub fn evaluate_stored(item: &Item, view: &View, cx: &Context<'_>) -> Verdict {
+pub fn evaluate_stored(item: &ObjectSummary, view: &View, cx: &Context<'_>) -> Verdict {
     let mut verdict = Verdict::default();
     let kind = item.kind();
     let rules = RULES
@@ -158,11 +158,11 @@ impl<'a> Neighbors<'a> {
     /// Evaluates the object with this index. `None` if nothing is found.
     pub(crate) fn evaluate(&self, index: usize) -> Option<Verdict> {
         let item = self.inventory.get(index)?;
-        let former = self.before.same_as(item).next().and_then(|old| self.before.get(old));
-        let former = former.map_or(Former::None, Former::Item);
+        let old = self.before.same_as(item).next().and_then(|old| self.before.get(old));
+        let old = old.map_or(OldSummary::None, OldSummary::Known);
         let (mut verdict, mut is_found) = (Verdict::default(), false);
         for rule in self.rules.iter().copied() {
-            let found = self.run(rule, self.inventory, index, former);
+            let found = self.run(rule, self.inventory, index, old);
             if found.is_empty() {
                 continue;
             }
@@ -171,13 +171,13 @@ impl<'a> Neighbors<'a> {
             for (_, finding) in found.into_vec() {
                 let had_before = |_: &Finding| {
                     let mut old = self.before.same_as(item);
-                    old.any(|old| !self.run(rule, self.before, old, Former::None).is_empty())
+                    old.any(|old| !self.run(rule, self.before, old, OldSummary::None).is_empty())
                 };
                 verdict.add(finding, &item.into(), had_before, self.cx);
             }
             verdict.leave_out(&rule.meta, left_out);
         }
-        let of_limits = self.beyond_limits(item, self.query(self.inventory, index, former)?);
+        let of_limits = self.beyond_limits(item, self.query(self.inventory, index, old)?);
         if of_limits.violations.is_empty() {
             return is_found.then_some(verdict);
         }
@@ -186,7 +186,7 @@ impl<'a> Neighbors<'a> {
     }
 
     /// Returns what the policy limits on the nodes of an object.
-    fn beyond_limits(&self, item: &Item, query: Query<'_>) -> Verdict {
+    fn beyond_limits(&self, item: &ObjectSummary, query: Query<'_>) -> Verdict {
         let mut verdict = Verdict::default();
         if !self.cx.policy.limits.is_empty() {
             limits::add_nodes(&query, item, self.cx, &mut verdict);
@@ -198,10 +198,10 @@ impl<'a> Neighbors<'a> {
         &'q self,
         inventory: &'q Inventory,
         index: usize,
-        former: Former<'q>,
+        old: OldSummary<'q>,
     ) -> Option<Query<'q>> {
         let query = Query::in_input(inventory, index, self.coverage, &self.cx.policy.cluster)?;
-        Some(query.changed_from(former))
+        Some(query.changed_from(old))
     }
 
     fn run<'q>(
@@ -209,9 +209,9 @@ impl<'a> Neighbors<'a> {
         rule: &'static Rule,
         inventory: &'q Inventory,
         index: usize,
-        former: Former<'q>,
+        old: OldSummary<'q>,
     ) -> InventoryFindings {
-        match self.query(inventory, index, former) {
+        match self.query(inventory, index, old) {
             Some(query) => rule.run_among(&query),
             None => InventoryFindings::of(&rule.meta),
         }

@@ -10,7 +10,7 @@ use super::{
 use crate::{
     finding::{Findings, Mode},
     inventory::{
-        item::Item,
+        object_summary::ObjectSummary,
         view::{Freshness, View},
     },
     kubernetes::kind::Kind,
@@ -18,7 +18,7 @@ use crate::{
     policy::limit::Limit,
     rules::{
         cross_object::daemon_leaves_nodes,
-        rule::inventory::{Former, Query},
+        rule::inventory::{OldSummary, Query},
         traps::limits::{self, Consequence, LIMIT_EXCEEDED, Leaving, Limits, Wave},
     },
 };
@@ -52,7 +52,12 @@ pub fn evaluate_rollout(subject: &Subject<'_>, wave: &Wave, cx: &Context<'_>) ->
 }
 
 /// Adds that a DaemonSet of an input leaves more nodes of the input than a limit allows.
-pub(super) fn add_nodes(query: &Query<'_>, item: &Item, cx: &Context<'_>, verdict: &mut Verdict) {
+pub(super) fn add_nodes(
+    query: &Query<'_>,
+    item: &ObjectSummary,
+    cx: &Context<'_>,
+    verdict: &mut Verdict,
+) {
     let object = item.into();
     let mut limits = covering(&object, cx).peekable();
     if limits.peek().is_none() {
@@ -132,9 +137,9 @@ pub(super) fn add_beyond(
 fn leaving(subject: &Subject<'_>, cx: &Context<'_>) -> Leaving {
     let is_certain = |view: &&View| view.freshness(Kind::Node) == Freshness::Fresh;
     let view = cx.view.filter(is_certain)?;
-    let old = Item::of(&subject.old_alone()?.object);
-    let own = Item::of(&subject.object);
+    let old = ObjectSummary::of(&subject.old_alone()?.object);
+    let own = ObjectSummary::of(&subject.object);
     let query = Query::in_cluster(view, &own, subject.object.template(), &cx.policy.cluster);
-    let query = query.changed_from(Former::Item(&old));
+    let query = query.changed_from(OldSummary::Known(&old));
     daemon_leaves_nodes::leaving(&query).map(|it| it.counts())
 }

@@ -5,7 +5,7 @@ use jiff::{ToSpan as _, civil::Date};
 use super::context::{Context, Origin};
 use crate::{
     finding::shorten,
-    object::marks::EXCEED_ANNOTATION,
+    object::annotations::EXCEED_ANNOTATION,
     policy::limit::Limit,
     rules::traps::limits::{Consequence, LIMIT_EXCEEDED},
 };

@@ -47,7 +47,7 @@ pub fn evaluate_status(audit: &Audit<'_>, cx: &Context<'_>) -> BTreeMap<ObjectNa
                     }
                 }
             }
-            StatusCheck::Set(run) | StatusCheck::IfSilent(run) => {
+            StatusCheck::Workload(run) | StatusCheck::IfSilent(run) => {
                 let needs_silence = matches!(check, StatusCheck::IfSilent(_));
                 let sets = audit.observed.sets().filter(|set| set.is_current());
                 for set in sets.filter(|set| kinds.contains(&set.kind().into())) {

@@ -6,7 +6,7 @@ use super::{facts::Facts, field::Field, fix::Fix, help::Command, reason::Reason,
 
 /// A property of a cluster, or of what is applied, without which a fault does no damage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Premise {
+pub enum ClusterAssumption {
     /// Nodes that become full, and pods on them that need this one.
     FullNodes,
     /// Control plane nodes that can run pods.
@@ -39,7 +39,7 @@ pub struct Finding {
     /// Whether the fault depends on what is not known.
     pub is_unsure: bool,
     /// The property of a cluster without which this does no damage.
-    pub premise: Option<Premise>,
+    pub premise: Option<ClusterAssumption>,
 }
 
 impl Finding {
@@ -86,7 +86,7 @@ impl Reported<'_> {
 
     /// Sets the property of a cluster without which this does no damage. `check` only notes it where a file is for
     /// a cluster that lacks the property.
-    pub fn only_with(mut self, premise: Premise) -> Self {
+    pub fn only_with(mut self, premise: ClusterAssumption) -> Self {
         if let Some(finding) = &mut self.0 {
             finding.premise = Some(premise);
         }

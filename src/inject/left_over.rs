@@ -6,7 +6,7 @@ use super::{meta::CONTROL_PLANE_TOLERATIONS_LEFT, settings::Settings};
 use crate::{
     finding::{Command, Effect, Findings, Help, Reason, paths::TOLERATIONS},
     kubernetes::{resource::WorkloadKind, tolerations::covers},
-    object::{Subject, marks::CONTROL_PLANE_LABEL},
+    object::{Subject, annotations::CONTROL_PLANE_LABEL},
     rules::traps::read,
 };
 

@@ -15,7 +15,7 @@ use crate::{
         paths::{ANNOTATIONS, SPEC},
     },
     kubernetes::{names, node_selector::why_not_node},
-    object::marks::NODE_ANNOTATION,
+    object::annotations::NODE_ANNOTATION,
 };
 
 /// The only field of a node that a node selector can match.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use k8s_openapi::api::core::v1::{Affinity, Toleration};
 use serde::Deserialize;
 
-use crate::object::{DecodeError, Metadata, Str, decode, marks::NODE_ANNOTATION};
+use crate::object::{DecodeError, Metadata, Str, annotations::NODE_ANNOTATION, decode};
 
 /// A pod, reduced to the fields that injection reads.
 #[derive(Debug)]
@@ -27,7 +27,7 @@ pub(super) struct PodSpec {
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Raw<'a> {
+struct RawPod<'a> {
     #[serde(borrow, default)]
     api_version: Option<Str<'a>>,
     #[serde(borrow, default)]
@@ -44,7 +44,7 @@ impl<'a> PartialPod<'a> {
     /// # Errors
     /// Returns an error if the JSON does not decode or is not a Pod.
     pub fn parse(json: &'a str) -> Result<Self, DecodeError> {
-        let pod: Raw<'a> = decode("Pod", json)?;
+        let pod: RawPod<'a> = decode("Pod", json)?;
         if pod.kind.as_deref() != Some("Pod") {
             return Err(DecodeError::Kind {
                 expected: "a Pod".to_owned(),

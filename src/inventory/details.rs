@@ -11,7 +11,7 @@ use crate::{
     kubernetes::{containers::containers, pod_security::FailedCheck},
     object::{
         Object, StatefulSetSpec, Workload,
-        marks::{EXCEED_ANNOTATION, IGNORE_ANNOTATION},
+        annotations::{EXCEED_ANNOTATION, IGNORE_ANNOTATION},
         storage::OLD_CLASS_ANNOTATION,
     },
 };

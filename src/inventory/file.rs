@@ -2,15 +2,15 @@
 
 use super::{
     index::{Index, Key, Selecting},
-    item::{Controller, Item, Role, StorageClass},
     labels::{Bucket, Selector},
+    object_summary::{Controller, ObjectSummary, Role, StorageClass},
 };
 
 /// The maximum number of labels of its nodes by which a claim of a port is filed.
 pub(super) const MOST_PINS: usize = 8;
 
 /// Calls `act` with every key of an object, except the keys of its selector.
-pub(super) fn keys(item: &Item, act: &mut dyn FnMut(Key<'_>)) {
+pub(super) fn keys(item: &ObjectSummary, act: &mut dyn FnMut(Key<'_>)) {
     let (kind, namespace) = (item.kind, &*item.namespace);
     act(Key::Kind(kind));
     act(Key::In(kind, namespace));
@@ -64,7 +64,7 @@ pub(super) fn rarest<'s>(
 }
 
 /// Returns the selector of an object that selects pods.
-pub(super) fn selects(item: &Item) -> Option<(Selecting, &Selector)> {
+pub(super) fn selects(item: &ObjectSummary) -> Option<(Selecting, &Selector)> {
     match &item.role {
         Role::Controller(controller) => {
             controller.selector.as_ref().map(|it| (Selecting::Controllers, it))

@@ -4,10 +4,10 @@ use super::{
     file::{MOST_PINS, looks_at, rarest},
     host_port::HostPort,
     index::{Key, Selecting},
-    item::{Controller, Item, Role},
     labels::{Labels, Selector},
     node::Node,
     nodes::{Nodes, Wanted},
+    object_summary::{Controller, ObjectSummary, Role},
     store::Inventory,
 };
 use crate::kubernetes::kind::Kind;
@@ -18,7 +18,7 @@ const MOST_COMPARED: usize = 50_000;
 impl Inventory {
     /// Returns the ids of controllers that may share pods with this one, and possibly others. Each
     /// list is in ascending order.
-    pub(crate) fn near(&self, item: &Item, controller: &Controller) -> Vec<&[u32]> {
+    pub(crate) fn near(&self, item: &ObjectSummary, controller: &Controller) -> Vec<&[u32]> {
         let Some(selector) = &controller.selector else { return Vec::new() };
         let namespace = &*item.namespace;
         let filed = looks_at(controller)
@@ -30,7 +30,11 @@ impl Inventory {
 
     /// Returns the PodDisruptionBudgets of a namespace that may select pods with these labels, and
     /// possibly others.
-    pub(crate) fn budgets(&self, namespace: &str, labels: &Labels) -> impl Iterator<Item = &Item> {
+    pub(crate) fn budgets(
+        &self,
+        namespace: &str,
+        labels: &Labels,
+    ) -> impl Iterator<Item = &ObjectSummary> {
         let ids = labels.buckets().flat_map(move |bucket| {
             self.index.get(Key::Filed(Selecting::Budgets, namespace, bucket)).iter().copied()
         });
@@ -45,7 +49,7 @@ impl Inventory {
         &'a self,
         namespace: &'a str,
         selector: &'a Selector,
-    ) -> impl Iterator<Item = &'a Item> {
+    ) -> impl Iterator<Item = &'a ObjectSummary> {
         let buckets = rarest(&self.index, namespace, selector).into_iter();
         let ids = buckets.flat_map(move |bucket| self.index.get(Key::Looking(namespace, bucket)));
         ids.filter_map(|id| self.item(*id)).filter(move |item| {
@@ -59,7 +63,7 @@ impl Inventory {
     pub(crate) fn has_node<'a>(
         &'a self,
         nodes: &Nodes,
-        mut accepts: impl FnMut(&'a Item, &'a Node) -> bool,
+        mut accepts: impl FnMut(&'a ObjectSummary, &'a Node) -> bool,
     ) -> bool {
         let mut left = MOST_COMPARED;
         nodes.alternatives().any(|alternative| {
@@ -87,7 +91,7 @@ impl Inventory {
     }
 
     /// Returns the StorageClasses for claims that name none.
-    pub(crate) fn default_classes(&self) -> impl Iterator<Item = &Item> {
+    pub(crate) fn default_classes(&self) -> impl Iterator<Item = &ObjectSummary> {
         let ids = self.index.get(Key::DefaultClass).iter();
         let items = ids.filter_map(|id| self.item(*id));
         items.filter(|item| item.class().is_some_and(|class| class.is_default))
@@ -181,7 +185,7 @@ mod tests {
         ) {
             let mut inventory = Inventory::default();
             for node in &list {
-                inventory.put(Item::of_json(&node.to_string()).unwrap());
+                inventory.put(ObjectSummary::of_json(&node.to_string()).unwrap());
             }
             let selector = selector.map(|value| json!({"a": value}));
             let required = terms.map(|terms| json!({"nodeAffinity": {

@@ -12,9 +12,9 @@ use self::shapes::Metadata;
 use super::{
     details::Details,
     host_port::HostPort,
-    item::{Controller, Item, MemorySize, Ports, Role},
     labels::{Labels, Selector},
     nodes::Nodes,
+    object_summary::{Controller, MemorySize, ObjectSummary, Ports, Role},
 };
 use crate::{
     inventory::kind,
@@ -22,24 +22,24 @@ use crate::{
     object::{Object, Workload, namespace_or_default},
 };
 
-impl Item {
+impl ObjectSummary {
     /// Creates the item of a DaemonSet or StatefulSet that is evaluated.
-    pub fn of(object: &Object<'_>) -> Item {
+    pub fn of(object: &Object<'_>) -> ObjectSummary {
         self::object(object)
     }
 
     /// Reads an object from JSON with an `apiVersion` and a `kind`; `None` if no rule needs it, or
     /// if it cannot be read.
-    pub fn of_json(json: &str) -> Option<Item> {
+    pub fn of_json(json: &str) -> Option<ObjectSummary> {
         let Head { api_version, kind } = serde_json::from_str(json).ok()?;
-        Item::read(kind::of(&api_version, &kind)?, json)
+        ObjectSummary::read(kind::of(&api_version, &kind)?, json)
     }
 
     /// Reads an object of this kind from JSON; `None` if it cannot be read.
     ///
     /// The item of a DaemonSet or StatefulSet has only the data that rules need to evaluate another
     /// object.
-    pub fn read(kind: Kind, json: &str) -> Option<Item> {
+    pub fn read(kind: Kind, json: &str) -> Option<ObjectSummary> {
         let (metadata, role) = shapes::read(kind, json)?;
         Some(item(kind, metadata, role))
     }
@@ -59,11 +59,11 @@ struct Head {
 }
 
 /// Creates an item from its parts.
-fn item(kind: Kind, metadata: Metadata, role: Role) -> Item {
+fn item(kind: Kind, metadata: Metadata, role: Role) -> ObjectSummary {
     let set = metadata.namespace.filter(|namespace| !namespace.is_empty());
     let namespace = if kind.is_namespaced() { namespace_or_default(set.as_deref()) } else { "" };
     let name = metadata.name.filter(|name| !name.is_empty());
-    Item {
+    ObjectSummary {
         kind,
         sets_namespace: set.is_some(),
         is_generated: name.is_none(),
@@ -77,7 +77,7 @@ fn item(kind: Kind, metadata: Metadata, role: Role) -> Item {
 }
 
 /// Creates the item of a DaemonSet or StatefulSet that is evaluated.
-fn object(object: &Object<'_>) -> Item {
+fn object(object: &Object<'_>) -> ObjectSummary {
     let metadata = &object.metadata;
     let owners = metadata.owner_references.as_deref().unwrap_or_default();
     let is_owned = owners.iter().any(|owner| owner.controller == Some(true));
@@ -93,7 +93,7 @@ fn object(object: &Object<'_>) -> Item {
         controller.ports = Ports::of(HostPort::all(pod), || Nodes::of(pod));
     }
     controller.details = Some(Box::new(Details::of(object)));
-    Item {
+    ObjectSummary {
         kind,
         sets_namespace: metadata.namespace.as_deref().is_some_and(|it| !it.is_empty()),
         is_generated: metadata.name.as_deref().is_none_or(str::is_empty),
@@ -129,12 +129,12 @@ pub(crate) mod tests {
     use crate::kubernetes::resource::Resource;
 
     /// Reads an object of any kind.
-    pub(crate) fn item(object: &Value) -> Item {
+    pub(crate) fn item(object: &Value) -> ObjectSummary {
         let text = object.to_string();
         let kind = object["kind"].as_str().unwrap();
         match Resource::of(object["apiVersion"].as_str().unwrap(), kind) {
-            Some(resource) => Item::of(&Object::parse(resource, &text).unwrap()),
-            None => Item::of_json(&text).unwrap(),
+            Some(resource) => ObjectSummary::of(&Object::parse(resource, &text).unwrap()),
+            None => ObjectSummary::of_json(&text).unwrap(),
         }
     }
 

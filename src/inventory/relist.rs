@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use super::{item::Item, store::Inventory};
+use super::{object_summary::ObjectSummary, store::Inventory};
 use crate::kubernetes::kind::Kind;
 
 /// The objects of a kind that a new list has not contained yet. If the list ends early, drop this
@@ -28,7 +28,7 @@ impl Relist {
     }
 
     /// Adds or replaces an object of the list. Returns whether the inventory changed.
-    pub fn put(&mut self, inventory: &mut Inventory, item: Item) -> bool {
+    pub fn put(&mut self, inventory: &mut Inventory, item: ObjectSummary) -> bool {
         let Some(id) = inventory.find(item.kind, &item.namespace, &item.name) else {
             let (kind, namespace, name) = (item.kind, item.namespace.clone(), item.name.clone());
             let changed = inventory.put(item);

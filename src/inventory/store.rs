@@ -5,8 +5,8 @@ use std::sync::Arc;
 use super::{
     file,
     index::{Index, Key},
-    item::{Item, MemorySize, Role},
     labels::{Bucket, Label, split},
+    object_summary::{MemorySize, ObjectSummary, Role},
     shards::Shards,
 };
 use crate::kubernetes::kind::Kind;
@@ -14,7 +14,7 @@ use crate::kubernetes::kind::Kind;
 /// Objects, in the order in which they were added, with indexes.
 #[derive(Clone, Debug, Default)]
 pub struct Inventory {
-    items: Shards<Arc<Item>>,
+    items: Shards<Arc<ObjectSummary>>,
     pub(super) index: Index,
     /// The id of the next object. Ids are never reused.
     next: u32,
@@ -25,7 +25,7 @@ pub struct Inventory {
 impl Inventory {
     /// Adds an object, and returns its index. Both objects of the same name are kept: an input can
     /// contain an object twice.
-    pub fn add(&mut self, item: Item) -> usize {
+    pub fn add(&mut self, item: ObjectSummary) -> usize {
         let id = self.next;
         // Only an input has objects with an unknown namespace.
         if matches!(item.kind, Kind::Service | Kind::ServiceAccount) {
@@ -36,7 +36,7 @@ impl Inventory {
 
     /// Adds an object, or replaces the object of the same kind, namespace and name. Returns whether
     /// any data changed that rules use.
-    pub fn put(&mut self, item: Item) -> bool {
+    pub fn put(&mut self, item: ObjectSummary) -> bool {
         let Some(id) = self.find(item.kind, &item.namespace, &item.name) else {
             self.insert_next(item);
             return true;
@@ -67,19 +67,19 @@ impl Inventory {
     }
 
     /// Returns the object with this index.
-    pub fn get(&self, index: usize) -> Option<&Item> {
+    pub fn get(&self, index: usize) -> Option<&ObjectSummary> {
         self.item(u32::try_from(index).ok()?)
     }
 
     /// Returns the indexes of the objects that are equal to this one of another inventory.
-    pub fn same_as(&self, item: &Item) -> impl Iterator<Item = usize> {
+    pub fn same_as(&self, item: &ObjectSummary) -> impl Iterator<Item = usize> {
         let ids = self.index.get(Key::Object(item.kind, &item.namespace, &item.name)).iter();
         let same = |id: &&u32| self.item(**id).is_some_and(|other| other.is_same(item));
         ids.filter(same).map(|id| *id as usize)
     }
 
     /// Returns all objects, with their indexes.
-    pub fn items(&self) -> impl Iterator<Item = (usize, &Item)> {
+    pub fn items(&self) -> impl Iterator<Item = (usize, &ObjectSummary)> {
         (0..self.next).filter_map(|id| Some((id as usize, self.item(id)?)))
     }
 
@@ -90,8 +90,8 @@ impl Inventory {
         kind: Kind,
         namespace: &'a str,
         name: &'a str,
-    ) -> impl Iterator<Item = &'a Item> {
-        let is_it = move |item: &&Item| item.is(kind, namespace, name);
+    ) -> impl Iterator<Item = &'a ObjectSummary> {
+        let is_it = move |item: &&ObjectSummary| item.is(kind, namespace, name);
         self.list(Key::Object(kind, namespace, name)).filter(is_it)
     }
 
@@ -100,8 +100,8 @@ impl Inventory {
         &'a self,
         kind: Kind,
         name: &'a str,
-    ) -> impl Iterator<Item = &'a Item> {
-        let is_it = move |item: &&Item| item.kind == kind && &*item.name == name;
+    ) -> impl Iterator<Item = &'a ObjectSummary> {
+        let is_it = move |item: &&ObjectSummary| item.kind == kind && &*item.name == name;
         self.list(Key::Named(kind, name)).filter(is_it)
     }
 
@@ -115,16 +115,17 @@ impl Inventory {
         &'a self,
         kind: Kind,
         namespace: &'a str,
-    ) -> impl Iterator<Item = &'a Item> {
-        let is_there = move |item: &&Item| item.kind == kind && &*item.namespace == namespace;
+    ) -> impl Iterator<Item = &'a ObjectSummary> {
+        let is_there =
+            move |item: &&ObjectSummary| item.kind == kind && &*item.namespace == namespace;
         self.list(Key::In(kind, namespace)).filter(is_there)
     }
 
-    fn list(&self, key: Key<'_>) -> impl Iterator<Item = &Item> {
+    fn list(&self, key: Key<'_>) -> impl Iterator<Item = &ObjectSummary> {
         self.index.get(key).iter().filter_map(|id| self.item(*id))
     }
 
-    pub(crate) fn item(&self, id: u32) -> Option<&Item> {
+    pub(crate) fn item(&self, id: u32) -> Option<&ObjectSummary> {
         self.items.get(spread(id)).map(|item| &**item)
     }
 
@@ -138,14 +139,14 @@ impl Inventory {
         named.find(|id| self.item(*id).is_some_and(|item| item.is(kind, namespace, name)))
     }
 
-    fn insert_next(&mut self, item: Item) -> u32 {
+    fn insert_next(&mut self, item: ObjectSummary) -> u32 {
         let id = self.next;
         self.next += 1;
         self.insert(id, item);
         id
     }
 
-    fn insert(&mut self, id: u32, mut item: Item) {
+    fn insert(&mut self, id: u32, mut item: ObjectSummary) {
         let bytes = item.bytes() + self.share(&mut item);
         self.bytes += bytes;
         file::keys(&item, &mut |key| self.index.insert(key, id));
@@ -175,7 +176,7 @@ impl Inventory {
 
     /// Makes an object share the texts that it has in common with others. Returns the number of
     /// bytes of the labels that only it has.
-    fn share(&self, item: &mut Item) -> usize {
+    fn share(&self, item: &mut ObjectSummary) -> usize {
         let first = self.index.get(Key::In(item.kind, &item.namespace)).first();
         if let Some(other) = first.and_then(|id| self.item(*id))
             && other.namespace == item.namespace

@@ -8,7 +8,7 @@ use std::{collections::BTreeSet, fmt};
 
 use serde_json::{Map, Value, json};
 
-use crate::object::marks::{SIBLING_ANNOTATION, WEBHOOKS_ANNOTATION};
+use crate::object::annotations::{SIBLING_ANNOTATION, WEBHOOKS_ANNOTATION};
 
 /// The field that setguard itself writes back. All others belong to the chart and to administrators.
 const RULES: &str = "rules";

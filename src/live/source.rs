@@ -15,7 +15,7 @@ use super::{
     bounds::{Bounds, Count},
     call::{self, Problem},
     message::{self, Event, Page},
-    state::{Live, Plan},
+    state::{ListGate, Live},
 };
 use crate::inventory::relist::Relist;
 
@@ -39,7 +39,7 @@ pub(super) struct Source {
     name: String,
     client: Client,
     request: Request,
-    plan: Arc<Plan>,
+    plan: Arc<ListGate>,
     /// The version up to which all changes are known.
     version: Option<String>,
     /// The time until which lists of this kind are requested in pages.
@@ -51,7 +51,7 @@ pub(super) struct Source {
 }
 
 impl Source {
-    pub(super) fn new(live: Arc<Live>, index: usize, client: Client, plan: Arc<Plan>) -> Self {
+    pub(super) fn new(live: Arc<Live>, index: usize, client: Client, plan: Arc<ListGate>) -> Self {
         let (name, request) = (live.name(index), Request::new(live.path(index)));
         let (version, pages_until) = (None, None);
         Source {

@@ -24,7 +24,7 @@ use super::{
 };
 use crate::inventory::{
     Inventory,
-    item::Item,
+    object_summary::ObjectSummary,
     relist::Relist,
     view::{Freshness, View},
 };
@@ -79,7 +79,7 @@ pub struct KindState {
 
 /// The state that the sources share.
 #[derive(Debug)]
-pub(super) struct Plan {
+pub(super) struct ListGate {
     /// A permit is held while listing, so that no two kinds are listed at one time.
     pub(super) turn: Semaphore,
     /// The time from which lists are requested as streams. `None` if the API server has no such
@@ -87,7 +87,7 @@ pub(super) struct Plan {
     pub(super) streaming: Mutex<Option<tokio::time::Instant>>,
 }
 
-impl Plan {
+impl ListGate {
     /// Returns whether the API server is asked to stream a list now.
     pub(super) fn is_streaming(&self) -> bool {
         let from = *self.streaming.lock().unwrap_or_else(PoisonError::into_inner);
@@ -343,7 +343,7 @@ impl Live {
     pub(super) fn listed(&self, index: usize, relist: &mut Relist, object: &str) {
         let kind = self.kind(index);
         let mut working = self.lock();
-        if let Some(item) = Item::read(kind, object) {
+        if let Some(item) = ObjectSummary::read(kind, object) {
             relist.put(&mut working, item);
         } else if let Ok(meta) = message::meta(object) {
             // The previous state of the object is better than reporting it as missing.
@@ -353,7 +353,7 @@ impl Live {
 
     /// Takes in an object that was created or has changed.
     pub(super) fn applied(&self, index: usize, object: &str) {
-        if let Some(item) = Item::read(self.kind(index), object) {
+        if let Some(item) = ObjectSummary::read(self.kind(index), object) {
             self.change(|inventory| inventory.put(item));
         }
     }

@@ -3,12 +3,12 @@
 use std::collections::HashMap;
 
 use super::{
+    not_a_manifest,
     objects::{self, ManifestObject},
-    stray,
 };
 use crate::{
     finding::Field,
-    inventory::item::Item,
+    inventory::object_summary::ObjectSummary,
     kubernetes::{resource::Resource, version::Version},
     object::schema,
     yaml::{self, Document, Node, Problem},
@@ -125,7 +125,7 @@ impl<'a> DocumentObjects<'a> {
     /// others.
     pub(crate) fn related(&self) -> impl Iterator<Item = &Node<'a>> {
         let is_of_interest = |object: &&ManifestObject<'_>| {
-            Item::is_of_interest(object.api_version(), object.kind())
+            ObjectSummary::is_of_interest(object.api_version(), object.kind())
         };
         self.others.iter().filter(is_of_interest).map(|object| &object.node)
     }
@@ -153,10 +153,10 @@ impl<'a> DocumentObjects<'a> {
     }
 
     fn add(&mut self, object: ManifestObject<'a>, is_named: bool, template: Option<&'a str>) {
-        if let Some(problem) = stray::no_object(&object.node) {
+        if let Some(problem) = not_a_manifest::no_object(&object.node) {
             let is_item = object.at != Field::default();
-            let is_meant = is_item || stray::is_meant_as_object(&object.node);
-            if is_named || is_meant && !stray::is_of_others(object.kind()) {
+            let is_meant = is_item || not_a_manifest::is_meant_as_object(&object.node);
+            if is_named || is_meant && !not_a_manifest::is_of_others(object.kind()) {
                 self.strays.push(problem);
             } else {
                 self.passed_over += 1;
@@ -167,7 +167,7 @@ impl<'a> DocumentObjects<'a> {
         let resource = Resource::of(api_version, kind);
         let problem = match resource {
             Some(_) => None,
-            None => stray::unserved(&object.node, api_version, kind),
+            None => not_a_manifest::unserved(&object.node, api_version, kind),
         };
         if resource.is_some() || problem.is_some() {
             let ManifestObject { node, at } = object;

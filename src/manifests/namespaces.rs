@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::objects::ManifestObject;
 use crate::{
-    object::marks::CONTROL_PLANE_LABEL,
+    object::annotations::CONTROL_PLANE_LABEL,
     yaml::{self, Node},
 };
 

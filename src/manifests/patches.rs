@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::{
-    finding::{Field, Finding, Premise, Step as FieldStep},
+    finding::{ClusterAssumption, Field, Finding, Step as FieldStep},
     yaml::{self, Node, Value},
 };
 
@@ -98,7 +98,7 @@ impl Patch {
         if !self.is_of(kind, name) || is_large(&finding.field.to_string()) {
             return false;
         }
-        if finding.premise == Some(Premise::TemplateLabels) {
+        if finding.premise == Some(ClusterAssumption::TemplateLabels) {
             return self.fields.contains(&steps(TEMPLATE_LABELS.split('.')));
         }
         let field = steps_of(&finding.field, node);

@@ -10,7 +10,7 @@ use std::{
 
 use super::{layout::Layout, patches::Patch, release_names, versions::Versions};
 use crate::{
-    finding::{Finding, Premise},
+    finding::{ClusterAssumption, Finding},
     yaml::{Node, Value},
 };
 
@@ -40,7 +40,7 @@ pub(crate) struct Lowered {
 enum About {
     All,
     /// The ones that do no damage in a cluster without this property.
-    Premise(Premise),
+    ClusterAssumption(ClusterAssumption),
     /// The ones about faults since a release of Kubernetes, in a file for this older minor release.
     Release(u32),
 }
@@ -84,19 +84,19 @@ const PLACES: &[Place] = &[
     Place {
         words: &["k3d", "kind", "minikube", "tilt"],
         part: Part::First,
-        about: About::Premise(Premise::FullNodes),
+        about: About::ClusterAssumption(ClusterAssumption::FullNodes),
         says: "is for a local cluster",
     },
     Place {
         words: &["cluster-provision", "cluster-up"],
         part: Part::Whole,
-        about: About::Premise(Premise::FullNodes),
+        about: About::ClusterAssumption(ClusterAssumption::FullNodes),
         says: "is for a local cluster",
     },
     Place {
         words: &["aks", "eks", "gke"],
         part: Part::Any,
-        about: About::Premise(Premise::ControlPlaneNodes),
+        about: About::ClusterAssumption(ClusterAssumption::ControlPlaneNodes),
         says: "is for a managed cluster, whose control plane has no nodes",
     },
 ];
@@ -225,7 +225,7 @@ impl Lowered {
     pub(crate) fn covers(&self, finding: &Finding) -> bool {
         match self.about {
             About::All => true,
-            About::Premise(premise) => finding.premise == Some(premise),
+            About::ClusterAssumption(premise) => finding.premise == Some(premise),
             About::Release(minor) => finding.since.is_some_and(|since| minor < since),
         }
     }
@@ -234,7 +234,7 @@ impl Lowered {
     pub(crate) fn by_image(set: &Node<'_>) -> Option<Lowered> {
         let image = sample_image(set)?;
         let why = format!("the image {image} is a sample, which no other pod needs");
-        Some(Lowered { about: About::Premise(Premise::FullNodes), why })
+        Some(Lowered { about: About::ClusterAssumption(ClusterAssumption::FullNodes), why })
     }
 }
 

@@ -12,7 +12,7 @@ use super::{
     excerpt::{Excerpt, Lines},
     files::{self, LARGEST, LARGEST_IN_FOLDER},
     group::Group,
-    stray::Broken,
+    not_a_manifest::Broken,
 };
 use crate::yaml::Mark;
 

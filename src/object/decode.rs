@@ -3,9 +3,9 @@
 use serde::Deserialize;
 
 use super::{
+    lazy_json::LazyJson,
     metadata::{Metadata, Str},
     size::{self, ObjectSize},
-    unread::Unread,
 };
 
 /// The object does not decode as the expected resource.
@@ -49,7 +49,7 @@ pub(crate) fn decode<'a, T: Deserialize<'a>>(
 /// An object as its JSON has it: only the type of its spec is known.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct Raw<'a, S> {
+pub(crate) struct RawObject<'a, S> {
     #[serde(borrow, default)]
     pub(super) api_version: Option<Str<'a>>,
     #[serde(borrow, default)]
@@ -59,5 +59,5 @@ pub(crate) struct Raw<'a, S> {
     #[serde(default = "Option::default")]
     pub(super) spec: Option<S>,
     #[serde(borrow, default)]
-    pub(super) status: Unread<'a>,
+    pub(super) status: LazyJson<'a>,
 }

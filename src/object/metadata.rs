@@ -5,7 +5,7 @@ use std::{borrow::Cow, collections::BTreeMap, fmt, ops::Deref};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use serde::{Deserialize, Serialize};
 
-use super::unread::Unread;
+use super::lazy_json::LazyJson;
 
 /// Text that is borrowed from the input where it needs no unescaping.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Deserialize, Serialize)]
@@ -74,7 +74,7 @@ pub struct Metadata<'a> {
     pub generation: Option<i64>,
     /// The fields that each manager owns; often half of the object.
     #[serde(borrow, default)]
-    pub managed_fields: Unread<'a>,
+    pub managed_fields: LazyJson<'a>,
 }
 
 impl Metadata<'_> {

@@ -30,7 +30,7 @@ pub struct Storage {
 
 /// The fields that are read of a claim or a volume.
 #[derive(Deserialize)]
-struct Raw {
+struct RawVolume {
     metadata: Name,
     spec: Spec,
 }
@@ -60,7 +60,7 @@ impl Storage {
     /// # Errors
     /// Returns an error if the JSON is not a PersistentVolumeClaim.
     pub fn add_claim(&mut self, json: &str) -> Result<(), serde_json::Error> {
-        let Raw { metadata, spec } = serde_json::from_str(json)?;
+        let RawVolume { metadata, spec } = serde_json::from_str(json)?;
         if spec.access_modes.iter().any(|mode| is_shareable(mode)) {
             self.shareable.push((metadata.namespace, metadata.name));
         } else {
@@ -74,7 +74,7 @@ impl Storage {
     /// # Errors
     /// Returns an error if the JSON is not a PersistentVolume.
     pub fn add_volume(&mut self, json: &str) -> Result<(), serde_json::Error> {
-        let Raw { spec, .. } = serde_json::from_str(json)?;
+        let RawVolume { spec, .. } = serde_json::from_str(json)?;
         self.has_volumes_without_class |=
             spec.storage_class_name.is_none_or(|name| name.is_empty());
         Ok(())

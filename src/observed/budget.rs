@@ -7,7 +7,7 @@ use serde::{Deserialize, de::IgnoredAny};
 
 use super::{
     meta::{Condition, Metadata, Unread},
-    trouble::LONGEST,
+    not_ready::LONGEST,
 };
 use crate::{finding::shorten, kubernetes::selector};
 
@@ -42,7 +42,7 @@ pub struct PodDisruptionBudget {
 }
 
 #[derive(Deserialize)]
-struct Raw<'a> {
+struct RawBudget<'a> {
     #[serde(borrow)]
     metadata: Metadata<'a, Unread>,
     #[serde(default)]
@@ -76,7 +76,7 @@ struct Status<'a> {
 
 impl PodDisruptionBudget {
     pub(crate) fn read(json: &str) -> serde_json::Result<Self> {
-        let Raw { metadata, spec, status } = serde_json::from_str(json)?;
+        let RawBudget { metadata, spec, status } = serde_json::from_str(json)?;
         let mut conditions = status.conditions.iter().flatten();
         let failed = conditions.find(|it| it.reason.as_deref() == Some("SyncFailed"));
         let said = |it: &Condition<'_>| {

@@ -70,7 +70,7 @@ pub struct StorageClass {
 
 #[derive(Deserialize)]
 #[serde(bound(deserialize = "S: Deserialize<'de> + Default, T: Deserialize<'de> + Default"))]
-struct Raw<'a, S, T = Unread> {
+struct RawClaim<'a, S, T = Unread> {
     #[serde(borrow)]
     metadata: Metadata<'a, Unread>,
     #[serde(default)]
@@ -149,7 +149,7 @@ type Fields = serde_json::Map<String, serde_json::Value>;
 impl PersistentVolumeClaim {
     /// Reads a claim with its namespace and name.
     pub(crate) fn read(json: &str) -> serde_json::Result<(Name, Self)> {
-        let Raw { metadata, spec, status }: Raw<'_, ClaimSpec<'_>, ClaimStatus<'_>> =
+        let RawClaim { metadata, spec, status }: RawClaim<'_, ClaimSpec<'_>, ClaimStatus<'_>> =
             serde_json::from_str(json)?;
         let requests = spec.resources.and_then(|it| it.requests);
         let request = requests.and_then(|mut it| it.remove("storage"));
@@ -200,7 +200,7 @@ fn is_smaller(one: Option<&Quantity>, other: Option<&Quantity>) -> bool {
 impl PersistentVolume {
     /// Reads a volume with its name.
     pub(crate) fn read(json: &str) -> serde_json::Result<(Box<str>, Self)> {
-        let Raw { metadata, spec, status }: Raw<'_, VolumeSpec, ClaimStatus<'_>> =
+        let RawClaim { metadata, spec, status }: RawClaim<'_, VolumeSpec, ClaimStatus<'_>> =
             serde_json::from_str(json)?;
         let volume = PersistentVolume {
             nodes: spec.node_affinity.and_then(|it| it.required),

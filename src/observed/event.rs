@@ -102,7 +102,7 @@ pub(super) type About = (Box<str>, Kind, Box<str>);
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Raw<'a> {
+struct RawEvent<'a> {
     #[serde(borrow)]
     metadata: Metadata<'a, Unread>,
     #[serde(borrow)]
@@ -153,7 +153,7 @@ struct Series {
 impl Event {
     /// Reads an event and the object that it is about; `None` if no rule looks for it.
     pub(super) fn read(json: &str) -> serde_json::Result<Option<(About, Self)>> {
-        let raw: Raw<'_> = serde_json::from_str(json)?;
+        let raw: RawEvent<'_> = serde_json::from_str(json)?;
         let is_warning = raw.type_.as_deref().is_none_or(|it| it == "Warning");
         let is_needed = |it: &&str| match is_warning {
             true => REASONS.contains(it) || is_of_ended(it),

@@ -16,14 +16,14 @@ pub struct ForeignPod {
 }
 
 #[derive(Deserialize)]
-struct Raw<'a> {
+struct RawForeignPod<'a> {
     #[serde(borrow)]
     metadata: Metadata<'a, Unread>,
 }
 
 impl ForeignPod {
     pub(super) fn read(json: &str) -> serde_json::Result<Self> {
-        let Raw { metadata } = serde_json::from_str(json)?;
+        let RawForeignPod { metadata } = serde_json::from_str(json)?;
         Ok(ForeignPod {
             controller: metadata.controller(),
             created: metadata.created(),

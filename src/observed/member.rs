@@ -6,7 +6,7 @@ use serde::Deserialize;
 
 use super::{
     meta::{self, Owner},
-    pod::{Pod, Raw},
+    pod::{Pod, RawPod},
 };
 
 /// A pod, and the objects that it belongs to.
@@ -29,7 +29,7 @@ pub struct Member {
 impl Member {
     /// Reads a pod.
     pub(crate) fn read(json: &str) -> serde_json::Result<Self> {
-        let raw: Raw<'_, Volume<'_>> = serde_json::from_str(json)?;
+        let raw: RawPod<'_, Volume<'_>> = serde_json::from_str(json)?;
         let volumes = raw.spec.volumes.iter().flatten();
         let claims = volumes.filter_map(|volume| {
             let claim = volume.persistent_volume_claim.as_ref()?;

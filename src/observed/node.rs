@@ -7,7 +7,7 @@ use serde::Deserialize;
 
 use super::{
     meta::{Condition, Metadata},
-    trouble::LONGEST,
+    not_ready::LONGEST,
 };
 use crate::{finding::shorten, rollout::node::NodeInfo};
 
@@ -31,7 +31,7 @@ pub struct Node {
 }
 
 #[derive(Deserialize)]
-struct Raw<'a> {
+struct RawNode<'a> {
     #[serde(borrow)]
     metadata: Metadata<'a, BTreeMap<String, String>>,
     #[serde(default)]
@@ -56,7 +56,7 @@ struct Status<'a> {
 
 impl Node {
     pub(crate) fn read(json: &str) -> serde_json::Result<Self> {
-        let Raw { mut metadata, spec, status } = serde_json::from_str(json)?;
+        let RawNode { mut metadata, spec, status } = serde_json::from_str(json)?;
         let created = metadata.created();
         let mut conditions = status.conditions.iter().flatten();
         let ready = conditions.find(|it| it.type_ == "Ready");

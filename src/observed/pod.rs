@@ -7,7 +7,7 @@ use serde::Deserialize;
 
 use super::{
     meta::{Metadata, Owner, Unread},
-    trouble::{Placed, Status, Trouble, TroubleKind},
+    not_ready::{NotReadyReason, Placed, Status, TroubleKind},
 };
 use crate::{kubernetes::resource::WorkloadKind, rollout::Health};
 
@@ -48,7 +48,7 @@ pub struct Pod {
     /// The number of restarts of the container that was restarted most often.
     pub restarts: i32,
     /// The reason why the pod is not ready, if its status gives one.
-    pub trouble: Option<Box<Trouble>>,
+    pub trouble: Option<Box<NotReadyReason>>,
     revision: Box<str>,
     generation: Box<str>,
 }
@@ -58,12 +58,12 @@ impl Pod {
     pub(super) fn read_in_namespace(
         json: &str,
     ) -> serde_json::Result<(Box<str>, Option<Owner>, Self)> {
-        let raw: Raw<'_, Unread> = serde_json::from_str(json)?;
+        let raw: RawPod<'_, Unread> = serde_json::from_str(json)?;
         Ok((raw.metadata.namespace().into(), raw.metadata.owner(), Pod::of(&raw)))
     }
 
     /// Returns the pod in what was read of it.
-    pub(super) fn of<V>(Raw { metadata, spec, status }: &Raw<'_, V>) -> Self {
+    pub(super) fn of<V>(RawPod { metadata, spec, status }: &RawPod<'_, V>) -> Self {
         let labels = metadata.labels.as_ref();
         let label = |label: Option<&Cow<'_, str>>| label.map(|it| &**it).unwrap_or_default().into();
         let has_ended = matches!(status.phase.as_deref(), Some("Failed" | "Succeeded"));
@@ -150,7 +150,7 @@ impl Pod {
 /// A pod with volumes of this type.
 #[derive(Deserialize)]
 #[serde(bound(deserialize = "V: Deserialize<'de>"))]
-pub(super) struct Raw<'a, V> {
+pub(super) struct RawPod<'a, V> {
     #[serde(borrow)]
     pub(super) metadata: Metadata<'a, Labels<'a>>,
     #[serde(default)]

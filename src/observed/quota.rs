@@ -17,7 +17,7 @@ pub struct Quota {
 }
 
 #[derive(Deserialize)]
-struct Raw<'a> {
+struct RawQuota<'a> {
     #[serde(borrow)]
     metadata: Metadata<'a, Unread>,
     #[serde(borrow, default)]
@@ -36,7 +36,7 @@ struct Status<'a> {
 impl Quota {
     /// Reads a quota with its namespace and name.
     pub(super) fn read(json: &str) -> serde_json::Result<(Name, Self)> {
-        let Raw { metadata, status } = serde_json::from_str(json)?;
+        let RawQuota { metadata, status } = serde_json::from_str(json)?;
         let amounts = |map: BTreeMap<Cow<'_, str>, Quantity>| {
             map.into_iter().map(|(name, amount)| (name.as_ref().into(), amount)).collect()
         };

@@ -28,7 +28,7 @@ pub struct Revision {
 }
 
 #[derive(Deserialize)]
-struct Raw<'a> {
+struct RawRevision<'a> {
     #[serde(borrow)]
     metadata: Metadata<'a, Labels<'a>>,
     revision: Option<i64>,
@@ -45,7 +45,7 @@ struct Labels<'a> {
 impl Revision {
     /// Reads a revision, and the set that controls it.
     pub(crate) fn read(json: &str) -> serde_json::Result<(Option<Owner>, Self)> {
-        let Raw { metadata, revision } = serde_json::from_str(json)?;
+        let RawRevision { metadata, revision } = serde_json::from_str(json)?;
         let labels = metadata.labels.as_ref();
         let hash = labels.and_then(|it| it.of_daemon_set.as_deref()).unwrap_or_default();
         let revision = Revision {

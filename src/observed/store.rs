@@ -15,8 +15,8 @@ use super::{
     pod::Pod,
     quota::Quota,
     revision::Revision,
-    set::{Set, State},
     webhook::{Endpoints, Webhook},
+    workload::{WorkloadState, WorkloadStatus},
 };
 use crate::{
     kubernetes::kind::Kind,
@@ -30,7 +30,7 @@ use crate::{
 /// added nor forbidden is taken to have no objects.
 #[derive(Debug, Default)]
 pub struct Observed {
-    sets: BTreeMap<Owner, Set>,
+    sets: BTreeMap<Owner, WorkloadStatus>,
     nodes: BTreeMap<Box<str>, Node>,
     pods: BTreeMap<Owner, Vec<Pod>>,
     /// Pods with the name of a pod of a StatefulSet to which they don't belong, by namespace and name.
@@ -83,7 +83,7 @@ impl Observed {
     }
 
     /// Returns all sets, in the order of namespace, kind and name.
-    pub fn sets(&self) -> impl Iterator<Item = &Set> {
+    pub fn sets(&self) -> impl Iterator<Item = &WorkloadStatus> {
         self.sets.values()
     }
 
@@ -95,12 +95,12 @@ impl Observed {
 
     /// Returns the namespaces whose claims must be added, in alphabetical order.
     pub fn namespaces_with_claim_templates(&self) -> Vec<&str> {
-        self.namespaces(Set::has_claim_templates)
+        self.namespaces(WorkloadStatus::has_claim_templates)
     }
 
-    fn namespaces(&self, wanted: impl Fn(&Set) -> bool) -> Vec<&str> {
+    fn namespaces(&self, wanted: impl Fn(&WorkloadStatus) -> bool) -> Vec<&str> {
         let mut namespaces: Vec<_> =
-            self.sets().filter(|set| wanted(set)).map(Set::namespace).collect();
+            self.sets().filter(|set| wanted(set)).map(WorkloadStatus::namespace).collect();
         namespaces.dedup();
         namespaces
     }
@@ -110,8 +110,8 @@ impl Observed {
     /// that keeps only new pods away.
     ///
     /// Kubernetes: `syncNodeUpdate`, pkg/controller/daemon/daemon_controller.go.
-    pub fn is_healthy(&self, set: &Set) -> bool {
-        let State::DaemonSet(daemons) = &set.state else { return set.is_healthy() };
+    pub fn is_healthy(&self, set: &WorkloadStatus) -> bool {
+        let WorkloadState::DaemonSet(daemons) = &set.state else { return set.is_healthy() };
         let is_up_to_date = || {
             let placements =
                 placements(&daemons.spec.template.placing, self.nodes().map(|node| &node.place));
@@ -122,6 +122,6 @@ impl Observed {
     }
 }
 
-fn owner(set: &Set) -> Owner {
+fn owner(set: &WorkloadStatus) -> Owner {
     Owner { namespace: set.namespace().into(), kind: set.kind(), name: set.name().into() }
 }

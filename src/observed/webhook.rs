@@ -131,12 +131,12 @@ pub struct Endpoints {
 struct Configuration {
     metadata: ObjectMeta,
     #[serde(default)]
-    webhooks: Vec<Raw>,
+    webhooks: Vec<RawWebhook>,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Raw {
+struct RawWebhook {
     name: String,
     client_config: WebhookClientConfig,
     failure_policy: Option<String>,
@@ -161,11 +161,11 @@ impl Webhook {
             it.failure_policy.as_deref().unwrap_or("Fail") == "Fail"
                 && !it.name.ends_with(".setguard.io")
         });
-        let calls = |it: &Raw| {
+        let calls = |it: &RawWebhook| {
             let asks = |call: &Call| it.rules.iter().any(|rule| call.is_asked_by(rule));
             Call::ALL.into_iter().filter(asks).collect::<BTreeSet<_>>()
         };
-        let read = |it: Raw| Webhook {
+        let read = |it: RawWebhook| Webhook {
             calls: calls(&it),
             kind,
             configuration: name.as_str().into(),

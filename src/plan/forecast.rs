@@ -3,10 +3,10 @@
 use std::collections::BTreeSet;
 
 use super::{
+    cluster::neighbors::OverBudget,
     difference::Difference,
     refusal::{ExceededLimit, PlanFinding},
-    undo::{Remedy, Undo},
-    world::around::OverBudget,
+    remedies::{Remedy, Undo},
 };
 use crate::{
     manifests::id::ObjectId,

@@ -2,7 +2,7 @@
 
 mod daemon_set;
 mod deleted;
-mod known;
+mod old_state;
 mod stateful_set;
 
 use std::collections::{BTreeSet, HashMap};
@@ -14,14 +14,14 @@ use super::{
     forecast::{ChangeKind, Forecast, Rollout},
     input::{Given, Input},
     refusal::{self, ExceededLimit, PlanFinding},
-    remedy,
+    stop,
 };
 use crate::{
     engine::{Context, evaluate_rollout},
     manifests::{alternatives, group::Group, id::ObjectId, namespaces},
     object::{Object, Subject, Workload, deployer::Deployer, namespace_or_default},
     proposal::{
-        Applied, Applier, Proposal, Stored,
+        Outcome, Proposal, Simulator, Stored,
         apply::{Delivery, Removals},
     },
     rules::{
@@ -188,8 +188,8 @@ impl Forecaster<'_> {
             json: &given.json,
             old: old.map(String::as_str),
         };
-        self.applier().apply(&proposal, |_, applied| match applied {
-            Applied::Stored(stored) => {
+        self.simulator().apply(&proposal, |_, applied| match applied {
+            Outcome::Stored(stored) => {
                 let mut forecast = self.stored(&proposal, &stored, problems);
                 if forecast.change == ChangeKind::Refused {
                     let id = (&*given.id.kind, &*given.id.name);
@@ -198,12 +198,12 @@ impl Forecaster<'_> {
                 }
                 forecast
             }
-            Applied::TooLarge(_) => {
+            Outcome::TooLarge(_) => {
                 let change = ChangeKind::of_incomplete(proposal.old.is_some());
                 let note = "not simulated: the object is too large to check".to_owned();
                 nothing(change, problems, vec![note])
             }
-            Applied::Undecodable(error) => {
+            Outcome::Undecodable(error) => {
                 let undecodable = |error: &dyn std::fmt::Display| PlanFinding {
                     rule: SCHEMA.id,
                     field: String::new(),
@@ -218,8 +218,8 @@ impl Forecaster<'_> {
         })
     }
 
-    fn applier(&self) -> Applier<'_> {
-        Applier {
+    fn simulator(&self) -> Simulator<'_> {
+        Simulator {
             context: Context { view: Some(&self.input.world.view), ..self.context },
             delivery: &self.delivery,
             storage: &self.input.storage,
@@ -275,13 +275,13 @@ impl Forecaster<'_> {
                 .into_iter()
                 .chain(refusal::remarks(&stored.verdict))
                 .chain(stored.of_injection.warnings().map(|it| it.finding.text().into_owned()))
-                .chain(removals(&self.applier().removals(proposal)))
+                .chain(removals(&self.simulator().removals(proposal)))
                 .chain(simulated.notes)
                 .collect(),
             settings: simulated.settings,
             rollout: simulated.rollout,
         };
-        if remedy::line(&forecast).is_some() {
+        if stop::line(&forecast).is_some() {
             forecast.notes.extend(Deployer::of(&object.metadata).map(|it| it.after_undo()));
         }
         if change == ChangeKind::Create {

@@ -5,8 +5,8 @@ use std::fmt::Write as _;
 use super::{
     forecast::{ChangeKind, Forecast, Rollout},
     picture,
+    pod_counts::{Tally, count},
     refusal::ExceededLimit,
-    tally::{Tally, count},
 };
 use crate::rollout::Action;
 

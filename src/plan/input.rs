@@ -8,7 +8,7 @@ use std::{
 
 use jiff::Timestamp;
 
-use super::{dump, world::World};
+use super::{cluster::PlannedCluster, dump};
 use crate::{
     kubernetes::{resource::Resource, version::Version},
     manifests::{
@@ -21,11 +21,11 @@ use crate::{
         layout::{Layout, clean},
         listing,
         namespaces::Namespaces,
+        not_a_manifest::Broken,
         objects::ManifestObject,
         patches::items,
         path_context::{FolderNames, PathContext},
         source::Source,
-        stray::Broken,
         volumes,
     },
     object::storage::Storage,
@@ -53,7 +53,7 @@ pub(super) struct Input {
     /// The previous objects as JSON, and the order in which they were read.
     pub(super) previous: HashMap<ObjectId, (usize, &'static Resource, Alternatives<String>)>,
     /// Pods, claims, revisions and nodes.
-    pub(super) world: World,
+    pub(super) world: PlannedCluster,
     /// The namespaces that request the control-plane tolerations.
     pub(super) namespaces: Namespaces,
     /// The namespaces that requested them before the change.
@@ -349,7 +349,7 @@ type See<'a> = dyn FnMut(Manifest<'_>, Decoded) + 'a;
 
 /// The objects other than sets that are added to the world, and the namespace of objects that set none.
 struct Others<'a> {
-    world: &'a mut World,
+    world: &'a mut PlannedCluster,
     namespace: Option<&'a str>,
     which: Which,
 }
@@ -410,7 +410,7 @@ fn each(
                 match *importance {
                     Broken::Error => complain(place(&problem)),
                     // A repository has much that isn't a manifest.
-                    Broken::Stranger => {}
+                    Broken::NotAManifest => {}
                     Broken::OtherKind => {
                         report::note(&format!("{}; it is passed over", place(&problem)));
                     }

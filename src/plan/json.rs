@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::{
     forecast::{Forecast, Kept, Rollout},
-    tally::{Tally, count, replaced},
+    pod_counts::{Tally, count, replaced},
 };
 use crate::rollout::{Action, Step, Target};
 

@@ -5,8 +5,8 @@ use std::io::{self, Write};
 use super::{
     forecast::Forecast,
     headline::{facts, without},
-    line::{Line, Tone, UNICODE},
     picture,
+    styled_line::{Line, Tone, UNICODE},
 };
 use crate::printable::one_line;
 

@@ -5,8 +5,8 @@ mod waves;
 
 use super::{
     forecast::{ChangeKind, Forecast, OfKind, Rollout},
-    line::{Line, Symbols, Tone},
-    remedy,
+    stop,
+    styled_line::{Line, Symbols, Tone},
 };
 use crate::rollout::Action;
 
@@ -29,14 +29,14 @@ pub(super) fn lines(forecast: &Forecast, symbols: Symbols) -> Vec<Line> {
     if !summary.is_empty() {
         lines.push(summary);
     }
-    lines.extend(remedy::line(forecast));
+    lines.extend(stop::line(forecast));
     lines
 }
 
 /// Returns the lines that describe the change and its rollout, without the summary.
 pub(super) fn story(forecast: &Forecast, symbols: Symbols) -> Vec<Line> {
     let mut lines = told(forecast, symbols);
-    lines.extend(remedy::line(forecast));
+    lines.extend(stop::line(forecast));
     lines
 }
 

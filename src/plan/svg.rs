@@ -9,7 +9,7 @@ use std::{
 use super::{
     forecast::Forecast,
     headline::{UNREAD, facts, without},
-    picture, remedy,
+    picture, stop,
     timeline::{Row, Shown, Timeline},
 };
 use crate::{finding::shorten, printable::one_line, report::junit::Xml, rollout::Revision};
@@ -116,7 +116,7 @@ impl Canvas {
         for (_, text) in picture::summary(forecast) {
             self.wrapped(&text);
         }
-        if let Some(line) = remedy::line(forecast) {
+        if let Some(line) = stop::line(forecast) {
             self.wrapped(&line.to_string());
         }
         for note in &forecast.notes {

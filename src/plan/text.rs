@@ -6,8 +6,8 @@ use clap::builder::styling::{AnsiColor, Style};
 
 use super::{
     forecast::Forecast,
-    line::{ASCII, Line, Symbols, Tone, UNICODE},
     picture,
+    styled_line::{ASCII, Line, Symbols, Tone, UNICODE},
 };
 use crate::{printable::one_line, report::screen::Screen};
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::{
     forecast::{Forecast, Kept, Rollout},
-    tally::count,
+    pod_counts::count,
 };
 use crate::rollout::{Action, Revision, Target};
 

@@ -10,7 +10,7 @@ use crate::{
     exit::Exit,
     finding::{Command, Facts, Fix, Meta, Mode, Reason},
     manifests::id::ObjectId,
-    object::marks,
+    object::annotations,
     observed::Ready,
     yaml::Mark,
 };
@@ -150,11 +150,14 @@ impl Diagnostic {
                 Downgrade::Ratcheted => "not denied: the object had this fault already".to_owned(),
                 Downgrade::Exception(reason) => format!("exempted by the policy: {reason}"),
                 Downgrade::Annotation => {
-                    format!("exempted by the annotation {}", marks::IGNORE_ANNOTATION)
+                    format!("exempted by the annotation {}", annotations::IGNORE_ANNOTATION)
                 }
                 Downgrade::Place(why) => format!("not a warning: {why}"),
                 Downgrade::Permit { text, .. } => {
-                    format!("permitted by the annotation {}: {text}", marks::EXCEED_ANNOTATION)
+                    format!(
+                        "permitted by the annotation {}: {text}",
+                        annotations::EXCEED_ANNOTATION
+                    )
                 }
             }),
             occurrence: 0,

@@ -106,7 +106,7 @@ pub enum ObjectCheck {
 #[derive(Clone, Copy, Debug)]
 pub enum StatusCheck {
     /// One set with its surroundings. Runs only on sets whose status is up to date.
-    Set(fn(&StatusQuery<'_>, &mut StatusFindings)),
+    Workload(fn(&StatusQuery<'_>, &mut StatusFindings)),
     /// One set in which no other rule about status has found anything but notes.
     IfSilent(fn(&StatusQuery<'_>, &mut StatusFindings)),
     /// Objects that belong to no set.

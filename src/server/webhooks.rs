@@ -14,7 +14,7 @@ use serde::Serialize;
 use crate::{
     admission::Endpoint,
     kubernetes::resource::{RESOURCES, Resource, WorkloadKind},
-    object::marks::CONTROL_PLANE_LABEL,
+    object::annotations::CONTROL_PLANE_LABEL,
     rules::{
         rule::{Operation, Phase, Rule},
         traps::TRAPS,

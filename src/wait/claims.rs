@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::obstacle::{Hold, Obstacle, View};
 use crate::{
-    observed::{Pod, Set, State},
+    observed::{Pod, WorkloadState, WorkloadStatus},
     rollout::stateful_set::Settings,
     rules::{
         rule::status::StatusQuery,
@@ -14,8 +14,8 @@ use crate::{
 
 /// Returns the obstacle of the first claim that is not bound, unless the claim only waits for its
 /// pod to get a node.
-pub(crate) fn unbound(view: &View<'_>, set: &Set) -> Option<Obstacle> {
-    let State::StatefulSet(it) = &set.state else { return None };
+pub(crate) fn unbound(view: &View<'_>, set: &WorkloadStatus) -> Option<Obstacle> {
+    let WorkloadState::StatefulSet(it) = &set.state else { return None };
     let settings = Settings::of(set.name(), &it.spec, view.cluster)?;
     let audit = view.audit(None);
     let query = StatusQuery { set, audit: &audit };

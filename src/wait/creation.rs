@@ -1,7 +1,7 @@
 //! Pods that do not exist, because they were refused or not requested.
 
 use super::obstacle::{Hold, Obstacle, Repair, View};
-use crate::observed::{Event, LONGEST_WAIT, SLACK, Set};
+use crate::observed::{Event, LONGEST_WAIT, SLACK, WorkloadStatus};
 
 /// The time by which an attempt may precede the wait, in seconds.
 const BEFORE: i64 = 15;
@@ -11,7 +11,12 @@ const KEPT: i64 = 3_600;
 /// Explains an obstacle, that no pod is created or deleted, with a refusal. An event can only make the patience longer:
 /// whoever may create events can write any refusal. `known` is the time of the first refusal that the wait has seen: a
 /// younger refusal is current, whatever the local clock says.
-pub(crate) fn explain(view: &View<'_>, set: &Set, known: &mut Option<i64>, idle: &mut Obstacle) {
+pub(crate) fn explain(
+    view: &View<'_>,
+    set: &WorkloadStatus,
+    known: &mut Option<i64>,
+    idle: &mut Obstacle,
+) {
     let is_after = |event: &Event| event.last >= view.begun.as_second() - BEFORE;
     let created = latest(view, set, "FailedCreate").filter(|_| set.lacks_pods());
     let (what, event) = match created {
@@ -34,7 +39,7 @@ pub(crate) fn explain(view: &View<'_>, set: &Set, known: &mut Option<i64>, idle:
     idle.since = Some(event.first);
 }
 
-fn latest<'a>(view: &View<'a>, set: &Set, reason: &str) -> Option<&'a Event> {
+fn latest<'a>(view: &View<'a>, set: &WorkloadStatus, reason: &str) -> Option<&'a Event> {
     let events = view.observed.events(set.namespace(), set.kind().into(), set.name());
     let now = view.now.as_second();
     events.iter().find(|it| &*it.reason == reason && it.last + KEPT > now && it.last >= set.created)

@@ -6,16 +6,17 @@ use std::collections::BTreeMap;
 use jiff::{SignedDuration, Timestamp};
 
 use super::{
-    claims, creation, daemons,
-    flaps::Flaps,
+    claims, creation, daemon_set,
+    flapping::Flaps,
     obstacle::{Hold, Obstacle, View},
-    pods, replicas,
-    standing::{Phase, Standing},
+    pods,
+    rollout_status::{Phase, RolloutStatus},
+    stateful_set,
     target::Target,
 };
 use crate::{
     kubernetes::kind::Kind,
-    observed::{Pod, Set, State},
+    observed::{Pod, WorkloadState, WorkloadStatus},
 };
 
 /// The longest interruption of an obstacle. If an obstacle is not seen for longer, it counts as a
@@ -48,7 +49,7 @@ struct Seen {
 #[derive(Clone, Debug)]
 pub(crate) struct Decision {
     /// The standing; `None` if the set does not exist.
-    pub(crate) standing: Option<Standing>,
+    pub(crate) standing: Option<RolloutStatus>,
     /// The obstacles that keep the set from its end, the worst first.
     pub(crate) obstacles: Vec<Obstacle>,
     /// The obstacles that have lasted too long: the rollout cannot succeed.
@@ -86,10 +87,10 @@ impl Memory {
 pub(crate) fn decide(
     view: &View<'_>,
     target: &Target,
-    set: Option<&Set>,
+    set: Option<&WorkloadStatus>,
     memory: &mut Memory,
 ) -> Decision {
-    let standing = set.map(|set| Standing::of(set, view.cluster, view.allow_none));
+    let standing = set.map(|set| RolloutStatus::of(set, view.cluster, view.allow_none));
     let mut obstacles = match (set, &standing) {
         (Some(set), Some(standing)) => {
             let refusal = memory.refusals.entry(target.clone()).or_default();
@@ -117,12 +118,12 @@ pub(crate) fn decide(
 
 /// Returns whether a pod is in the way as long as it is not available: the rollout does not replace it, or waits
 /// for it before it does.
-fn stays(view: &View<'_>, set: &Set, pod: &Pod) -> bool {
+fn stays(view: &View<'_>, set: &WorkloadStatus, pod: &Pod) -> bool {
     match &set.state {
-        State::DaemonSet(it) => {
-            set.is_on_delete() || daemons::is_updated(view.observed, set, it, pod)
+        WorkloadState::DaemonSet(it) => {
+            set.is_on_delete() || daemon_set::is_updated(view.observed, set, it, pod)
         }
-        State::StatefulSet(it) => {
+        WorkloadState::StatefulSet(it) => {
             let is_parallel = it.spec.pod_management_policy.as_deref() == Some("Parallel");
             !is_parallel
                 || set.is_on_delete()
@@ -134,8 +135,8 @@ fn stays(view: &View<'_>, set: &Set, pod: &Pod) -> bool {
 /// Returns all obstacles that keep a set from its end.
 fn obstacles(
     view: &View<'_>,
-    set: &Set,
-    standing: &Standing,
+    set: &WorkloadStatus,
+    standing: &RolloutStatus,
     refusal: &mut Option<i64>,
 ) -> Vec<Obstacle> {
     if set.is_being_deleted() {
@@ -150,7 +151,9 @@ fn obstacles(
             );
             vec![Obstacle::new(format!("unseen {generation}"), Hold::Transient, text)]
         }
-        (Phase::NoNode, State::DaemonSet(daemons)) => vec![daemons::no_node(view, daemons)],
+        (Phase::NoNode, WorkloadState::DaemonSet(daemons)) => {
+            vec![daemon_set::no_node(view, daemons)]
+        }
         (Phase::Covered(partition), _) => {
             let text = format!(
                 "the partition, {partition}, covers all {} replicas, so no pod gets the new revision until it \
@@ -163,8 +166,8 @@ fn obstacles(
             // Of two obstacles with the same patience, a claim says more than the pod that waits for it.
             let mut obstacles: Vec<_> = claims::unbound(view, set).into_iter().collect();
             obstacles.extend(match state {
-                State::DaemonSet(it) => daemons::obstacles(view, set, it),
-                State::StatefulSet(it) => replicas::obstacles(view, set, it),
+                WorkloadState::DaemonSet(it) => daemon_set::obstacles(view, set, it),
+                WorkloadState::StatefulSet(it) => stateful_set::obstacles(view, set, it),
             });
             if obstacles.is_empty()
                 && let Some(mut idle) = idle(view, set, standing)
@@ -178,7 +181,7 @@ fn obstacles(
 }
 
 /// Returns the obstacle of a set that nothing known keeps from its end although nothing goes on.
-fn idle(view: &View<'_>, set: &Set, standing: &Standing) -> Option<Obstacle> {
+fn idle(view: &View<'_>, set: &WorkloadStatus, standing: &RolloutStatus) -> Option<Obstacle> {
     // Without the pods, it is not known whether one of them is about to be ready.
     if !view.observed.knows(Kind::Pod, set.namespace()) {
         return None;
@@ -189,7 +192,7 @@ fn idle(view: &View<'_>, set: &Set, standing: &Standing) -> Option<Obstacle> {
     if pods.iter().any(moves) || standing.available < standing.ready {
         return None;
     }
-    let Standing { updated, ready, exist, wanted, .. } = standing;
+    let RolloutStatus { updated, ready, exist, wanted, .. } = standing;
     let text = match exist < wanted {
         true => format!("{} pods are missing, and the cause is not known", wanted - exist),
         false => "all pods are ready, and the controller replaces none".to_owned(),

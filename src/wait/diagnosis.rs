@@ -7,7 +7,7 @@ use crate::{
         Context, Origin,
         status::{StatusVerdict, evaluate_status},
     },
-    observed::Set,
+    observed::WorkloadStatus,
     policy::Policy,
     report::diagnostic::{Diagnostic, Severity, Strictness},
     rules::rule::status::ObjectName,
@@ -31,7 +31,7 @@ const MOST: usize = 3;
 /// Returns the findings in a set, the worst first. The patience does not matter here.
 pub(crate) fn of(
     view: &View<'_>,
-    set: &Set,
+    set: &WorkloadStatus,
     policy: &Policy,
     context: Option<&str>,
 ) -> Vec<Diagnostic> {

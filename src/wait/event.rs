@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 use serde::Serialize;
 
-use super::{decision::Decision, standing::Standing, target::Target};
+use super::{decision::Decision, rollout_status::RolloutStatus, target::Target};
 use crate::report::diagnostic::Diagnostic;
 
 /// The type of an event.
@@ -135,7 +135,7 @@ impl Event {
             EventType::Stuck => decision.stuck.first(),
             _ => decision.obstacles.first(),
         };
-        let mut headline = standing.map(Standing::text).unwrap_or_default();
+        let mut headline = standing.map(RolloutStatus::text).unwrap_or_default();
         if type_ == EventType::Stuck {
             headline = match &*headline {
                 "" => "cannot succeed".to_owned(),
@@ -150,7 +150,7 @@ impl Event {
         }
         let mut event = Event::new(type_, message, now).about(target);
         event.headline = headline;
-        event.outcome = standing.and_then(Standing::outcome).map(|it| it.as_str());
+        event.outcome = standing.and_then(RolloutStatus::outcome).map(|it| it.as_str());
         event.counts = standing.map(|it| CountsV1 {
             updated: it.updated,
             to_update: it.to_update,

@@ -5,7 +5,7 @@ use jiff::Timestamp;
 use super::obstacle::{Hold, Obstacle, View};
 use crate::{
     kubernetes::kind::Kind,
-    observed::{Event, NewNode, Pod, Scaling, Set, Trouble, TroubleKind},
+    observed::{Event, NewNode, NotReadyReason, Pod, Scaling, TroubleKind, WorkloadStatus},
 };
 
 /// The words of registries and kubelets for an image that does not exist.
@@ -35,7 +35,7 @@ const OF_NODES: [&str; 5] = [
 const LATEST: i64 = 150;
 
 /// Returns the obstacle of a pod that is not ready.
-pub(crate) fn obstacle(view: &View<'_>, set: &Set, pod: &Pod) -> Obstacle {
+pub(crate) fn obstacle(view: &View<'_>, set: &WorkloadStatus, pod: &Pod) -> Obstacle {
     // A pod on a node that is down does not end, whatever its grace period is.
     if let Some(obstacle) = of_node(view, pod) {
         return obstacle;
@@ -57,10 +57,10 @@ pub(crate) fn obstacle(view: &View<'_>, set: &Set, pod: &Pod) -> Obstacle {
     let since = if group == KUBELET { pod.bound } else { pod.ready.1 };
     let why = match (event, pod.trouble.as_deref()) {
         (Some(Event { reason, message, .. }), _) => format!(": {reason}: {message}"),
-        (None, Some(Trouble { reason, message, .. })) if !message.is_empty() => {
+        (None, Some(NotReadyReason { reason, message, .. })) if !message.is_empty() => {
             format!(": {reason}: {message}")
         }
-        (None, Some(Trouble { reason, .. })) => format!(": {reason}"),
+        (None, Some(NotReadyReason { reason, .. })) => format!(": {reason}"),
         (None, None) => String::new(),
     };
     let scaled = scaling.map(|Scaling { by, node, message, .. }| {
@@ -76,7 +76,7 @@ pub(crate) fn obstacle(view: &View<'_>, set: &Set, pod: &Pod) -> Obstacle {
 }
 
 /// Returns the last answer of an autoscaler of nodes to a pod that has no place.
-fn scaling<'a>(view: &View<'a>, set: &Set, pod: &Pod) -> Option<Scaling<'a>> {
+fn scaling<'a>(view: &View<'a>, set: &WorkloadStatus, pod: &Pod) -> Option<Scaling<'a>> {
     let trouble = pod.trouble.as_deref()?;
     let has_no_place = trouble.kind == TroubleKind::Unschedulable;
     has_no_place.then(|| view.observed.scaling(set.namespace(), pod, view.now.as_second()))?
@@ -107,7 +107,12 @@ fn of_node(view: &View<'_>, pod: &Pod) -> Option<Obstacle> {
 type Told<'a> = (&'static str, Hold, Option<&'a Event>);
 
 /// Returns the kind of trouble that the status and the events of a pod tell.
-fn of_status<'a>(view: &View<'a>, set: &Set, pod: &Pod, scaling: Option<Scaling<'_>>) -> Told<'a> {
+fn of_status<'a>(
+    view: &View<'a>,
+    set: &WorkloadStatus,
+    pod: &Pod,
+    scaling: Option<Scaling<'_>>,
+) -> Told<'a> {
     let Some(trouble) = pod.trouble.as_deref() else { return ("slow", Hold::Slow, None) };
     let says = |words: &[&str]| words.iter().any(|word| trouble.message.contains(word));
     let (group, hold) = match trouble.kind {
@@ -149,7 +154,7 @@ const KUBELET: &str = "kubelet";
 pub(crate) const CRASH: &str = "crash";
 
 /// Returns the events of a pod that count, the latest first.
-fn recent<'a>(view: &View<'a>, set: &Set, pod: &Pod) -> impl Iterator<Item = &'a Event> {
+fn recent<'a>(view: &View<'a>, set: &WorkloadStatus, pod: &Pod) -> impl Iterator<Item = &'a Event> {
     let (now, created) = (view.now.as_second(), pod.created);
     let events = view.observed.events(set.namespace(), Kind::Pod, &pod.name).iter();
     events.filter(move |event| event.last + LATEST > now && event.last >= created)
@@ -157,7 +162,12 @@ fn recent<'a>(view: &View<'a>, set: &Set, pod: &Pod) -> impl Iterator<Item = &'a
 
 /// Returns the kind of trouble of a pod that is about to start, or to become ready. Its status alone decides how long
 /// that may last: whoever may create events can write any event.
-fn of_waiting<'a>(view: &View<'a>, set: &Set, pod: &Pod, trouble: &Trouble) -> Told<'a> {
+fn of_waiting<'a>(
+    view: &View<'a>,
+    set: &WorkloadStatus,
+    pod: &Pod,
+    trouble: &NotReadyReason,
+) -> Told<'a> {
     // No scheduler has processed the pod yet.
     if &*trouble.reason == "Pending" {
         return ("begin", Hold::Transient, None);

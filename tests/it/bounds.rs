@@ -13,7 +13,7 @@ use setguard::{
     engine::{Context, deadline::Deadline},
     finding::Mode,
     policy::Policy,
-    rules::{bounds::TOO_LARGE, traps::TRAPS},
+    rules::{too_large::TOO_LARGE, traps::TRAPS},
 };
 
 use crate::support;
@@ -90,11 +90,11 @@ fn an_object_that_is_too_large_is_allowed_with_a_warning() {
     assert_eq!(response["allowed"], true);
     let [warning] = &warnings(&response)[..] else { panic!("{response}") };
     assert!(
-        warning.starts_with("too-large-to-judge: spec.template.spec.volumes: setguard does not"),
+        warning.starts_with("too-large-to-check: spec.template.spec.volumes: setguard does not"),
         "{warning}"
     );
     assert!(warning.contains("the 100000 items here"), "{warning}");
-    assert_eq!(response["auditAnnotations"], json!({"warned": "too-large-to-judge"}));
+    assert_eq!(response["auditAnnotations"], json!({"warned": "too-large-to-check"}));
 }
 
 #[test]
@@ -105,7 +105,7 @@ fn a_policy_can_deny_what_is_too_large() {
     assert_eq!(denied["allowed"], false);
     let cause = &denied["status"]["details"]["causes"][0];
     assert_eq!(cause["field"], "spec.template.spec.volumes");
-    assert!(cause["message"].as_str().unwrap().ends_with("(setguard: too-large-to-judge)"));
+    assert!(cause["message"].as_str().unwrap().ends_with("(setguard: too-large-to-check)"));
     assert_eq!(validate(Some(&small))["allowed"], false);
     // An object that is too large already stays editable, so that its finalizers can be removed.
     let ratcheted = validate(Some(&large));
@@ -125,7 +125,7 @@ fn nothing_is_injected_into_what_is_too_large() {
     let large = pod(10_000);
     let warned = response(Endpoint::Mutate, &large, None, &policy);
     assert_eq!((&warned["allowed"], &warned["patch"]), (&json!(true), &Value::Null));
-    assert!(warnings(&warned)[0].starts_with("too-large-to-judge: spec.tolerations: "));
+    assert!(warnings(&warned)[0].starts_with("too-large-to-check: spec.tolerations: "));
     let why = "the object is too large to evaluate";
     assert_eq!(warned["auditAnnotations"]["not-injected"], why);
     // Pods have no validating webhook; sets do, and it denies them.
@@ -155,7 +155,7 @@ fn evaluation_ends_in_time_with_what_was_found_so_far() {
     let [warning] = &warnings(&late)[..] else { panic!("{late}") };
     assert!(warning.contains("the evaluation took too long"), "{warning}");
     let denied = validate(3, &enforcing());
-    assert_eq!(denied["auditAnnotations"]["denied"], "api-validation, too-large-to-judge");
+    assert_eq!(denied["auditAnnotations"]["denied"], "api-validation, too-large-to-check");
 }
 
 /// The author of an object chooses its name, of at most 253 characters.
@@ -198,12 +198,12 @@ fn the_command_line_says_the_same_as_the_webhook() {
     assert_eq!(output.status.code(), Some(0), "{output:?}");
     let report: Value = serde_json::from_slice(&output.stdout).unwrap();
     let [finding] = &report["findings"].as_array().unwrap()[..] else { panic!("{report:#}") };
-    assert_eq!(finding["rule"], "too-large-to-judge");
+    assert_eq!(finding["rule"], "too-large-to-check");
     assert_eq!(finding["severity"], "warning");
     assert_eq!(finding["field"], "spec.template.spec.volumes");
 
     let output = setguard(&["inject", "-"], &pod(10_000).to_string());
     let notes = String::from_utf8(output.stderr).unwrap();
-    assert!(notes.starts_with("agent-1: warn: too-large-to-judge: spec.tolerations"), "{notes}");
+    assert!(notes.starts_with("agent-1: warn: too-large-to-check: spec.tolerations"), "{notes}");
     assert!(!String::from_utf8(output.stdout).unwrap().contains("nodeAffinity"));
 }

@@ -155,7 +155,7 @@ fn every_trap_has_a_file_and_fixtures_with_its_name() {
 fn every_rule_has_example_files_with_its_name() {
     let folders = [
         "rules/api_validation",
-        "rules/bounds",
+        "rules/too_large",
         "rules/traps",
         "rules/cross_object",
         "rules/policy",

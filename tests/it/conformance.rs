@@ -218,8 +218,8 @@ fn evaluate(bases: &Bases, case: &Case, cluster: &Cluster) -> BTreeSet<Cause> {
         None => Subject::create(object),
         Some(old) => Subject::update(object, old),
     };
-    // The old object of one case does not decode; no API server sends such an object.
-    let is_readable = old.is_some() && case.id != "gate-0679";
+    // A field that the release does not know has no type, and no API server stores it.
+    let is_readable = old.as_ref().is_some_and(|old| !old.contains(r#""bindMountOptions":""#));
     assert_eq!(is_readable, subject.old().is_some(), "{}: the old object", case.id);
     let mut found = Findings::of(&API_VALIDATION);
     api_validation::validate(&subject, cluster, &mut found);

@@ -14,7 +14,7 @@ use setguard::{
     engine::{self, Context},
     finding::Findings,
     inject::{self, pod::PartialPod},
-    inventory::{item::Item, view::View},
+    inventory::{object_summary::ObjectSummary, view::View},
     kubernetes::{cluster::Cluster, kind::Kind, resource::Resource},
     object::{Object, Str, Subject, User, size},
     policy::Policy,
@@ -163,7 +163,7 @@ struct Review<'a> {
     update: Subject<'a>,
     pod: PartialPod<'a>,
     /// The object among others.
-    item: Item,
+    item: ObjectSummary,
     /// A cluster that has one like it.
     view: View,
 }
@@ -306,7 +306,7 @@ impl Texts {
             || Object::parse(self.resource, json).unwrap_or_else(|e| panic!("{e}: {json:.300}"));
         let create = Subject::create(parse());
         let review = Review {
-            item: Item::of(&create.object),
+            item: ObjectSummary::of(&create.object),
             create,
             update: Subject::update(parse(), &self.old),
             pod: PartialPod::parse(&self.pod).unwrap(),

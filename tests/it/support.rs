@@ -14,7 +14,7 @@ use setguard::{
     engine::{self, Context, Origin, deadline::Deadline, verdict::Violation},
     finding::Mode,
     inject::Injection,
-    inventory::{Inventory, item::Item},
+    inventory::{Inventory, object_summary::ObjectSummary},
     kubernetes::{
         cluster::{Cluster, Version, parse_gates},
         kind::Kind,
@@ -177,9 +177,9 @@ fn inventory(objects: &[String]) -> Inventory {
         let item = match resource(json) {
             Some(resource) => Object::parse(resource, json)
                 .ok()
-                .map(|object| Item::of(&object).with_refusals(object.template()))
+                .map(|object| ObjectSummary::of(&object).with_refusals(object.template()))
                 .map(|item| item.with_replicas_set(json.contains("\"replicas\":"))),
-            None => Item::of_json(json),
+            None => ObjectSummary::of_json(json),
         };
         item.map(|item| inventory.add(item));
     }

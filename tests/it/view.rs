@@ -7,8 +7,8 @@ use setguard::{
     engine::Context,
     finding::Mode,
     inventory::{
-        item::Item,
         kind::KINDS,
+        object_summary::ObjectSummary,
         view::{Freshness, View},
     },
     kubernetes::kind::Kind,
@@ -31,7 +31,7 @@ pub fn view<'a>(objects: impl IntoIterator<Item = &'a Value>) -> View {
 pub fn view_of_json(objects: &[String]) -> View {
     let mut view = View::default();
     for object in objects {
-        let item = Item::of_json(object);
+        let item = ObjectSummary::of_json(object);
         view.inventory.put(item.unwrap_or_else(|| panic!("{object:.300}")));
     }
     for kind in KINDS {

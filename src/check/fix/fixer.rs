@@ -7,7 +7,7 @@ use super::{
     edit::{self, Edit, Texts},
 };
 use crate::{
-    check::{checker::Checker, selection::Selection},
+    check::{manifest_check::Checker, selection::Selection},
     finding::{Change, Field, Fix},
     manifests::document::DocumentObjects,
     report::diagnostic::{Diagnostic, Severity},

@@ -10,7 +10,7 @@ use super::{
 use crate::{
     finding::Mode,
     kubernetes::{cluster::MAX_UNAVAILABLE_STATEFUL_SET, int_or_percent, kind::Kind},
-    object::marks::EXCEED_ANNOTATION,
+    object::annotations::EXCEED_ANNOTATION,
     policy::{Policy, limit::Limit},
     rules::traps::limits::{Consequence, KINDS, LIMIT_EXCEEDED, deletes_claims_in_cel},
 };

@@ -25,7 +25,7 @@ use crate::{
         settings::PairedControllers,
     },
     kubernetes::cluster::since,
-    object::marks::{CONTROL_PLANE_LABEL, NODE_ANNOTATION},
+    object::annotations::{CONTROL_PLANE_LABEL, NODE_ANNOTATION},
     policy::Policy,
 };
 

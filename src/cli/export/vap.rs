@@ -18,7 +18,7 @@ use super::{
 use crate::{
     catalogue,
     finding::{Meta, Mode},
-    object::marks::IGNORE_ANNOTATION,
+    object::annotations::IGNORE_ANNOTATION,
     policy::Policy,
     rules::{
         cross_object,

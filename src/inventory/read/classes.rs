@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, de::IgnoredAny};
 
-use crate::{inventory::item::StorageClass, object::storage::DEFAULT_CLASS_ANNOTATIONS};
+use crate::{inventory::object_summary::StorageClass, object::storage::DEFAULT_CLASS_ANNOTATIONS};
 
 /// The provisioners of disks that only the nodes of one zone can use.
 const ZONAL: [&str; 9] = [

@@ -14,13 +14,13 @@ use super::{classes, services::ServiceSpec};
 use crate::{
     inventory::{
         host_port::HostPort,
-        item::{
-            Autoscaler, Controller, DisruptionBudget, PodSecurity, Ports, Role, ScaledClaims,
-            Service,
-        },
         labels::{Labels, Selector},
         node::Node,
         nodes::Nodes,
+        object_summary::{
+            Autoscaler, Controller, DisruptionBudget, PodSecurity, Ports, Role, ScaledClaims,
+            Service,
+        },
     },
     kubernetes::{
         kind::Kind,

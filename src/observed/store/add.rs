@@ -5,7 +5,8 @@ use crate::{
     kubernetes::{kind::Kind, resource::WorkloadKind},
     observed::{
         Endpoints, Event, ForeignPod, Node, Owner, PersistentVolume, PersistentVolumeClaim, Pod,
-        PodDisruptionBudget, Quota, Revision, Set, StorageClass, Webhook, event::About, meta,
+        PodDisruptionBudget, Quota, Revision, StorageClass, Webhook, WorkloadStatus, event::About,
+        meta,
     },
 };
 
@@ -32,8 +33,8 @@ impl Observed {
     /// Returns an error if the JSON is not an object of this kind.
     pub fn add(&mut self, kind: Kind, json: &str) -> Result<(), serde_json::Error> {
         match kind {
-            Kind::DaemonSet => self.put(Set::daemon_set(json)?),
-            Kind::StatefulSet => self.put(Set::stateful_set(json)?),
+            Kind::DaemonSet => self.put(WorkloadStatus::daemon_set(json)?),
+            Kind::StatefulSet => self.put(WorkloadStatus::stateful_set(json)?),
             Kind::ControllerRevision => self.put_revision(Revision::read(json)?),
             Kind::Pod => self.put_pod(json)?,
             Kind::Event => {
@@ -84,7 +85,7 @@ impl Observed {
         Ok(())
     }
 
-    fn put(&mut self, set: Set) {
+    fn put(&mut self, set: WorkloadStatus) {
         self.sets.insert(owner(&set), set);
     }
 

@@ -7,13 +7,13 @@ use crate::{
     kubernetes::{kind::Kind, resource::WorkloadKind},
     observed::{
         Endpoints, Event, ForeignPod, Node, PersistentVolume, PersistentVolumeClaim, Pod,
-        PodDisruptionBudget, Quota, Revision, Set, StorageClass, Webhook, event::About,
+        PodDisruptionBudget, Quota, Revision, StorageClass, Webhook, WorkloadStatus, event::About,
     },
 };
 
 impl Observed {
     /// Returns the pods of a set that is not healthy.
-    pub fn pods(&self, set: &Set) -> &[Pod] {
+    pub fn pods(&self, set: &WorkloadStatus) -> &[Pod] {
         self.pods.get(&owner(set)).map(Vec::as_slice).unwrap_or_default()
     }
 
@@ -24,7 +24,7 @@ impl Observed {
     }
 
     /// Returns the revisions of a set that is not healthy.
-    pub fn revisions(&self, set: &Set) -> impl Iterator<Item = &Revision> {
+    pub fn revisions(&self, set: &WorkloadStatus) -> impl Iterator<Item = &Revision> {
         self.revisions.get(&owner(set)).into_iter().flat_map(BTreeMap::values)
     }
 
@@ -150,7 +150,7 @@ impl Observed {
 
     /// Returns the latest warnings about pods with such names as a DaemonSet gives, also about pods that
     /// no longer exist; none for a StatefulSet.
-    pub(crate) fn events_of_daemons(&self, set: &Set) -> impl Iterator<Item = &Event> {
+    pub(crate) fn events_of_daemons(&self, set: &WorkloadStatus) -> impl Iterator<Item = &Event> {
         let prefix = (set.kind() == WorkloadKind::DaemonSet).then(|| format!("{}-", set.name()));
         let begin = |prefix: &str| (set.namespace().into(), Kind::Pod, prefix.into());
         let all = prefix.as_deref().map(|prefix| self.events.range::<About, _>(begin(prefix)..));

@@ -5,7 +5,7 @@ mod nodes;
 use self::nodes::DaemonNode;
 use super::{
     Forecaster, Simulated, Transition,
-    known::{adopted, estimate},
+    old_state::{adopted, estimate},
 };
 use crate::{
     object::{DaemonSetSpec, Object, Workload},

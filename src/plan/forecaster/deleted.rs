@@ -8,7 +8,7 @@ use crate::{
     object::{Object, StatefulSetSpec, Workload},
     plan::{
         forecast::{ChangeKind, Forecast, OfKind, Rollout},
-        undo::Undo,
+        remedies::Undo,
     },
     rollout::{Action, Course, Revision, Step, Target, stateful_set::Settings},
 };

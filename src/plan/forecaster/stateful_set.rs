@@ -6,16 +6,16 @@ use k8s_openapi::api::apps::v1::StatefulSetStatus;
 
 use super::{
     Forecaster, Simulated, Transition,
-    known::{adopted, estimate},
+    old_state::{adopted, estimate},
 };
 use crate::{
     kubernetes::cluster::STATEFUL_SET_RECREATE_STRATEGY,
     object::{Object, StatefulSetSpec},
     observed::{Member, Pod},
     plan::{
+        cluster::SetQuery,
         forecast::{Kept, OfKind, Rollout},
-        undo::Remedy,
-        world::SetQuery,
+        remedies::Remedy,
     },
     rollout::{
         Action, Course, Health, NeverReady, Revision, Step, Stop, Target, Waits,

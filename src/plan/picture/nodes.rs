@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use crate::{
     plan::{
         forecast::{Forecast, NodeOutlook, Rollout},
-        line::{Line, Symbols},
-        names::list,
-        tally::replaced,
+        name_list::list,
+        pod_counts::replaced,
+        styled_line::{Line, Symbols},
     },
     rollout::{
         Action, Revision, Target,

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use crate::{
     plan::{
         forecast::{Forecast, Rollout},
-        line::{Line, Symbols},
-        names::list,
+        name_list::list,
+        styled_line::{Line, Symbols},
     },
     rollout::{Action, Course, Revision, Target},
 };

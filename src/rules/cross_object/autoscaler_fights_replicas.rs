@@ -2,7 +2,7 @@
 
 use crate::{
     finding::{Meta, Mode, Reason, paths::SPEC},
-    inventory::item::Autoscaler,
+    inventory::object_summary::Autoscaler,
     kubernetes::kind::Kind,
     rules::rule::{
         Rule, Scope,

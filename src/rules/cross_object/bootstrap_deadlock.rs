@@ -3,7 +3,7 @@
 use super::services::Governed;
 use crate::{
     finding::{Meta, Mode, Reason},
-    inventory::{item::Service, waits::On},
+    inventory::{object_summary::Service, waits::On},
     kubernetes::kind::Kind,
     rules::rule::{
         Rule, Scope,

@@ -3,14 +3,14 @@
 use std::collections::HashSet;
 
 use crate::{
-    inventory::item::{DisruptionBudget, Item},
+    inventory::object_summary::{DisruptionBudget, ObjectSummary},
     rules::rule::inventory::Query,
 };
 
 /// A PodDisruptionBudget that selects the pods of an object.
 #[derive(Clone, Copy)]
 pub(super) struct Protection<'a> {
-    pub(super) item: &'a Item,
+    pub(super) item: &'a ObjectSummary,
     pub(super) budget: &'a DisruptionBudget,
 }
 

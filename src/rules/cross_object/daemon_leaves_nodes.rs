@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use super::nodes::MatchingNodes;
 use crate::{
     finding::{Meta, Mode, Reason, paths::POD_SPEC},
-    inventory::item::Item,
+    inventory::object_summary::ObjectSummary,
     kubernetes::kind::Kind,
     rules::rule::{
         Rule, Scope,
@@ -63,16 +63,16 @@ pub fn leaving<'a>(query: &'a Query<'_>) -> Option<Leaving<'a>> {
     if query.inventory().count(Kind::Node) == 0 || !query.knows(Kind::Node, "") {
         return None;
     }
-    let former = query.former().and_then(Item::details)?;
-    if former.nodes == details.nodes {
+    let old = query.old().and_then(ObjectSummary::details)?;
+    if old.nodes == details.nodes {
         return None;
     }
     let nodes = details.allowed_nodes();
     let mut leaving = Leaving::default();
     // A node can meet several terms.
     let mut seen = HashSet::new();
-    query.inventory().has_node(&former.allowed_nodes(), |item, node| {
-        if node.taint_against(&former.tolerations).is_none() && seen.insert(item.name()) {
+    query.inventory().has_node(&old.allowed_nodes(), |item, node| {
+        if node.taint_against(&old.tolerations).is_none() && seen.insert(item.name()) {
             leaving.all += 1;
             if !nodes.alternatives().any(|it| it.matches(item.name(), &node.labels)) {
                 leaving.nodes.add(item);

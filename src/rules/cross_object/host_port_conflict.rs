@@ -6,7 +6,7 @@ use crate::{
     finding::{Meta, Mode, Reason},
     inventory::{
         host_port::HostPorts,
-        item::{Controller, Item, Ports},
+        object_summary::{Controller, ObjectSummary, Ports},
     },
     kubernetes::kind::Kind,
     rules::rule::{
@@ -74,7 +74,7 @@ fn check(query: &Query<'_>, found: &mut InventoryFindings) {
     });
 }
 
-fn ports(item: &Item) -> Option<&Ports> {
+fn ports(item: &ObjectSummary) -> Option<&Ports> {
     item.controller()?.ports.as_deref()
 }
 
@@ -83,7 +83,7 @@ fn ports(item: &Item) -> Option<&Ports> {
 fn first_conflict(query: &Query<'_>, own: &Ports) -> Option<u32> {
     let ports_of_own = HostPorts::of(&own.host_ports);
     let mut first: Option<u32> = None;
-    let is_daemon = |item: &Item| item.kind() == Kind::DaemonSet;
+    let is_daemon = |item: &ObjectSummary| item.kind() == Kind::DaemonSet;
     // A controller is found once for each port that both claim.
     let mut known: HashMap<u32, bool> = HashMap::new();
     for port in ports_of_own.first_of_each() {
@@ -150,7 +150,7 @@ mod tests {
     /// Compares all pairs, without pools.
     fn brute_force(inventory: &Inventory) -> BTreeMap<usize, usize> {
         let items: Vec<_> = inventory.items().collect();
-        let first = |(place, item): &(usize, &Item)| {
+        let first = |(place, item): &(usize, &ObjectSummary)| {
             let own = ports(item)?;
             let mut earlier = items.iter().take(*place);
             let (other, _) = earlier.find(|(_, other)| {

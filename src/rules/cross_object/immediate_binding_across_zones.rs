@@ -2,7 +2,7 @@
 
 use crate::{
     finding::{Meta, Mode, Path, Reason, paths::CLAIM_TEMPLATES},
-    inventory::{item::Item, nodes::Nodes},
+    inventory::{nodes::Nodes, object_summary::ObjectSummary},
     kubernetes::kind::Kind,
     rules::rule::{
         Rule, Scope,
@@ -47,9 +47,10 @@ fn check(query: &Query<'_>, found: &mut InventoryFindings) {
     let Some(details) = query.item.details() else { return };
     let Some(requirement) = details.zones.filter(|_| !is_in_one_zone(query)) else { return };
     let inventory = query.inventory();
-    let chooses =
-        |item: &Item| query.counts(item) && item.class().is_some_and(|class| class.chooses_zones);
-    let mut report = |path: &Path<'_>, class: &Item| {
+    let chooses = |item: &ObjectSummary| {
+        query.counts(item) && item.class().is_some_and(|class| class.chooses_zones)
+    };
+    let mut report = |path: &Path<'_>, class: &ObjectSummary| {
         found.report(
             Kind::StorageClass,
             path,

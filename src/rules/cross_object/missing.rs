@@ -2,7 +2,7 @@
 
 use crate::{
     rules::rule::inventory::Query,
-    {inventory::item::Item, kubernetes::kind::Kind},
+    {inventory::object_summary::ObjectSummary, kubernetes::kind::Kind},
 };
 
 /// Returns whether an object is known not to exist. A namespaced object is searched for in the
@@ -18,6 +18,6 @@ pub(super) fn is_missing(query: &Query<'_>, kind: Kind, name: &str) -> bool {
 /// seem to differ: one of the two objects does not set its namespace, and gets the namespace of the
 /// command that applies it.
 pub(super) fn may_be_elsewhere(query: &Query<'_>, kind: Kind, name: &str) -> bool {
-    let is_free = |item: &Item| !item.sets_namespace || !query.item.sets_namespace;
+    let is_free = |item: &ObjectSummary| !item.sets_namespace || !query.item.sets_namespace;
     query.inventory().named_anywhere(kind, name).any(is_free)
 }

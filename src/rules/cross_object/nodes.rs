@@ -4,7 +4,7 @@ use std::fmt;
 
 use k8s_openapi::api::core::v1::Taint;
 
-use crate::inventory::item::Item;
+use crate::inventory::object_summary::ObjectSummary;
 
 /// The most nodes that are named.
 const MOST_NAMED: usize = 3;
@@ -18,7 +18,7 @@ pub(super) struct MatchingNodes<'a> {
 
 impl<'a> MatchingNodes<'a> {
     /// Adds a node.
-    pub(super) fn add(&mut self, item: &'a Item) {
+    pub(super) fn add(&mut self, item: &'a ObjectSummary) {
         self.count += 1;
         self.names.push(item.name());
         // The first names in alphabetical order, whatever the order of the nodes.

@@ -3,10 +3,10 @@
 use super::budgets::Protection;
 use crate::{
     finding::{Reason, paths::SPEC},
-    inventory::item::DisruptionBudget,
+    inventory::object_summary::DisruptionBudget,
     kubernetes::kind::Kind,
     rules::{
-        drains,
+        pdb_blocks_drain,
         rule::{
             Rule, Scope,
             inventory::{Evidence, InventoryFindings, Query},
@@ -15,7 +15,7 @@ use crate::{
 };
 
 pub(super) static RULE: Rule = Rule {
-    meta: drains::META,
+    meta: pdb_blocks_drain::META,
     scope: Scope::Inventory { kinds: &[Kind::StatefulSet], evidence: Evidence::Presence, check },
 };
 
@@ -55,8 +55,11 @@ fn check(query: &Query<'_>, found: &mut InventoryFindings) {
 
 /// Returns the setting of a PodDisruptionBudget, if it requires all of this number of pods.
 fn blocks(budget: &DisruptionBudget, replicas: i64, shared: impl Fn() -> bool) -> Option<String> {
-    let wanted =
-        drains::wanted(budget.min_available.as_ref(), budget.max_unavailable.as_ref(), replicas)?;
+    let wanted = pdb_blocks_drain::wanted(
+        budget.min_available.as_ref(),
+        budget.max_unavailable.as_ref(),
+        replicas,
+    )?;
     (budget.max_unavailable.is_some() || !shared()).then_some(wanted)
 }
 

@@ -5,7 +5,7 @@ use crate::{
     finding::{Reason, paths::SPEC},
     kubernetes::kind::Kind,
     rules::{
-        drains,
+        pdb_blocks_drain,
         rule::{
             Rule, Scope,
             inventory::{Evidence, InventoryFindings, Query},
@@ -14,7 +14,7 @@ use crate::{
 };
 
 pub(super) static RULE: Rule = Rule {
-    meta: drains::KEEPS,
+    meta: pdb_blocks_drain::KEEPS,
     scope: Scope::Inventory { kinds: &[Kind::StatefulSet], evidence: Evidence::Presence, check },
 };
 
@@ -26,7 +26,7 @@ fn check(query: &Query<'_>, found: &mut InventoryFindings) {
         let (least, most) = (budget.min_available.as_ref(), budget.max_unavailable.as_ref());
         !budget.is_owned
             && !budget.evicts_unready
-            && drains::wanted(least, most, replicas).is_none()
+            && pdb_blocks_drain::wanted(least, most, replicas).is_none()
     };
     let budget = Protection::all(query).into_iter().find(keeps);
     let Some(Protection { item, .. }) = budget.filter(|_| replicas > 1) else { return };

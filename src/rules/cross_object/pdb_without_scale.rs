@@ -3,7 +3,7 @@
 use super::budgets::Protection;
 use crate::{
     finding::{Meta, Mode, Reason, paths::TEMPLATE_LABELS},
-    inventory::item::DisruptionBudget,
+    inventory::object_summary::DisruptionBudget,
     kubernetes::{int_or_percent, kind::Kind},
     rules::rule::{
         Rule, Scope,

@@ -2,8 +2,8 @@
 
 use super::services::Governed;
 use crate::{
-    finding::{Meta, Mode, Premise, Reason, paths::SPEC},
-    inventory::item::{Controller, Item, Service},
+    finding::{ClusterAssumption, Meta, Mode, Reason, paths::SPEC},
+    inventory::object_summary::{Controller, ObjectSummary, Service},
     kubernetes::{kind::Kind, managed_labels, resource::WorkloadKind},
     rules::rule::{
         Rule, Scope,
@@ -58,10 +58,10 @@ fn check(query: &Query<'_>, found: &mut InventoryFindings) {
     let name = SPEC.child("serviceName");
     found
         .report(Kind::Service, &name, Reason::Invalid, message, help)
-        .only_with(Premise::TemplateLabels);
+        .only_with(ClusterAssumption::TemplateLabels);
 }
 
-fn leads_to(service: &Service, set: &Item, controller: &Controller) -> bool {
+fn leads_to(service: &Service, set: &ObjectSummary, controller: &Controller) -> bool {
     // An ExternalName Service is not headless, which service-not-headless already reports.
     let has_any = service.selector.iter().next().is_some();
     service.is_external || (has_any && missing(service, set, controller).is_none())
@@ -70,7 +70,7 @@ fn leads_to(service: &Service, set: &Item, controller: &Controller) -> bool {
 /// Returns the first label in the selector of the Service that no pod has.
 fn missing<'s>(
     service: &'s Service,
-    set: &Item,
+    set: &ObjectSummary,
     controller: &Controller,
 ) -> Option<(&'s str, &'s str)> {
     let has = |key: &str, value: &str| {

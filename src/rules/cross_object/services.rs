@@ -2,7 +2,7 @@
 
 use super::missing::may_be_elsewhere;
 use crate::{
-    inventory::item::{Controller, Item, Service},
+    inventory::object_summary::{Controller, ObjectSummary, Service},
     kubernetes::kind::Kind,
     rules::rule::inventory::Query,
 };
@@ -10,10 +10,10 @@ use crate::{
 /// A StatefulSet that names a Service, and the Services with this name: none, one, or several
 /// versions of the same Service.
 pub(super) struct Governed<'a> {
-    pub(super) set: &'a Item,
+    pub(super) set: &'a ObjectSummary,
     pub(super) controller: &'a Controller,
     pub(super) name: &'a str,
-    pub(super) services: Vec<(&'a Item, &'a Service)>,
+    pub(super) services: Vec<(&'a ObjectSummary, &'a Service)>,
     /// Whether another Service with this name may be in the same namespace: one of the two objects
     /// does not set its namespace, and gets the namespace of the command that applies it.
     pub(super) may_be_another: bool,
@@ -39,9 +39,10 @@ impl<'a> Governed<'a> {
     pub(super) fn first_unless_any(
         &self,
         is_right: impl Fn(&Service) -> bool,
-    ) -> Option<(&'a Item, &'a Service)> {
-        let is_wrong =
-            |(item, service): &(&Item, &Service)| !item.is_terminating && !is_right(service);
+    ) -> Option<(&'a ObjectSummary, &'a Service)> {
+        let is_wrong = |(item, service): &(&ObjectSummary, &Service)| {
+            !item.is_terminating && !is_right(service)
+        };
         self.services.first().copied().filter(|_| self.services.iter().all(is_wrong))
     }
 }

@@ -3,7 +3,7 @@
 use super::nodes::{MatchingNodes, written};
 use crate::{
     finding::{Meta, Mode, Reason, paths::POD_SPEC},
-    inventory::item::Item,
+    inventory::object_summary::ObjectSummary,
     kubernetes::kind::Kind,
     rules::rule::{
         Rule, Scope,
@@ -47,14 +47,14 @@ fn check(query: &Query<'_>, found: &mut InventoryFindings) {
     if query.inventory().count(Kind::Node) == 0 || !query.knows(Kind::Node, "") {
         return;
     }
-    let former = query.former().and_then(Item::details);
-    let Some(former) = former.filter(|it| it.tolerations != details.tolerations) else { return };
+    let old = query.old().and_then(ObjectSummary::details);
+    let Some(old) = old.filter(|it| it.tolerations != details.tolerations) else { return };
     let nodes = details.allowed_nodes();
     let mut left = MatchingNodes::default();
     let mut first = None;
-    query.inventory().has_node(&former.allowed_nodes(), |item, node| {
+    query.inventory().has_node(&old.allowed_nodes(), |item, node| {
         let taint = node.taint_against(&details.tolerations);
-        if let Some(taint) = taint.filter(|_| node.taint_against(&former.tolerations).is_none())
+        if let Some(taint) = taint.filter(|_| node.taint_against(&old.tolerations).is_none())
             && nodes.alternatives().any(|it| it.matches(item.name(), &node.labels))
         {
             left.add(item);

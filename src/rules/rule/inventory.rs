@@ -8,7 +8,7 @@ use crate::{
     finding::{Finding, Findings, Help, Meta, Path, Reason, Reported},
     inventory::{
         Inventory,
-        item::Item,
+        object_summary::ObjectSummary,
         view::{Freshness, View},
     },
     kubernetes::{cluster::Cluster, kind::Kind},
@@ -57,32 +57,32 @@ impl Coverage {
 #[derive(Clone, Copy, Debug)]
 pub struct Query<'a> {
     /// The object.
-    pub item: &'a Item,
+    pub item: &'a ObjectSummary,
     /// The pod template; `None` if only the summary is available.
     pub template: Option<&'a PodTemplateSpec>,
     /// The cluster that the object is meant for.
     pub cluster: &'a Cluster,
     around: Around<'a>,
-    former: Former<'a>,
+    old: OldSummary<'a>,
 }
 
-/// The former state of an object that is changed.
+/// The old state of an object that is changed.
 #[derive(Clone, Copy)]
-pub enum Former<'a> {
+pub enum OldSummary<'a> {
     /// There is none, or it is not known.
     None,
     /// The state.
-    Item(&'a Item),
+    Known(&'a ObjectSummary),
     /// The state, which is read when a rule needs it.
-    Lazy(&'a dyn Fn() -> Option<&'a Item>),
+    Lazy(&'a dyn Fn() -> Option<&'a ObjectSummary>),
 }
 
-impl fmt::Debug for Former<'_> {
+impl fmt::Debug for OldSummary<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let name = match self {
-            Former::None => "None",
-            Former::Item(_) => "Item",
-            Former::Lazy(_) => "Lazy",
+            OldSummary::None => "None",
+            OldSummary::Known(_) => "Known",
+            OldSummary::Lazy(_) => "Lazy",
         };
         f.write_str(name)
     }
@@ -93,7 +93,7 @@ impl fmt::Debug for Former<'_> {
 enum Around<'a> {
     /// The objects of an input, including the checked one with this index.
     Input(&'a Inventory, u32, &'a Coverage),
-    /// The objects of a cluster, which may include a former state of the checked one.
+    /// The objects of a cluster, which may include a old state of the checked one.
     Cluster(&'a View),
 }
 
@@ -107,39 +107,39 @@ impl<'a> Query<'a> {
     ) -> Option<Self> {
         let (item, id) = (inventory.get(index)?, u32::try_from(index).ok()?);
         let around = Around::Input(inventory, id, coverage);
-        Some(Query { item, template: None, cluster, around, former: Former::None })
+        Some(Query { item, template: None, cluster, around, old: OldSummary::None })
     }
 
     /// Creates a query about an object that a cluster is asked to store.
     pub const fn in_cluster(
         view: &'a View,
-        item: &'a Item,
+        item: &'a ObjectSummary,
         template: &'a PodTemplateSpec,
         cluster: &'a Cluster,
     ) -> Self {
         let around = Around::Cluster(view);
-        Query { item, template: Some(template), cluster, around, former: Former::None }
+        Query { item, template: Some(template), cluster, around, old: OldSummary::None }
     }
 
     /// Creates a query about an object that a cluster has stored, with only the summary available.
-    pub const fn stored(view: &'a View, item: &'a Item, cluster: &'a Cluster) -> Self {
+    pub const fn stored(view: &'a View, item: &'a ObjectSummary, cluster: &'a Cluster) -> Self {
         let around = Around::Cluster(view);
-        Query { item, template: None, cluster, around, former: Former::None }
+        Query { item, template: None, cluster, around, old: OldSummary::None }
     }
 
-    /// Adds the former state of the object.
+    /// Adds the old state of the object.
     #[must_use]
-    pub const fn changed_from(mut self, former: Former<'a>) -> Self {
-        self.former = former;
+    pub const fn changed_from(mut self, old: OldSummary<'a>) -> Self {
+        self.old = old;
         self
     }
 
-    /// Returns the former state of the object, if it is changed.
-    pub(in crate::rules) fn former(&self) -> Option<&'a Item> {
-        match self.former {
-            Former::None => None,
-            Former::Item(item) => Some(item),
-            Former::Lazy(read) => read(),
+    /// Returns the old state of the object, if it is changed.
+    pub(in crate::rules) fn old(&self) -> Option<&'a ObjectSummary> {
+        match self.old {
+            OldSummary::None => None,
+            OldSummary::Known(item) => Some(item),
+            OldSummary::Lazy(read) => read(),
         }
     }
 
@@ -152,18 +152,18 @@ impl<'a> Query<'a> {
 
     /// Returns another object that this one can be compared with. Returns `None` if it is this
     /// object, is being deleted, or is of a kind of which too little is known.
-    pub(in crate::rules) fn other(&self, id: u32) -> Option<&'a Item> {
+    pub(in crate::rules) fn other(&self, id: u32) -> Option<&'a ObjectSummary> {
         self.inventory().item(id).filter(|other| self.counts(other) && !self.item.is_same(other))
     }
 
     /// Returns whether an object is expected to stay, as far as is known.
-    pub(in crate::rules) fn counts(&self, other: &Item) -> bool {
+    pub(in crate::rules) fn counts(&self, other: &ObjectSummary) -> bool {
         !other.is_terminating && self.freshness(other.kind) != Freshness::Unknown
     }
 
     /// Returns whether this object is the one to report, of two objects with the same fault. In an
     /// input that is the later one.
-    pub(in crate::rules) const fn answers_for(&self, id: u32, other: &Item) -> bool {
+    pub(in crate::rules) const fn answers_for(&self, id: u32, other: &ObjectSummary) -> bool {
         match self.around {
             Around::Input(_, own, _) => id < own || !other.is_set(),
             Around::Cluster(_) => true,

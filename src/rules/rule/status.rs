@@ -5,7 +5,7 @@ use jiff::{SignedDuration, Timestamp};
 use crate::{
     finding::{Facts, Finding, Findings, Help, Meta, Path, Reason},
     kubernetes::{cluster::Cluster, kind::Kind},
-    observed::{Observed, Set},
+    observed::{Observed, WorkloadStatus},
 };
 
 /// A running cluster, and the time at which it was read.
@@ -32,7 +32,7 @@ impl Audit<'_> {
 #[derive(Clone, Copy, Debug)]
 pub struct StatusQuery<'a> {
     /// The set.
-    pub set: &'a Set,
+    pub set: &'a WorkloadStatus,
     /// The cluster around it.
     pub audit: &'a Audit<'a>,
 }
@@ -60,8 +60,8 @@ pub struct ObjectName {
     pub uid: Box<str>,
 }
 
-impl From<&Set> for ObjectName {
-    fn from(set: &Set) -> Self {
+impl From<&WorkloadStatus> for ObjectName {
+    fn from(set: &WorkloadStatus) -> Self {
         ObjectName {
             namespace: set.namespace().into(),
             kind: set.kind().into(),

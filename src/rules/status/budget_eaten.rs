@@ -1,10 +1,10 @@
 //! The pods that hold up the update of a DaemonSet.
 
-use super::daemons::Daemons;
+use super::daemon_set::Daemons;
 use crate::{
     observed::{Node, Pod},
     rollout::{daemon_set::Settings, node::Placement},
-    rules::{rule::status::StatusQuery, waiting::Unavailability},
+    rules::{rollout_waits::Unavailability, rule::status::StatusQuery},
 };
 
 /// The pods that keep an update of a DaemonSet from going on.

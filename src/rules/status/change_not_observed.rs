@@ -1,10 +1,10 @@
 //! Sets whose controller has not observed their latest change.
 
-use super::read::{count, names, since};
+use super::phrases::{count, names, since};
 use crate::{
     finding::{Facts, Help, Meta, Mode, Path, paths::STATUS},
     kubernetes::kind::Kind,
-    observed::Set,
+    observed::WorkloadStatus,
     rules::rule::{
         Rule, Scope, StatusCheck,
         status::{Audit, ObjectName, Report, StatusFindings},
@@ -44,7 +44,7 @@ Kubernetes: `updateStatefulSetStatus`, pkg/controller/statefulset/stateful_set_c
 static GENERATION: Path<'static> = STATUS.child("observedGeneration");
 
 fn check(audit: &Audit<'_>, found: &mut StatusFindings) {
-    let waits = |set: &&Set| set.is_unobserved();
+    let waits = |set: &&WorkloadStatus| set.is_unobserved();
     let waiting = audit.observed.sets().filter(waits);
     let waiting = waiting.filter_map(|set| Some((set.spec_written?, set)));
     let mut waiting: Vec<_> = waiting.filter(|(at, _)| audit.is_long_ago(*at)).collect();

@@ -2,12 +2,12 @@
 
 use super::{
     claims::of_set,
-    read::{at, names, words},
+    phrases::{at, names, words},
 };
 use crate::{
     finding::{Effect, Facts, Help, Meta, Mode, paths::CLAIM_TEMPLATES},
     kubernetes::kind::Kind,
-    observed::State,
+    observed::WorkloadState,
     rules::rule::{
         Rule, Scope, StatusCheck,
         status::{Report, StatusFindings, StatusQuery},
@@ -35,11 +35,11 @@ Kubernetes: `createMissingPersistentVolumeClaims`, pkg/controller/statefulset/st
         mode: Mode::Audit,
         adjustable: true,
     },
-    scope: Scope::Status { kinds: &[Kind::StatefulSet], check: StatusCheck::Set(check) },
+    scope: Scope::Status { kinds: &[Kind::StatefulSet], check: StatusCheck::Workload(check) },
 };
 
 fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
-    let State::StatefulSet(set) = &query.set.state else { return };
+    let WorkloadState::StatefulSet(set) = &query.set.state else { return };
     let retention = set.spec.persistent_volume_claim_retention_policy.as_ref();
     if retention.and_then(|it| it.when_scaled.as_deref()) == Some("Delete") {
         return;

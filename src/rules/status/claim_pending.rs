@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use super::{
     claims::{Unbound, WhyUnbound, of_set, unbound},
     class_of_claims_missing,
-    read::{names, since},
-    replicas::Replicas,
+    phrases::{names, since},
+    stateful_set::Replicas,
 };
 use crate::{
     finding::{Facts, Help, Meta, Mode, paths::CLAIM_TEMPLATES},
@@ -41,7 +41,7 @@ Kubernetes: `syncUnboundClaim`, pkg/controller/volume/persistentvolume/pv_contro
         mode: Mode::Warn,
         adjustable: true,
     },
-    scope: Scope::Status { kinds: &[Kind::StatefulSet], check: StatusCheck::Set(check) },
+    scope: Scope::Status { kinds: &[Kind::StatefulSet], check: StatusCheck::Workload(check) },
 };
 
 fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {

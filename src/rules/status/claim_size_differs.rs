@@ -2,11 +2,11 @@
 
 use std::cmp::Ordering;
 
-use super::read::names;
+use super::phrases::names;
 use crate::{
     finding::{Effect, Facts, Help, Meta, Mode, paths::CLAIM_TEMPLATES},
     kubernetes::{kind::Kind, quantity::Quantity},
-    observed::{PersistentVolumeClaim, State},
+    observed::{PersistentVolumeClaim, WorkloadState},
     rollout::stateful_set::Settings,
     rules::rule::{
         Rule, Scope, StatusCheck,
@@ -37,11 +37,11 @@ pkg/apis/apps/validation/validation.go.",
         mode: Mode::Audit,
         adjustable: true,
     },
-    scope: Scope::Status { kinds: &[Kind::StatefulSet], check: StatusCheck::Set(check) },
+    scope: Scope::Status { kinds: &[Kind::StatefulSet], check: StatusCheck::Workload(check) },
 };
 
 fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
-    let State::StatefulSet(set) = &query.set.state else { return };
+    let WorkloadState::StatefulSet(set) = &query.set.state else { return };
     let observed = query.audit.observed;
     let Some(settings) = Settings::of(query.set.name(), &set.spec, query.audit.cluster) else {
         return;

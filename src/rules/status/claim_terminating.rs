@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use super::{
     claims::of_set,
-    read::{names, since},
-    replicas::Replicas,
+    phrases::{names, since},
+    stateful_set::Replicas,
 };
 use crate::{
     finding::{Command, Effect, Facts, Help, Meta, Mode, paths::CLAIM_TEMPLATES},
@@ -39,7 +39,7 @@ Kubernetes: pkg/controller/volume/pvcprotection/pvc_protection_controller.go;
         mode: Mode::Warn,
         adjustable: true,
     },
-    scope: Scope::Status { kinds: &[Kind::StatefulSet], check: StatusCheck::Set(check) },
+    scope: Scope::Status { kinds: &[Kind::StatefulSet], check: StatusCheck::Workload(check) },
 };
 
 /// The most commands that are joined.

@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 
 use super::{
-    read::{names, one_line},
+    phrases::{names, one_line},
     scheduler,
 };
 use crate::{
     kubernetes::kind::Kind,
-    observed::{Observed, PersistentVolumeClaim, Pod, State, TroubleKind},
+    observed::{Observed, PersistentVolumeClaim, Pod, TroubleKind, WorkloadState},
     rollout::stateful_set::Settings,
     rules::rule::status::StatusQuery,
 };
@@ -77,8 +77,8 @@ pub(super) struct OfSet<'a> {
 pub(super) fn of_set<'a>(query: &StatusQuery<'a>) -> impl Iterator<Item = OfSet<'a>> {
     let (observed, set) = (query.audit.observed, query.set);
     let spec = match &set.state {
-        State::StatefulSet(it) => Some(&it.spec),
-        State::DaemonSet(_) => None,
+        WorkloadState::StatefulSet(it) => Some(&it.spec),
+        WorkloadState::DaemonSet(_) => None,
     };
     let settings = spec.and_then(|spec| Settings::of(set.name(), spec, query.audit.cluster));
     let templates = spec.and_then(|spec| spec.volume_claim_templates.as_ref());

@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 
 use super::{
     claims::of_set,
-    read::{count, sets_of, since},
+    phrases::{count, sets_of, since},
 };
 use crate::{
     finding::{Facts, Help, Meta, Mode, Path, paths::METADATA},
     kubernetes::kind::Kind,
-    observed::Set,
+    observed::WorkloadStatus,
     rules::rule::{
         Rule, Scope, StatusCheck,
         status::{Audit, ObjectName, Report, StatusFindings, StatusQuery},
@@ -42,13 +42,14 @@ const SEVERAL: usize = 2;
 /// Returns whether claims of several sets wait for a class that does not exist.
 pub(super) fn is_reported(audit: &Audit<'_>, class: &str) -> bool {
     let sets = audit.observed.sets().filter(|set| set.is_current() && !set.is_healthy());
-    let waits = |set: &&Set| waiting_claims(audit, set).iter().any(|(name, _)| *name == class);
+    let waits =
+        |set: &&WorkloadStatus| waiting_claims(audit, set).iter().any(|(name, _)| *name == class);
     sets.filter(waits).take(SEVERAL).count() == SEVERAL
 }
 
 /// Returns the classes that do not exist and for which claims of a set have waited, each with the time since
 /// when.
-fn waiting_claims<'a>(audit: &'a Audit<'a>, set: &'a Set) -> Vec<(&'a str, i64)> {
+fn waiting_claims<'a>(audit: &'a Audit<'a>, set: &'a WorkloadStatus) -> Vec<(&'a str, i64)> {
     let (observed, query) = (audit.observed, StatusQuery { set, audit });
     let waiting = of_set(&query).filter(|it| it.is_wanted).filter_map(|it| {
         let is_pending = &*it.claim.phase == "Pending" && audit.is_long_ago(it.claim.created);
@@ -62,7 +63,7 @@ fn waiting_claims<'a>(audit: &'a Audit<'a>, set: &'a Set) -> Vec<(&'a str, i64)>
 /// The claims that wait for a class.
 #[derive(Default)]
 struct Waiting<'a> {
-    sets: Vec<&'a Set>,
+    sets: Vec<&'a WorkloadStatus>,
     claims: usize,
     first: Option<i64>,
 }

@@ -1,17 +1,17 @@
 //! Pods that the API server refuses to create.
 
 use super::{
-    daemons::Daemons,
+    daemon_set::Daemons,
+    phrases::{at, names, since},
     quota,
-    read::{at, names, since},
     refusal::FailedCreate,
-    replicas::Replicas,
+    stateful_set::Replicas,
     webhooks,
 };
 use crate::{
     finding::{Command, Effect, Facts, Help, Meta, Mode, paths::POD_SPEC},
     kubernetes::kind::Kind,
-    observed::{LONGEST_WAIT, SLACK, State},
+    observed::{LONGEST_WAIT, SLACK, WorkloadState},
     rules::rule::{
         Rule, Scope, StatusCheck,
         status::{Report, StatusFindings, StatusQuery},
@@ -45,7 +45,7 @@ pkg/controller/statefulset/stateful_pod_control.go; `createPods`, pkg/controller
         mode: Mode::Warn,
         adjustable: true,
     },
-    scope: Scope::Status { kinds: &[Kind::DaemonSet, Kind::StatefulSet], check: StatusCheck::Set(check) },
+    scope: Scope::Status { kinds: &[Kind::DaemonSet, Kind::StatefulSet], check: StatusCheck::Workload(check) },
 };
 
 /// The rules about names, which only a set that is created again can have corrected.
@@ -189,13 +189,15 @@ fn who(query: &StatusQuery<'_>, [is, are]: [&str; 2]) -> String {
         None => Vec::new(),
     };
     match (&query.set.state, nodes.len()) {
-        (State::StatefulSet(_), _) => match Replicas::of(query).and_then(|it| it.first_missing()) {
-            Some(pod) => format!("pod {pod} {is}"),
-            None => format!("pods {are}"),
-        },
-        (State::DaemonSet(_), 0) => format!("pods {are}"),
-        (State::DaemonSet(_), 1) => format!("the pod for node {} {is}", names(nodes)),
-        (State::DaemonSet(_), count) => {
+        (WorkloadState::StatefulSet(_), _) => {
+            match Replicas::of(query).and_then(|it| it.first_missing()) {
+                Some(pod) => format!("pod {pod} {is}"),
+                None => format!("pods {are}"),
+            }
+        }
+        (WorkloadState::DaemonSet(_), 0) => format!("pods {are}"),
+        (WorkloadState::DaemonSet(_), 1) => format!("the pod for node {} {is}", names(nodes)),
+        (WorkloadState::DaemonSet(_), count) => {
             format!("the pods for {count} nodes ({}) {are}", names(nodes))
         }
     }
@@ -286,10 +288,10 @@ fn of_surroundings(query: &StatusQuery<'_>, message: &str) -> Help {
 /// Advises on a quota.
 fn more_room(query: &StatusQuery<'_>, quota: &str, message: &str) -> Help {
     let missing = match &query.set.state {
-        State::DaemonSet(it) => {
+        WorkloadState::DaemonSet(it) => {
             it.status.desired_number_scheduled - it.status.current_number_scheduled
         }
-        State::StatefulSet(it) => it.spec.replicas.unwrap_or(1) - it.status.replicas,
+        WorkloadState::StatefulSet(it) => it.spec.replicas.unwrap_or(1) - it.status.replicas,
     };
     let kubectl = query.kubectl();
     let raised = quota::raised(message, usize::try_from(missing).unwrap_or_default());

@@ -1,8 +1,8 @@
 //! Sets with too few ready pods, for a reason that no other rule has found.
 
 use super::{
-    read::{at, one_line, since},
-    restless,
+    phrases::{at, one_line, since},
+    template_churn,
     webhooks::down_for,
 };
 use crate::{
@@ -44,7 +44,7 @@ pkg/controller/statefulset/stateful_set_control.go.",
 };
 
 fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
-    if let Some(report) = restless::report(query) {
+    if let Some(report) = template_churn::report(query) {
         found.add(report);
         return;
     }

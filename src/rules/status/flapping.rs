@@ -1,6 +1,6 @@
 //! Pods that become ready and unready again, and so never available.
 
-use super::text::one_line;
+use super::foreign_text::one_line;
 use crate::{
     kubernetes::kind::Kind,
     observed::{Event, LONGEST_GAP, Pod},

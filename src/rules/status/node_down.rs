@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use super::read::{count, names, one_line, since};
+use super::phrases::{count, names, one_line, since};
 use crate::{
     finding::{Facts, Help, Meta, Mode, Path, paths::STATUS},
     kubernetes::{kind::Kind, resource::WorkloadKind},
-    observed::{Node, Pod, Set},
+    observed::{Node, Pod, WorkloadStatus},
     rules::rule::{
         Rule, Scope, StatusCheck,
         status::{Audit, ObjectName, Report, StatusFindings},
@@ -44,7 +44,7 @@ pkg/controller/nodelifecycle/node_lifecycle_controller.go.",
 };
 
 /// A node that is down, and the pods on it with their sets.
-type Down<'a> = (&'a Node, Vec<(&'a Set, &'a Pod)>);
+type Down<'a> = (&'a Node, Vec<(&'a WorkloadStatus, &'a Pod)>);
 
 fn check(audit: &Audit<'_>, found: &mut StatusFindings) {
     let down = |node: &&Node| node.not_ready.is_some_and(|since| audit.is_long_ago(since));
@@ -66,7 +66,7 @@ fn check(audit: &Audit<'_>, found: &mut StatusFindings) {
     }
 }
 
-fn report(audit: &Audit<'_>, node: &Node, pods: &[(&Set, &Pod)]) -> Report<'static> {
+fn report(audit: &Audit<'_>, node: &Node, pods: &[(&WorkloadStatus, &Pod)]) -> Report<'static> {
     let name = node.place.name.as_str();
     let why = match &*node.why_not_ready {
         "" => String::new(),
@@ -104,7 +104,7 @@ fn report(audit: &Audit<'_>, node: &Node, pods: &[(&Set, &Pod)]) -> Report<'stat
 }
 
 /// `2 StatefulSets (shop/db, shop/queue), 1 pod of them Terminating`; `None` if there is no such set.
-fn of_kind(kind: WorkloadKind, pods: &[(&Set, &Pod)]) -> Option<String> {
+fn of_kind(kind: WorkloadKind, pods: &[(&WorkloadStatus, &Pod)]) -> Option<String> {
     let pods: Vec<_> = pods.iter().filter(|(set, _)| set.kind() == kind).collect();
     let mut sets: Vec<_> =
         pods.iter().map(|(set, _)| format!("{}/{}", set.namespace(), set.name())).collect();

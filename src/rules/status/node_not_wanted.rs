@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use super::{
-    daemons::Daemons,
-    read::{count, names},
+    daemon_set::Daemons,
+    phrases::{count, names},
     toleration,
 };
 use crate::{
@@ -41,7 +41,7 @@ Kubernetes: `NodeShouldRunDaemonPod` and `predicates`, pkg/controller/daemon/dae
         mode: Mode::Warn,
         adjustable: true,
     },
-    scope: Scope::Status { kinds: &[Kind::DaemonSet], check: StatusCheck::Set(check) },
+    scope: Scope::Status { kinds: &[Kind::DaemonSet], check: StatusCheck::Workload(check) },
 };
 
 fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use super::{
     budget_eaten::eats_budget,
-    daemons::{Daemons, Lack},
-    lacking::Lacking,
-    read::{count, names, since},
+    daemon_set::{Daemons, Lack},
+    node_without_pod_since::Lacking,
+    phrases::{count, names, since},
     refusal::FailedCreate,
     webhooks::down_for,
 };
@@ -47,7 +47,7 @@ Kubernetes: `podsShouldBeOnNode` and `NodeShouldRunDaemonPod`, pkg/controller/da
         mode: Mode::Warn,
         adjustable: true,
     },
-    scope: Scope::Status { kinds: &[Kind::DaemonSet], check: StatusCheck::Set(check) },
+    scope: Scope::Status { kinds: &[Kind::DaemonSet], check: StatusCheck::Workload(check) },
 };
 
 /// Nodes with the same reason, and the first of their pods.

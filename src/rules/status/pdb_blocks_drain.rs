@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use super::read::one_line;
+use super::phrases::one_line;
 use crate::{
     finding::{Effect, Facts, Help, paths::SPEC},
     kubernetes::kind::Kind,
-    observed::{PodDisruptionBudget, State, StatefulSet},
+    observed::{PodDisruptionBudget, StatefulSet, WorkloadState},
     rules::{
-        drains,
+        pdb_blocks_drain,
         rule::{
             Rule, Scope, StatusCheck,
             status::{Report, StatusFindings, StatusQuery},
@@ -17,12 +17,12 @@ use crate::{
 };
 
 pub(super) static RULE: Rule = Rule {
-    meta: drains::META,
-    scope: Scope::Status { kinds: &[Kind::StatefulSet], check: StatusCheck::Set(check) },
+    meta: pdb_blocks_drain::META,
+    scope: Scope::Status { kinds: &[Kind::StatefulSet], check: StatusCheck::Workload(check) },
 };
 
 fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
-    let State::StatefulSet(set) = &query.set.state else { return };
+    let WorkloadState::StatefulSet(set) = &query.set.state else { return };
     let budgets = query.audit.observed.budgets(query.set.namespace());
     let mut stuck = budgets.iter().filter(|budget| is_stuck(budget, set));
     let Some(budget) = stuck.find(|budget| budget.selects(query.set.pod_labels())) else { return };
@@ -68,7 +68,7 @@ fn is_stuck(budget: &PodDisruptionBudget, set: &StatefulSet) -> bool {
     let replicas = set.spec.replicas.unwrap_or(1);
     let is_wanted = || {
         let (least, most) = (budget.min_available.as_ref(), budget.max_unavailable.as_ref());
-        drains::wanted(least, most, replicas.into()).is_some()
+        pdb_blocks_drain::wanted(least, most, replicas.into()).is_some()
     };
     // With fewer pods than replicas, the budget allows more once all exist.
     let is_full = replicas > 0 && budget.expected >= replicas && budget.healthy >= budget.expected;

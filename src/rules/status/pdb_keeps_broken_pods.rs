@@ -1,12 +1,12 @@
 //! A PodDisruptionBudget that keeps broken pods on their nodes.
 
-use super::read::names;
+use super::phrases::names;
 use crate::{
     finding::{Effect, Facts, Help, paths::SPEC},
     kubernetes::kind::Kind,
     observed::{Pod, PodDisruptionBudget},
     rules::{
-        drains,
+        pdb_blocks_drain,
         rule::{
             Rule, Scope, StatusCheck,
             status::{Report, StatusFindings, StatusQuery},
@@ -15,8 +15,8 @@ use crate::{
 };
 
 pub(super) static RULE: Rule = Rule {
-    meta: drains::KEEPS,
-    scope: Scope::Status { kinds: &[Kind::StatefulSet], check: StatusCheck::Set(check) },
+    meta: pdb_blocks_drain::KEEPS,
+    scope: Scope::Status { kinds: &[Kind::StatefulSet], check: StatusCheck::Workload(check) },
 };
 
 fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {

@@ -1,9 +1,9 @@
 //! The events of a pod, which add to its status.
 
-use super::text::one_line;
+use super::foreign_text::one_line;
 use crate::{
     kubernetes::kind::Kind,
-    observed::{Event, INITIALIZING, LONGEST_GAP, NOT_READY, Pod, Trouble, TroubleKind},
+    observed::{Event, INITIALIZING, LONGEST_GAP, NOT_READY, NotReadyReason, Pod, TroubleKind},
     rules::rule::status::StatusQuery,
 };
 
@@ -95,7 +95,7 @@ impl StatusQuery<'_> {
 }
 
 /// Returns the reason why a pod is not ready, from its status and its events.
-pub(super) fn with_events(query: &StatusQuery<'_>, pod: &Pod, trouble: &Trouble) -> String {
+pub(super) fn with_events(query: &StatusQuery<'_>, pod: &Pod, trouble: &NotReadyReason) -> String {
     let events = query.audit.observed.events(query.set.namespace(), Kind::Pod, &pod.name);
     let is_begun = matches!(&*trouble.reason, NOT_READY | INITIALIZING);
     let of = |wanted: &dyn Fn(&Event) -> bool| events.iter().find(|it| wanted(it));

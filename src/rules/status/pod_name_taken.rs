@@ -1,13 +1,13 @@
 //! Pods of a StatefulSet that cannot be created, because other pods have their names.
 
 use super::{
-    read::{names, since},
-    replicas::Replicas,
+    phrases::{names, since},
+    stateful_set::Replicas,
 };
 use crate::{
     finding::{Effect, Facts, Help, Meta, Mode, paths::STATUS},
     kubernetes::kind::Kind,
-    observed::{ForeignPod, Observed, Set},
+    observed::{ForeignPod, Observed, WorkloadStatus},
     rollout::stateful_set::Settings,
     rules::rule::{
         Rule, Scope, StatusCheck,
@@ -39,7 +39,7 @@ pkg/controller/controller_ref_manager.go.",
         mode: Mode::Warn,
         adjustable: true,
     },
-    scope: Scope::Status { kinds: &[Kind::StatefulSet], check: StatusCheck::Set(check) },
+    scope: Scope::Status { kinds: &[Kind::StatefulSet], check: StatusCheck::Workload(check) },
 };
 
 /// The most pods that are looked for.
@@ -95,7 +95,7 @@ fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
 /// those pods.
 pub(crate) fn names_taken<'a>(
     observed: &'a Observed,
-    set: &'a Set,
+    set: &'a WorkloadStatus,
     settings: &Settings,
     exists: impl Fn(i64) -> bool,
 ) -> impl Iterator<Item = (String, &'a ForeignPod)> {

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use super::{
     budget_eaten::eats_budget,
-    daemons::Daemons,
-    read::{names, one_line, since, words},
-    replicas::Replicas,
+    daemon_set::Daemons,
+    phrases::{names, one_line, since, words},
+    stateful_set::Replicas,
 };
 use crate::{
     finding::{Effect, Facts, Help, Meta, Mode, Path, paths::STATUS},
@@ -44,7 +44,7 @@ pkg/controller/statefulset/stateful_set_control.go; \"Non-graceful node shutdown
         mode: Mode::Warn,
         adjustable: true,
     },
-    scope: Scope::Status { kinds: &[Kind::DaemonSet, Kind::StatefulSet], check: StatusCheck::Set(check) },
+    scope: Scope::Status { kinds: &[Kind::DaemonSet, Kind::StatefulSet], check: StatusCheck::Workload(check) },
 };
 
 fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {

@@ -1,6 +1,6 @@
 //! Pods that the API server refuses to create or to delete.
 
-use super::read::one_line;
+use super::phrases::one_line;
 use crate::{observed::Event, rules::rule::status::StatusQuery};
 
 /// The time for which a warning counts, in seconds. The controller tries again after 1,000 seconds at most,

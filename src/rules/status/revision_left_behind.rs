@@ -1,14 +1,14 @@
 //! Pods that have had an older template for days.
 
 use super::{
-    daemons::Daemons,
-    read::{count, names, since, words},
-    replicas::Replicas,
+    daemon_set::Daemons,
+    phrases::{count, names, since, words},
+    stateful_set::Replicas,
 };
 use crate::{
     finding::{Effect, Facts, Help, Meta, Mode, paths::UPDATE_STRATEGY},
     kubernetes::kind::Kind,
-    observed::{Pod, State},
+    observed::{Pod, WorkloadState},
     rollout::{daemon_set::Settings as DaemonSettings, stateful_set::Strategy},
     rules::rule::{
         Rule, Scope, StatusCheck,
@@ -41,13 +41,13 @@ pkg/controller/daemon/daemon_controller.go.",
         mode: Mode::Audit,
         adjustable: true,
     },
-    scope: Scope::Status { kinds: &[Kind::DaemonSet, Kind::StatefulSet], check: StatusCheck::Set(check) },
+    scope: Scope::Status { kinds: &[Kind::DaemonSet, Kind::StatefulSet], check: StatusCheck::Workload(check) },
 };
 
 fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
     let is_old = |made: i64| made > 0 && made + DAYS <= query.audit.now.as_second();
     let (old, partition): (Vec<&Pod>, _) = match &query.set.state {
-        State::StatefulSet(_) => {
+        WorkloadState::StatefulSet(_) => {
             let Some(replicas) = Replicas::of(query) else { return };
             let (update, first) = (replicas.update_revision(), replicas.settings.ordinals.start);
             let partition = match replicas.settings.strategy {
@@ -60,7 +60,7 @@ fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
             let old = pods.map(|(_, pod)| *pod).filter(|pod| !pod.is_of(update)).collect();
             (old, partition)
         }
-        State::DaemonSet(_) => {
+        WorkloadState::DaemonSet(_) => {
             let Some(daemons) = Daemons::of(query) else { return };
             let settings = DaemonSettings::of(&daemons.set.spec);
             if query.set.is_healthy() || !settings.is_on_delete() {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::read::{count, names, words};
+use super::phrases::{count, names, words};
 use crate::{
     finding::{Effect, Facts, Help, Meta, Mode, Path},
     kubernetes::kind::Kind,

@@ -2,9 +2,9 @@
 
 use super::{
     budget_eaten::{Eaten, Surge, eats_budget, stuck_surge},
-    daemons::Daemons,
+    daemon_set::Daemons,
+    phrases::{names, positive, since},
     pod_stuck_terminating,
-    read::{names, positive, since},
 };
 use crate::{
     finding::{Effect, Facts, Help, Meta, Mode, Path, paths::ROLLING_UPDATE},
@@ -46,7 +46,7 @@ Kubernetes: `rollingUpdate`, pkg/controller/daemon/update.go.",
         mode: Mode::Warn,
         adjustable: true,
     },
-    scope: Scope::Status { kinds: &[Kind::DaemonSet], check: StatusCheck::Set(check) },
+    scope: Scope::Status { kinds: &[Kind::DaemonSet], check: StatusCheck::Workload(check) },
 };
 
 fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {

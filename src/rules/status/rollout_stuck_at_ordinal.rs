@@ -1,20 +1,20 @@
 //! A StatefulSet that waits for a pod that does not become ready.
 
 use super::{
-    halt::Halt,
-    read::{lacking, since},
-    replicas::Replicas,
+    phrases::{lacking, since},
+    stateful_set::Replicas,
+    waiting_pod::Halt,
 };
 use crate::{
     finding::{Effect, Facts, Help, Meta, Mode, paths::STATUS},
     kubernetes::kind::Kind,
     observed::{Pod, TroubleKind},
     rules::{
+        rollout_waits,
         rule::{
             Rule, Scope, StatusCheck,
             status::{Report, StatusFindings, StatusQuery},
         },
-        waiting,
     },
 };
 
@@ -47,7 +47,7 @@ StatefulSets.",
         mode: Mode::Warn,
         adjustable: true,
     },
-    scope: Scope::Status { kinds: &[Kind::StatefulSet], check: StatusCheck::Set(check) },
+    scope: Scope::Status { kinds: &[Kind::StatefulSet], check: StatusCheck::Workload(check) },
 };
 
 fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
@@ -61,12 +61,12 @@ fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
     let is_old = !pod.is_of(replicas.update_revision());
     let effect = match (is_ordered, is_old) {
         (true, true) if query.set.is_on_delete() => None,
-        (true, true) => Some(waiting::ORDERED.to_owned()),
+        (true, true) => Some(rollout_waits::ORDERED.to_owned()),
         (true, false) => held_up(query, &replicas, &halt),
         (false, _) => replicas.is_updating().then(|| WAITS.to_owned()),
     };
     let message = match &effect {
-        Some(_) if is_ordered && is_old => waiting::ordered(&who),
+        Some(_) if is_ordered && is_old => rollout_waits::ordered(&who),
         Some(effect) => format!("{who}; {effect}"),
         None => who,
     };
@@ -120,7 +120,7 @@ fn release(query: &StatusQuery<'_>, replicas: &Replicas<'_>, halt: &Halt<'_>) ->
         "partition": index}}}});
     let patch = query.patch(Effect::Restarts(replicas.pods.len()), &patch.to_string());
     let lower = Help::say("lower the partition: ").run(patch.then(&delete));
-    match waiting::below_partition(index, partition, lower) {
+    match rollout_waits::below_partition(index, partition, lower) {
         Some(below) => below,
         None => Help::say("run ").run(delete).and(": it comes back with the new template"),
     }

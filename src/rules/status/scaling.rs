@@ -1,6 +1,6 @@
 //! The words about autoscalers of nodes, and about preemption.
 
-use super::{read::at, text::one_line};
+use super::{foreign_text::one_line, phrases::at};
 use crate::{
     finding::Help,
     observed::{NewNode, Pod, Scaling},

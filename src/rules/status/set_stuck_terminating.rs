@@ -1,6 +1,6 @@
 //! Sets whose deletion does not end.
 
-use super::read::since;
+use super::phrases::since;
 use crate::{
     finding::{Effect, Facts, Help, Meta, Mode, paths::FINALIZERS},
     kubernetes::kind::Kind,

@@ -1,6 +1,6 @@
 //! The command that makes a DaemonSet tolerate a taint.
 
-use super::read::positive;
+use super::phrases::positive;
 use crate::{
     finding::{Command, Effect},
     observed::DaemonSet,

@@ -1,8 +1,8 @@
 //! Nodes with more than one pod of a DaemonSet.
 
 use super::{
-    daemons::Daemons,
-    read::{count, names, words},
+    daemon_set::Daemons,
+    phrases::{count, names, words},
     refusal::refused_deletion,
 };
 use crate::{
@@ -40,7 +40,7 @@ pkg/controller/daemon/update.go.",
         mode: Mode::Warn,
         adjustable: true,
     },
-    scope: Scope::Status { kinds: &[Kind::DaemonSet], check: StatusCheck::Set(check) },
+    scope: Scope::Status { kinds: &[Kind::DaemonSet], check: StatusCheck::Workload(check) },
 };
 
 fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {

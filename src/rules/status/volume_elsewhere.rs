@@ -1,8 +1,8 @@
 //! A pod whose volume can be used only on nodes where the pod cannot run.
 
 use super::{
-    read::{names, since},
-    replicas::Replicas,
+    phrases::{names, since},
+    stateful_set::Replicas,
     volumes::{Elsewhere, elsewhere},
 };
 use crate::{
@@ -35,7 +35,7 @@ pkg/scheduler/framework/plugins/volumebinding/binder.go.",
         mode: Mode::Warn,
         adjustable: true,
     },
-    scope: Scope::Status { kinds: &[Kind::StatefulSet], check: StatusCheck::Set(check) },
+    scope: Scope::Status { kinds: &[Kind::StatefulSet], check: StatusCheck::Workload(check) },
 };
 
 fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {

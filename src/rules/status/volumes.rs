@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::replicas::Replicas;
+use super::stateful_set::Replicas;
 use crate::{
     kubernetes::{kind::Kind, node_selector},
     observed::{Node, Pod, TroubleKind},

@@ -1,14 +1,14 @@
 //! Webhooks of others that cannot be called, so that pods are refused.
 
 use super::{
-    read::{sets_of, since},
+    phrases::{sets_of, since},
     refusal::FailedCreate,
     webhooks::{CallFailure, effects_on_nodes, effects_on_sets, failing, selects_namespace},
 };
 use crate::{
     finding::{Facts, Help, Meta, Mode, Path},
     kubernetes::kind::Kind,
-    observed::{Call, Set, Webhook},
+    observed::{Call, Webhook, WorkloadStatus},
     rules::rule::{
         Rule, Scope, StatusCheck,
         status::{Audit, ObjectName, Report, StatusFindings, StatusQuery},
@@ -59,7 +59,7 @@ Kubernetes: apiserver pkg/admission/plugin/webhook/validating/dispatcher.go.",
 const SEVERAL: usize = 2;
 
 /// A set whose pods a webhook refuses by not answering, and since when.
-type Refused<'a> = (&'a Set, String, i64);
+type Refused<'a> = (&'a WorkloadStatus, String, i64);
 
 fn check(audit: &Audit<'_>, found: &mut StatusFindings) {
     let webhooks = audit.observed.webhooks();
@@ -92,7 +92,8 @@ fn report(
     refused: &[Refused<'_>],
 ) -> Option<Report<'static>> {
     let here = refused.iter().filter(|(_, name, _)| **name == *webhook.name);
-    let (sets, times): (Vec<&Set>, Vec<i64>) = here.map(|(set, _, at)| (*set, *at)).unzip();
+    let (sets, times): (Vec<&WorkloadStatus>, Vec<i64>) =
+        here.map(|(set, _, at)| (*set, *at)).unzip();
     let fault = CallFailure::of(audit, webhook);
     let why = match &fault {
         Some(fault) => fault.text(),

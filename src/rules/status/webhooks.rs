@@ -2,10 +2,10 @@
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
 
-use super::read::{at, sets_of, since};
+use super::phrases::{at, sets_of, since};
 use crate::{
     kubernetes::{kind::Kind, selector},
-    observed::{Call, Set, Webhook},
+    observed::{Call, Webhook, WorkloadStatus},
     rules::rule::status::{Audit, StatusQuery},
 };
 
@@ -64,7 +64,12 @@ impl<'a> CallFailure<'a> {
 
 /// Returns whether a webhook is called for such a request about a pod or a claim of a set, as far as that can
 /// be known.
-pub(super) fn selects(audit: &Audit<'_>, webhook: &Webhook, set: &Set, call: Call) -> bool {
+pub(super) fn selects(
+    audit: &Audit<'_>,
+    webhook: &Webhook,
+    set: &WorkloadStatus,
+    call: Call,
+) -> bool {
     let objects = &webhook.objects;
     let is_selected = || match call {
         // A binding has no labels, and the labels of claims are not known.
@@ -91,7 +96,9 @@ const OF_PODS: [(Call, &str); 4] = [
 pub(super) fn effects_on_sets(audit: &Audit<'_>, webhook: &Webhook, refuses: bool) -> Vec<String> {
     let selected = |call: Call| {
         let sets = audit.observed.sets().filter(|set| selects(audit, webhook, set, call));
-        Some(sets.collect::<Vec<&Set>>()).filter(|it| !it.is_empty()).map(|it| sets_of(&it))
+        Some(sets.collect::<Vec<&WorkloadStatus>>())
+            .filter(|it| !it.is_empty())
+            .map(|it| sets_of(&it))
     };
     // By the sets, in the order of the requests.
     let mut groups: Vec<(String, Vec<&str>)> = Vec::new();

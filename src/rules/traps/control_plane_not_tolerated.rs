@@ -8,7 +8,7 @@ use crate::{
         paths::{POD_SPEC, TOLERATIONS},
     },
     kubernetes::{cluster::Cluster, tolerations},
-    object::{DaemonSetSpec, Subject, marks},
+    object::{DaemonSetSpec, Subject, annotations},
     rules::rule::{Cel, ObjectCheck, OpenKruise, Phase, Rule, Scope},
 };
 
@@ -66,7 +66,7 @@ const TAINT: &str = "node-role.kubernetes.io/control-plane";
 const OLD_TAINT: &str = "node-role.kubernetes.io/master";
 
 fn check(spec: &DaemonSetSpec, subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
-    if subject.object.metadata.label(marks::CONTROL_PLANE_LABEL) == Some("true") {
+    if subject.object.metadata.label(annotations::CONTROL_PLANE_LABEL) == Some("true") {
         return;
     }
     let Some(pod) = &spec.template.spec else { return };

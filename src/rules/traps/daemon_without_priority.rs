@@ -2,7 +2,7 @@
 
 use super::read;
 use crate::{
-    finding::{Findings, Meta, Mode, Premise, Reason, paths::POD_SPEC},
+    finding::{ClusterAssumption, Findings, Meta, Mode, Reason, paths::POD_SPEC},
     kubernetes::cluster::Cluster,
     object::{DaemonSetSpec, Subject},
     rules::rule::{Cel, ObjectCheck, OpenKruise, Phase, Rule, Scope},
@@ -76,5 +76,5 @@ fn check(spec: &DaemonSetSpec, _: &Subject<'_>, _: &Cluster, found: &mut Finding
             "set priorityClassName to a PriorityClass of your own; it evicts pods of a lower priority from a \
              full node, and system-node-critical evicts those of nearly all others, databases too",
         )
-        .only_with(Premise::FullNodes);
+        .only_with(ClusterAssumption::FullNodes);
 }

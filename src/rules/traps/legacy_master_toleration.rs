@@ -4,7 +4,7 @@ use k8s_openapi::api::core::v1::Toleration;
 
 use super::read;
 use crate::{
-    finding::{Findings, Fix, Meta, Mode, Premise, Reason, paths::TOLERATIONS},
+    finding::{ClusterAssumption, Findings, Fix, Meta, Mode, Reason, paths::TOLERATIONS},
     kubernetes::{cluster::Cluster, tolerations},
     object::Subject,
     rules::rule::{Cel, ObjectCheck, OpenKruise, Phase, Rule, Scope},
@@ -84,6 +84,6 @@ fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
             format!("tolerate {NEW} too"),
         )
         .since(24)
-        .only_with(Premise::ControlPlaneNodes)
+        .only_with(ClusterAssumption::ControlPlaneNodes)
         .fixed_by(Fix::copy(old.map(|(i, _)| TOLERATIONS.index(i)), NEW));
 }

@@ -8,8 +8,8 @@ use crate::{
     kubernetes::cluster::{Cluster, STATEFUL_SET_RECREATE_STRATEGY},
     object::{Object, StatefulSetSpec, Subject},
     rules::{
+        rollout_waits,
         rule::{Cel, ObjectCheck, OpenKruise, Operation, Phase, Rule, Scope},
-        waiting,
     },
 };
 
@@ -84,7 +84,7 @@ fn check(spec: &StatefulSetSpec, subject: &Subject<'_>, cluster: &Cluster, found
     found.report(
         &SPEC.child("template"),
         Reason::Invalid,
-        waiting::ordered(&format!("{waiting} of {created} {pods} {is} not ready")),
+        rollout_waits::ordered(&format!("{waiting} of {created} {pods} {is} not ready")),
         advice(&subject.object, suspect, read::ordinals(spec).start, partition)
             .and(recreate(cluster)),
     );
@@ -113,7 +113,7 @@ fn advice(object: &Object<'_>, suspect: Option<i64>, start: i64, partition: i64)
         .and(&format!(" whether {pod} is the broken pod, as the status suggests"));
     let lower = format!("lower the partition to {index} or less and then run ");
     let lower = Help::say(lower).run(delete.clone());
-    if let Some(below) = waiting::below_partition(index, partition, lower) {
+    if let Some(below) = rollout_waits::below_partition(index, partition, lower) {
         return see.and("; ").then(below);
     }
     see.and(", and run ").run(delete).and(" if it does not become ready by itself")

@@ -6,8 +6,8 @@ use crate::{
     kubernetes::cluster::Cluster,
     object::{DaemonSetSpec, Subject},
     rules::{
+        rollout_waits::Unavailability,
         rule::{ObjectCheck, OpenKruise, Phase, Rule, Scope},
-        waiting::Unavailability,
     },
 };
 

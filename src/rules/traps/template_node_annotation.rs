@@ -3,7 +3,7 @@
 use crate::{
     finding::{Findings, Meta, Mode, Reason, paths::TEMPLATE},
     kubernetes::{cluster::Cluster, resource::WorkloadKind},
-    object::{Subject, marks::NODE_ANNOTATION},
+    object::{Subject, annotations::NODE_ANNOTATION},
     rules::rule::{Cel, ObjectCheck, OpenKruise, Phase, Rule, Scope},
 };
 

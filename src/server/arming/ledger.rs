@@ -99,7 +99,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::object::marks::WEBHOOKS_ANNOTATION;
+    use crate::object::annotations::WEBHOOKS_ANNOTATION;
 
     const KIND: Configuration = Configuration::Mutating;
 

@@ -6,7 +6,7 @@ use axum::http::StatusCode;
 use serde_json::Value;
 
 use super::target::Target;
-use crate::{object::marks::REHEARSAL_LABEL, server::configuration::Configuration};
+use crate::{object::annotations::REHEARSAL_LABEL, server::configuration::Configuration};
 
 /// An API server that has just started to watch may not have read a configuration yet, which takes
 /// less than a second. Only after this time is it a problem.

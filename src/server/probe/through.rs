@@ -15,7 +15,7 @@ use tokio::time::sleep;
 
 use crate::{
     kubernetes::resource::{RESOURCES, Resource, WorkloadKind},
-    object::marks::{CONTROL_PLANE_LABEL, NODE_ANNOTATION},
+    object::annotations::{CONTROL_PLANE_LABEL, NODE_ANNOTATION},
     server::managed::cluster::{self, call},
 };
 

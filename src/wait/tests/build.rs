@@ -14,7 +14,7 @@ use crate::{
 };
 
 /// Objects with their kind, the sets first.
-pub(super) type World = Vec<(Kind, Value)>;
+pub(super) type WatchedCluster = Vec<(Kind, Value)>;
 
 /// The time at which each wait begins.
 const BEGIN: &str = "2026-11-23T10:00:00Z";
@@ -28,7 +28,12 @@ pub(super) fn at(seconds: i64) -> String {
 }
 
 /// Returns the decision this many seconds after the wait has begun.
-pub(super) fn look(world: &World, seconds: i64, allow_none: bool, memory: &mut Memory) -> Decision {
+pub(super) fn look(
+    world: &WatchedCluster,
+    seconds: i64,
+    allow_none: bool,
+    memory: &mut Memory,
+) -> Decision {
     let mut observed = Observed::keeping_all();
     for (kind, object) in world {
         observed.add(*kind, &object.to_string()).unwrap();
@@ -50,7 +55,7 @@ pub(super) fn look(world: &World, seconds: i64, allow_none: bool, memory: &mut M
 }
 
 /// Returns the time at which a rollout is given up, with the decision.
-pub(super) fn given_up(world: impl Fn(i64) -> World) -> Option<(i64, Decision)> {
+pub(super) fn given_up(world: impl Fn(i64) -> WatchedCluster) -> Option<(i64, Decision)> {
     let mut memory = Memory::default();
     let moments = (0..30).chain((30..=LONG).step_by(5));
     moments.map(|now| (now, look(&world(now), now, false, &mut memory))).find(|(now, decision)| {
@@ -213,7 +218,7 @@ pub(super) fn event(kind: &str, name: &str, reason: &str, message: &str, last: i
     })
 }
 
-pub(super) fn of_stateful_set(set: Value, pods: impl IntoIterator<Item = Value>) -> World {
+pub(super) fn of_stateful_set(set: Value, pods: impl IntoIterator<Item = Value>) -> WatchedCluster {
     let mut world = vec![(Kind::StatefulSet, set), (Kind::Node, node("n0", None))];
     world.extend(pods.into_iter().map(|pod| (Kind::Pod, pod)));
     world
@@ -223,7 +228,7 @@ pub(super) fn of_daemon_set(
     set: Value,
     nodes: impl IntoIterator<Item = Value>,
     pods: impl IntoIterator<Item = Value>,
-) -> World {
+) -> WatchedCluster {
     let mut world = vec![(Kind::DaemonSet, set)];
     world.extend(nodes.into_iter().map(|node| (Kind::Node, node)));
     world.extend(pods.into_iter().map(|pod| (Kind::Pod, pod)));

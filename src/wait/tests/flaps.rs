@@ -3,7 +3,8 @@
 use serde_json::{Value, json};
 
 use super::build::{
-    LONG, World, at, daemon_set, given_up, node, of_daemon_set, of_stateful_set, pod, stateful_set,
+    LONG, WatchedCluster, at, daemon_set, given_up, node, of_daemon_set, of_stateful_set, pod,
+    stateful_set,
 };
 
 /// The patience.
@@ -28,7 +29,7 @@ fn flapping(pod: Value, every: i64, now: i64) -> Value {
 }
 
 /// Returns a StatefulSet with `minReadySeconds` whose last pod is in this state, in the new revision.
-fn last(pod_: Value) -> World {
+fn last(pod_: Value) -> WatchedCluster {
     let ready = i32::from(pod_["status"]["conditions"][0]["status"] == "True");
     let mut set = stateful_set(3, 2 + ready, 1);
     set["spec"]["minReadySeconds"] = json!(50);

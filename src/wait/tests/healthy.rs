@@ -3,28 +3,28 @@
 use serde_json::{Value, json};
 
 use super::{
-    super::{decision::Memory, standing::Completion},
+    super::{decision::Memory, rollout_status::Completion},
     build::{
-        LONG, World, at, daemon_set, deleted, event, given_up, look, node, of_daemon_set,
+        LONG, WatchedCluster, at, daemon_set, deleted, event, given_up, look, node, of_daemon_set,
         of_stateful_set, pod, slow, stateful_set, unschedulable, waiting,
     },
 };
 use crate::kubernetes::kind::Kind;
 
 #[track_caller]
-fn never_given_up(what: &str, world: impl Fn(i64) -> World) {
+fn never_given_up(what: &str, world: impl Fn(i64) -> WatchedCluster) {
     if let Some((second, decision)) = given_up(world) {
         panic!("{what}: given up after {second} s: {:#?}", decision.stuck);
     }
 }
 
 /// Returns a StatefulSet whose last pod is in this state, in the new revision.
-fn last(change: impl Fn(Value) -> Value) -> World {
+fn last(change: impl Fn(Value) -> Value) -> WatchedCluster {
     let pods = [pod("db-0", 1, None), pod("db-1", 1, None), change(pod("db-2", 2, None))];
     of_stateful_set(stateful_set(3, 2, 1), pods)
 }
 
-fn outcome(world: &World) -> Option<Completion> {
+fn outcome(world: &WatchedCluster) -> Option<Completion> {
     look(world, 0, false, &mut Memory::default()).standing.unwrap().outcome()
 }
 
@@ -74,7 +74,7 @@ fn broken_pods_of_an_old_revision_that_are_replaced_end_nothing() {
 #[test]
 fn what_heals_in_time_is_not_given_up() {
     // Each state lasts less long than its patience.
-    let then = |until: i64, early: fn() -> World| {
+    let then = |until: i64, early: fn() -> WatchedCluster| {
         move |now: i64| if now < until { early() } else { last(slow) }
     };
     never_given_up(

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::{
     super::{decision::Memory, obstacle::Repair},
     build::{
-        World, at, daemon_set, deleted, event, given_up, look, node, of_daemon_set,
+        WatchedCluster, at, daemon_set, deleted, event, given_up, look, node, of_daemon_set,
         of_stateful_set, pod, sandboxed, slow, stateful_set, unschedulable, waiting,
     },
 };
@@ -19,7 +19,7 @@ const TRANSIENT: i64 = 300;
 /// Checks that the rollout of a world that stands still is given up at this second, for this
 /// reason.
 #[track_caller]
-fn gives_up(world: &World, when: i64, why: &str) -> Option<Repair> {
+fn gives_up(world: &WatchedCluster, when: i64, why: &str) -> Option<Repair> {
     let Some((second, decision)) = given_up(|_| world.clone()) else {
         panic!("not given up; expected: {why}")
     };
@@ -30,7 +30,7 @@ fn gives_up(world: &World, when: i64, why: &str) -> Option<Repair> {
 }
 
 /// Returns a StatefulSet whose last pod is in this state, in the new revision.
-fn last(change: impl Fn(Value) -> Value) -> World {
+fn last(change: impl Fn(Value) -> Value) -> WatchedCluster {
     let pods = [pod("db-0", 1, None), pod("db-1", 1, None), change(pod("db-2", 2, None))];
     of_stateful_set(stateful_set(3, 2, 1), pods)
 }
@@ -232,13 +232,13 @@ fn a_pod_of_an_old_revision_holds_up_the_fix() {
 }
 
 /// Returns a StatefulSet of which the last pod does not exist.
-fn missing() -> World {
+fn missing() -> WatchedCluster {
     let mut set = stateful_set(3, 2, 0);
     set["status"]["replicas"] = json!(2);
     of_stateful_set(set, [pod("db-0", 1, None), pod("db-1", 1, None)])
 }
 
-fn refused(message: &str, last: i64) -> World {
+fn refused(message: &str, last: i64) -> WatchedCluster {
     let mut world = missing();
     world.push((Kind::Event, event("StatefulSet", "db", "FailedCreate", message, last)));
     world
@@ -402,7 +402,7 @@ fn sets_that_no_controller_sees_and_sets_that_go() {
     gives_up(&unseen, TRANSIENT, "no controller has seen generation 3");
     set["metadata"]["deletionTimestamp"] = json!(at(0));
     gives_up(&of_stateful_set(set, pods()), FACT, "it is being deleted");
-    gives_up(&World::new(), FACT, "it does not exist any more");
+    gives_up(&WatchedCluster::new(), FACT, "it does not exist any more");
 }
 
 /// The status counts a pod that is being deleted as ready, but not as updated.

@@ -1,8 +1,8 @@
 //! The overlap of two selectors.
 
 use crate::inventory::{
-    item::{Controller, Item},
     labels::Labels,
+    object_summary::{Controller, ObjectSummary},
 };
 
 /// The overlap of two selectors, seen from one of them.
@@ -29,7 +29,7 @@ impl<'a> Overlap<'a> {
         }
     }
 
-    pub(super) fn message(&self, other: &Item) -> String {
+    pub(super) fn message(&self, other: &ObjectSummary) -> String {
         match self {
             Overlap::Theirs(labels) => {
                 format!("this also selects the pods of {other}, which have the labels {labels}")

@@ -1,0 +1,28 @@
+//! JSON that stays raw until a rule needs it.
+
+use serde::{Deserialize, Deserializer};
+use serde_json::value::RawValue;
+
+/// A part of an object that has not been read yet: absent, or the text of its JSON.
+///
+/// Only the end of the part has been found, so a reader must expect errors.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LazyJson<'a>(Option<&'a str>);
+
+impl<'a> LazyJson<'a> {
+    /// Returns the text of the part. `None` if it is absent, or null.
+    pub const fn json(self) -> Option<&'a str> {
+        self.0
+    }
+
+    /// Reads the part. `None` if it is absent or cannot be read.
+    pub fn read<T: Deserialize<'a>>(self) -> Option<T> {
+        serde_json::from_str(self.0?).ok()
+    }
+}
+
+impl<'de: 'a, 'a> Deserialize<'de> for LazyJson<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Ok(LazyJson(Option::<&RawValue>::deserialize(deserializer)?.map(RawValue::get)))
+    }
+}

@@ -1,0 +1,108 @@
+//! A DaemonSet on its nodes.
+
+use std::collections::BTreeMap;
+
+use crate::{
+    kubernetes::kind::Kind,
+    observed::{DaemonSet, Node, Pod, TroubleKind, WorkloadState},
+    rollout::node::{Placement, placements},
+    rules::rule::status::StatusQuery,
+};
+
+/// A DaemonSet, and what is known about each node and each pod.
+pub(super) struct Daemons<'a> {
+    pub(super) set: &'a DaemonSet,
+    /// Every node, whether it gets a pod, and its pods.
+    pub(super) nodes: Vec<(&'a Node, Placement, Vec<&'a Pod>)>,
+    /// The hash of the current template, if it is known.
+    hash: Option<&'a str>,
+}
+
+/// The reason why a node has no pod that works.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Lack {
+    /// The node has no pod.
+    NoPod,
+    /// The pod has no place on the node.
+    Unschedulable,
+    /// The pod has not become ready.
+    NotReady,
+}
+
+impl<'a> Daemons<'a> {
+    /// Returns the pods of a DaemonSet by node. Returns `None` for a StatefulSet, or if the nodes are not known.
+    pub(super) fn of(query: &StatusQuery<'a>) -> Option<Self> {
+        let WorkloadState::DaemonSet(set) = &query.set.state else { return None };
+        let observed = query.audit.observed;
+        if !observed.knows(Kind::Node, "") {
+            return None;
+        }
+        let mut pods: BTreeMap<&str, Vec<&Pod>> = BTreeMap::new();
+        for pod in observed.pods(query.set) {
+            pods.entry(pod.node.as_deref().unwrap_or_default()).or_default().push(pod);
+        }
+        let placements =
+            placements(&set.spec.template.placing, observed.nodes().map(|it| &it.place));
+        let nodes = observed.nodes().zip(placements).map(|(node, placement)| {
+            let pods = pods.remove(node.place.name.as_str()).unwrap_or_default();
+            (node, placement, pods)
+        });
+        let newest = observed.revisions(query.set).max_by_key(|it| it.number);
+        let hash = newest.filter(|it| it.number.is_some()).map(|it| it.on_pods());
+        Some(Daemons { set, nodes: nodes.collect(), hash })
+    }
+
+    /// Returns the pods of a DaemonSet by node, if pods are known. Those of a healthy set may not have been read.
+    pub(super) fn with_pods(query: &StatusQuery<'a>) -> Option<Self> {
+        (!query.audit.observed.pods(query.set).is_empty()).then(|| Daemons::of(query))?
+    }
+
+    /// Returns whether a pod has the current template.
+    ///
+    /// Kubernetes: `IsPodUpdated`, pkg/controller/daemon/util/daemonset_util.go.
+    pub(super) fn is_updated(&self, pod: &Pod) -> bool {
+        self.hash.is_some_and(|hash| pod.is_of(hash))
+            || self.set.generation.as_deref().is_some_and(|it| pod.is_of_generation(it))
+    }
+
+    /// Returns whether it is known which pods have the current template.
+    pub(super) const fn knows_revision(&self) -> bool {
+        self.hash.is_some()
+    }
+
+    /// Returns the nodes that should have a pod and have had the time to get one.
+    pub(super) fn wanted<'s>(
+        &'s self,
+        query: &'s StatusQuery<'a>,
+    ) -> impl Iterator<Item = (&'a Node, &'s [&'a Pod])> {
+        let is_new = |node: &Node| {
+            !query.audit.is_long_ago(node.created) || !query.audit.is_long_ago(query.set.created)
+        };
+        let nodes = self.nodes.iter().filter(|(_, placement, _)| *placement == Placement::Runs);
+        nodes.filter(move |(node, ..)| !is_new(node)).map(|(node, _, pods)| (*node, &**pods))
+    }
+
+    /// Returns what a ready node lacks, with the pod at fault, if that has lasted.
+    pub(super) fn lack(
+        &self,
+        query: &StatusQuery<'a>,
+        node: &Node,
+        pods: &[&'a Pod],
+    ) -> Option<(Lack, Option<&'a Pod>)> {
+        if pods.is_empty() {
+            return Some((Lack::NoPod, None));
+        }
+        // A pod that is being deleted makes room for the next, and one on a node that is not ready
+        // shares the fate of all pods there.
+        let mut pods = pods.iter().filter(|pod| pod.deleted.is_none());
+        let is_unready = |pod: &Pod| query.is_unready(pod);
+        let pod = pods.next().filter(|pod| is_unready(pod) && pods.all(|it| is_unready(it)))?;
+        if node.not_ready.is_some() || !query.audit.is_long_ago(query.unready_since(pod)) {
+            return None;
+        }
+        let is_unschedulable =
+            pod.trouble.as_ref().is_some_and(|it| it.kind == TroubleKind::Unschedulable);
+        let lack = if is_unschedulable { Lack::Unschedulable } else { Lack::NotReady };
+        Some((lack, Some(pod)))
+    }
+}

@@ -1,0 +1,57 @@
+//! The nodes that are nearest to taking a pod for which the scheduler finds no node.
+
+use std::collections::BTreeMap;
+
+use super::foreign_text::names;
+use crate::{
+    kubernetes::{kind::Kind, taints::is_transient},
+    observed::WorkloadState,
+    rollout::node::{Placing, WhyNot, reasons},
+    rules::rule::status::StatusQuery,
+};
+
+/// Names the nodes that a pod of the set may run on by their labels and taints, or else those that only one
+/// label or taint excludes. Returns `None` if there are no such nodes, or if all nodes are.
+///
+/// The scheduler says how many nodes do not fit for which reason. It names neither the nodes nor, as of 1.37,
+/// the taints.
+pub(super) fn nearest(query: &StatusQuery<'_>) -> Option<String> {
+    // A daemon pod is for one node, and no other matters.
+    let WorkloadState::StatefulSet(set) = &query.set.state else { return None };
+    let observed = query.audit.observed;
+    if !observed.knows(Kind::Node, "") {
+        return None;
+    }
+    let placing: &Placing = &set.spec.template.placing;
+    let (mut fit, mut all) = (Vec::new(), 0);
+    let mut near: BTreeMap<WhyNot, Vec<&str>> = BTreeMap::new();
+    for node in observed.nodes() {
+        all += 1;
+        let name = node.place.name.as_str();
+        match <[WhyNot; 1]>::try_from(reasons(placing, &node.place)) {
+            Ok([why]) => near.entry(why).or_default().push(name),
+            Err(reasons) if reasons.is_empty() => fit.push(name),
+            Err(_) => {}
+        }
+    }
+    if !fit.is_empty() {
+        let of_all = fit.len() < all;
+        return of_all.then(|| format!("by labels and taints it may run on {}", names(fit)));
+    }
+    // The fewest nodes are most likely to be those that the pod is for.
+    let (why, nodes) = near.into_iter().min_by_key(|(_, nodes)| nodes.len())?;
+    let (are, lack, have) = match nodes.len() {
+        1 => ("is", "lacks", "has"),
+        _ => ("are", "lack", "have"),
+    };
+    let why = match why {
+        WhyNot::NodeSelector(key, value) => format!("{lack} only the label {key}={value}"),
+        WhyNot::Taint(taint) if is_transient(&taint) => {
+            format!("{have} only the taint {taint} against it, which shows the state of a node")
+        }
+        WhyNot::Taint(taint) => format!("{have} only the taint {taint} against it"),
+        WhyNot::Affinity => format!("{are} excluded only by the node affinity"),
+        WhyNot::NodeName(_) | WhyNot::Gone => return None,
+    };
+    Some(format!("nearest {are} {}, which {why}", names(nodes)))
+}

@@ -1,0 +1,244 @@
+//! Words and commands that the rules about status have in common.
+
+use jiff::Timestamp;
+
+pub(super) use super::foreign_text::{names, one_line};
+use super::{nearest_nodes, pod_events, scheduler};
+use crate::{
+    finding::{Command, Effect, Help},
+    kubernetes::{kind::Kind, resource::WorkloadKind},
+    observed::{Ended, NotReadyReason, Pod, TroubleKind, WorkloadState, WorkloadStatus},
+    rules::{
+        command::Kubectl,
+        rule::status::{Audit, StatusQuery},
+    },
+};
+
+/// The words of the scheduler about claims that need no pod to be bound.
+const UNBOUND: &str = "unbound immediate PersistentVolumeClaims";
+
+/// The most objects that a command names.
+const MOST_WORDS: usize = 20;
+
+impl<'a> Audit<'a> {
+    /// Returns kubectl for the objects in a namespace.
+    pub(super) const fn kubectl(&self, namespace: &'a str) -> Kubectl<'a> {
+        Kubectl { context: self.context, namespace: Some(namespace) }
+    }
+
+    /// Returns kubectl for cluster-scoped objects.
+    pub(super) const fn kubectl_anywhere(&self) -> Kubectl<'a> {
+        Kubectl { context: self.context, namespace: None }
+    }
+
+    /// Returns whether a state has lasted for longer than the patience.
+    pub(super) fn is_long_ago(&self, since: i64) -> bool {
+        since + self.patience.as_secs() <= self.now.as_second()
+    }
+}
+
+impl<'a> StatusQuery<'a> {
+    /// Returns kubectl for the objects in the set's namespace.
+    pub(super) fn kubectl(&self) -> Kubectl<'a> {
+        self.audit.kubectl(self.set.namespace())
+    }
+
+    /// Returns the set as kubectl names it, such as `daemonset/agent`.
+    pub(crate) fn target(&self) -> String {
+        format!("{}/{}", self.set.kind().as_str().to_ascii_lowercase(), self.set.name())
+    }
+
+    /// Returns the command that goes back to the previous template, if there is one.
+    pub(super) fn undo(&self) -> Option<Command> {
+        let has_previous = self.audit.observed.revisions(self.set).nth(1).is_some();
+        let updated = match &self.set.state {
+            WorkloadState::DaemonSet(it) => it.status.updated_number_scheduled,
+            WorkloadState::StatefulSet(it) => it.status.updated_replicas,
+        };
+        // One pod is about to be replaced in any case.
+        let effect = Effect::Restarts(positive(updated.unwrap_or_default()).max(1));
+        has_previous.then(|| self.kubectl().does(effect, "rollout undo", &[&self.target()]))
+    }
+
+    /// Returns the command that merges a patch into the set.
+    pub(super) fn patch(&self, effect: Effect, patch: &str) -> Command {
+        self.kubectl().does(effect, "patch", &[&self.target(), "--type", "merge", "-p", patch])
+    }
+
+    /// Advises to create a StatefulSet again because its claim templates are immutable. The deletion is not
+    /// printed as a command: alone, it would leave the pods without a controller.
+    pub(super) fn create_again(&self, with: &str) -> Help {
+        let show = self.kubectl().looks("get statefulset", &[self.set.name(), "-o", "yaml"]);
+        Help::say(format!(
+            "claim templates are immutable: delete the set with --cascade=orphan, which keeps its pods, and \
+             at once apply its manifest with {with}; "
+        ))
+        .run(show)
+        .and(" shows the set as it is stored")
+    }
+
+    /// Returns the command that shows more about a pod that is not ready.
+    pub(super) fn look(&self, pod: &Pod) -> Command {
+        match pod.trouble.as_deref() {
+            Some(NotReadyReason { ended: Some(Ended { container, is_previous }), .. }) => {
+                let words = [&*pod.name, "-c", container, "--previous"];
+                let words = if *is_previous { &words[..] } else { &words[..3] };
+                self.kubectl().looks("logs", words)
+            }
+            _ => self.kubectl().looks("describe pod", &[&pod.name]),
+        }
+    }
+
+    /// Returns whether a pod starts by itself as soon as an object exists that it refers to, such as a ConfigMap.
+    pub(super) fn lacks_something(&self, pod: &Pod) -> bool {
+        let waits_for_it = ["CreateContainerConfigError", "ErrImagePull", "ImagePullBackOff"];
+        let is_starting = |it: &NotReadyReason| {
+            it.kind == TroubleKind::Waiting || waits_for_it.contains(&&*it.reason)
+        };
+        pod.trouble.as_deref().is_some_and(is_starting) && pod_events::names_absent(&self.why(pod))
+    }
+
+    /// Advises on a pod whose containers do not start.
+    pub(super) fn look_or_undo(&self, is_updated: bool, pod: &Pod) -> Help {
+        let look = self.look(pod);
+        let undo = self.undo().filter(|_| is_updated);
+        if self.lacks_something(pod) {
+            return lacking(look, undo);
+        }
+        if let Some(help) = self.not_of_template(pod) {
+            return help;
+        }
+        let has_old = !is_updated && self.set.is_on_delete();
+        let delete = self.kubectl().does(Effect::Restarts(1), "delete pod", &[&pod.name]);
+        if has_old && self.audit.observed.revisions(self.set).nth(1).is_some() {
+            return Help::say(
+                "with updateStrategy OnDelete it keeps its old template; to give it the \
+                              current one, run ",
+            )
+            .run(delete)
+            .and("; ")
+            .run(look)
+            .and(" shows more");
+        }
+        let undo = undo.map(|undo| if self.set.is_on_delete() { undo.then(&delete) } else { undo });
+        match undo {
+            Some(undo) => Help::say("to go back to the previous template, run ")
+                .run(undo)
+                .and("; ")
+                .run(look)
+                .and(" shows more"),
+            None => Help::say("")
+                .run(look)
+                .and(" shows more; if the template is at fault, correct it and apply it"),
+        }
+    }
+
+    /// Returns the reason why a pod is not ready.
+    pub(super) fn why(&self, pod: &Pod) -> String {
+        let observed = self.audit.observed;
+        let node = pod.node.as_deref().filter(|_| pod.is_bound);
+        if let Some(name) = node {
+            match observed.node(name).map(|node| node.not_ready) {
+                Some(Some(since)) => {
+                    return format!("its node {name} is not ready {}", self::since(since));
+                }
+                None if observed.knows(Kind::Node, "") => {
+                    return format!("its node {name} does not exist");
+                }
+                _ => {}
+            }
+        }
+        if let Some(why) = self.why_it_flaps(pod) {
+            return why;
+        }
+        let Some(trouble) = pod.trouble.as_deref() else {
+            return "its status does not say why".to_owned();
+        };
+        if trouble.kind == TroubleKind::Unschedulable {
+            let is_daemon = self.set.kind() == WorkloadKind::DaemonSet;
+            let pinned = pod.node.as_deref().filter(|_| is_daemon);
+            if trouble.message.contains(UNBOUND)
+                && let Some((claim, event)) =
+                    observed.event_of_ephemeral_claim(self.set.namespace(), &pod.name)
+            {
+                return format!("its claim {claim} is not bound: {}", one_line(&event.message));
+            }
+            if let Some(claim) = scheduler::missing_claim(&trouble.message) {
+                return format!("its claim {claim} does not exist");
+            }
+            let apart = scheduler::apart(&one_line(&trouble.message), pinned);
+            let nearest = apart.as_ref().and_then(|_| nearest_nodes::nearest(self));
+            let why = apart.unwrap_or_else(|| pod_events::with_events(self, pod, trouble));
+            let all = [Some(why), nearest, self.scaled(pod), self.preempted(pod)];
+            return all.into_iter().flatten().collect::<Vec<_>>().join("; ");
+        }
+        pod_events::with_events(self, pod, trouble)
+    }
+}
+
+/// Advises on a pod that only waits for an object that does not exist.
+pub(super) fn lacking(look: Command, undo: Option<Command>) -> Help {
+    let help =
+        Help::say("create what it names, and the pod starts by itself: it need not be deleted; ");
+    let help = help.run(look).and(" shows more");
+    match undo {
+        Some(undo) => help.and("; to go back to the previous template instead, run ").run(undo),
+        None => help,
+    }
+}
+
+/// Converts a count of a status.
+pub(super) fn positive(count: i32) -> usize {
+    usize::try_from(count).unwrap_or_default()
+}
+
+/// `since 2026-11-22 06:10 UTC`. Not how long ago: the same finding has the same words each time.
+pub(super) fn since(seconds: i64) -> String {
+    format!("since {}", at(seconds))
+}
+
+/// `2026-11-22 06:10 UTC`.
+pub(super) fn at(seconds: i64) -> String {
+    match Timestamp::from_second(seconds) {
+        Ok(time) if seconds > 0 => format!("{} UTC", time.strftime("%Y-%m-%d %H:%M")),
+        _ => "an unknown time".to_owned(),
+    }
+}
+
+/// `2 StatefulSets (shop/db, shop/queue)` and the same for DaemonSets.
+pub(super) fn sets_of(sets: &[&WorkloadStatus]) -> String {
+    let of_kind = |kind: WorkloadKind| {
+        let sets = sets.iter().filter(|set| set.kind() == kind);
+        let all: Vec<_> = sets.map(|it| format!("{}/{}", it.namespace(), it.name())).collect();
+        let list = names(all.iter().map(String::as_str));
+        (!all.is_empty()).then(|| format!("{} ({list})", count(all.len(), kind.as_str())))
+    };
+    let kinds = [WorkloadKind::DaemonSet, WorkloadKind::StatefulSet].map(of_kind);
+    kinds.into_iter().flatten().collect::<Vec<_>>().join(" and ")
+}
+
+/// Returns the names for a command, and a remark if these are not all.
+pub(super) fn words<'n, 'l>(list: &'l [&'n str]) -> (&'l [&'n str], &'static str) {
+    match list.get(..MOST_WORDS) {
+        Some(first) if list.len() > MOST_WORDS => (first, " and likewise for the others"),
+        _ => (list, ""),
+    }
+}
+
+/// `1 node` or `3 nodes`.
+pub(super) fn count(count: usize, one: &str) -> String {
+    if count == 1 { format!("1 {one}") } else { format!("{count} {one}s") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_of_others_become_one_line() {
+        assert_eq!(one_line("a\n  b\u{85}c.\n"), "a b c");
+        assert_eq!(names(["a", "b"]), "a, b");
+        assert_eq!(names(["1", "2", "3", "4", "5", "6", "7"]), "1, 2, 3, 4, 5 and 2 more");
+        assert_eq!(since(1_795_327_800), "since 2026-11-22 06:10 UTC");
+    }
+}

@@ -1,0 +1,59 @@
+//! The pods of a StatefulSet, by their ordinals.
+
+use std::collections::BTreeMap;
+
+use crate::{
+    observed::{Pod, StatefulSet, WorkloadState},
+    rollout::stateful_set::{Settings, Strategy},
+    rules::rule::status::StatusQuery,
+};
+
+/// A StatefulSet with its pods.
+pub(super) struct Replicas<'a> {
+    pub(super) set: &'a StatefulSet,
+    pub(super) settings: Settings,
+    pub(super) pods: BTreeMap<i64, &'a Pod>,
+    name: &'a str,
+}
+
+impl<'a> Replicas<'a> {
+    /// Returns the pods of a StatefulSet. Returns `None` for a DaemonSet, or if the pods are not known.
+    pub(super) fn of(query: &StatusQuery<'a>) -> Option<Self> {
+        let WorkloadState::StatefulSet(set) = &query.set.state else { return None };
+        let (observed, name) = (query.audit.observed, query.set.name());
+        let is_open = query.has_pods_to_look_at();
+        let settings = Settings::of(name, &set.spec, query.audit.cluster).filter(|_| is_open)?;
+        let pods = observed.pods(query.set).iter();
+        let pods = pods.filter_map(|pod| Some((pod.ordinal(name)?, pod)));
+        Some(Replicas { set, settings, pods: pods.collect(), name })
+    }
+
+    /// Returns the name of the pod with an ordinal.
+    pub(super) fn pod_name(&self, ordinal: i64) -> String {
+        format!("{}-{ordinal}", self.name)
+    }
+
+    /// Returns the name of the first pod that does not exist.
+    pub(super) fn first_missing(&self) -> Option<String> {
+        let mut ordinals = self.settings.ordinals.clone();
+        Some(self.pod_name(ordinals.find(|ordinal| !self.pods.contains_key(ordinal))?))
+    }
+
+    /// Returns the index below which pods keep the old template.
+    pub(super) const fn partition(&self) -> i64 {
+        match self.settings.strategy {
+            Strategy::RollingUpdate { partition, .. } => partition,
+            Strategy::OnDelete | Strategy::Recreate => 0,
+        }
+    }
+
+    /// Returns the revision of the current template.
+    pub(super) fn update_revision(&self) -> &'a str {
+        self.set.status.update_revision.as_deref().unwrap_or_default()
+    }
+
+    /// Returns whether the template was changed, and not all pods have the new one.
+    pub(super) fn is_updating(&self) -> bool {
+        self.set.status.current_revision != self.set.status.update_revision
+    }
+}

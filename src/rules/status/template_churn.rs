@@ -1,0 +1,52 @@
+//! Sets whose template is changed again and again, so that no rollout ends.
+
+use super::phrases::at;
+use crate::{
+    finding::{Facts, Help, paths::TEMPLATE},
+    observed::{LONGEST_GAP, WorkloadState},
+    rules::rule::status::{Report, StatusQuery},
+};
+
+/// The fewest revisions in five minutes that are not the work of a person.
+const NEW: usize = 6;
+/// The fewest returns to an earlier revision that are not.
+const RETURNS: i64 = 10;
+/// The number of old revisions that a set keeps if it does not say another.
+const KEPT: i32 = 10;
+
+/// Returns the report about a set that is not rolled out because its template does not stay as it is.
+pub(super) fn report(query: &StatusQuery<'_>) -> Option<Report<'static>> {
+    if query.set.is_healthy() {
+        return None;
+    }
+    let now = query.audit.now.as_second();
+    let is_recent = |at: i64| at + LONGEST_GAP > now;
+    let revisions = || query.audit.observed.revisions(query.set);
+    let new = revisions().filter(|it| it.number.is_some() && is_recent(it.created)).count();
+    let count = i64::try_from(revisions().count()).unwrap_or(i64::MAX);
+    let returns = revisions().filter_map(|it| it.number).max().unwrap_or_default() - count;
+    let set = query.set;
+    let kept = match &set.state {
+        WorkloadState::DaemonSet(it) => it.spec.revision_history_limit,
+        WorkloadState::StatefulSet(it) => it.spec.revision_history_limit,
+    };
+    // With fewer than are kept, none was deleted, and the numbers count the returns.
+    let has_all = count < kept.unwrap_or(KEPT).into();
+    let are_two = [set.spec_written, set.spec_written_by_other].map(|it| it.is_some_and(is_recent));
+    let cause = if new >= NEW {
+        let first = revisions().map(|it| it.created).filter(|it| is_recent(*it)).min()?;
+        format!("{new} new revisions since {}", at(first))
+    } else if returns >= RETURNS && has_all && are_two == [true, true] {
+        format!("it has returned to an earlier one {returns} times, and two clients change the set")
+    } else {
+        return None;
+    };
+    let title = "the template changes again and again";
+    let effect = "each rollout begins before the last one ends";
+    let words = [&*query.target(), "-o", "yaml", "--show-managed-fields"];
+    let help = Help::say("find out which clients change it, and let only one do so; ")
+        .run(query.kubectl().looks("get", &words))
+        .and(" shows who wrote which field last");
+    let facts = Facts::title(title).cause(&cause).effect(effect.to_owned());
+    Some(Report::new(&TEMPLATE, format!("{title}: {cause}; {effect}"), help).facts(facts))
+}

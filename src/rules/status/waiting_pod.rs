@@ -1,0 +1,42 @@
+//! The pod for which a StatefulSet waits.
+
+use std::ops::Range;
+
+use super::{claims, refusal::FailedCreate, stateful_set::Replicas, volumes};
+use crate::{observed::Pod, rules::rule::status::StatusQuery};
+
+/// A pod that does not become ready, for which a StatefulSet waits.
+pub(super) struct Halt<'a> {
+    pub(super) ordinal: i64,
+    pub(super) pod: &'a Pod,
+}
+
+impl<'a> Halt<'a> {
+    /// Returns the pod for which the controller waits, if it has waited for long and no other rule says why:
+    /// a claim, a volume, a deletion that does not end, or a refusal to create it.
+    ///
+    /// Kubernetes: `processReplica` and `updateStatefulSet`,
+    /// pkg/controller/statefulset/stateful_set_control.go.
+    pub(super) fn of(query: &StatusQuery<'a>, replicas: &Replicas<'a>) -> Option<Self> {
+        let elsewhere = volumes::elsewhere(query, replicas);
+        let is_late = |(ordinal, pod): &(i64, &Pod)| {
+            let is_explained = pod.deleted.is_some()
+                || elsewhere.contains_key(ordinal)
+                || !claims::unbound(query, &replicas.settings, *ordinal, Some(pod)).is_empty();
+            !is_explained && query.audit.is_long_ago(query.unready_since(pod))
+        };
+        let is_fine = |(_, pod): &(i64, &Pod)| !query.is_unready(pod) && pod.deleted.is_none();
+        let Range { start, end } = replicas.settings.ordinals;
+        let mut pods = replicas.pods.range(start..end).map(|(ordinal, pod)| (*ordinal, *pod));
+        let halt = if replicas.settings.is_ordered {
+            let exist = (start..end).zip(pods).take_while(|(wanted, (at, _))| wanted == at);
+            exist.map(|(_, pod)| pod).find(|pod| !is_fine(pod)).filter(is_late)
+        } else if FailedCreate::of(query).is_some() {
+            None
+        } else {
+            // An update begins with the last pod.
+            pods.rfind(|pod| !is_fine(pod) && is_late(pod))
+        };
+        halt.map(|(ordinal, pod)| Halt { ordinal, pod })
+    }
+}
