@@ -24,8 +24,8 @@ use setguard::{
     object::{Object, Subject},
     policy::Policy,
     rules::{
-        api_validation::{self, meta::API_VALIDATION},
-        traps::TRAPS,
+        api_validation::{self, API_VALIDATION},
+        traps,
     },
 };
 use setguard_testing::reviews;
@@ -73,13 +73,13 @@ fn validate() {
         let json = request.object.expect("an object").get();
         let subject = Subject::create(Object::parse(resource, json).expect("a DaemonSet"));
         measure("api-validation", &mut || {
-            let mut found = Findings::of(&API_VALIDATION);
+            let mut found = Findings::of(API_VALIDATION);
             black_box(api_validation::validate(&subject, &policy.cluster, &mut found));
             assert!(found.is_empty());
         });
         measure("traps", &mut || {
-            let mut found = Findings::of(&API_VALIDATION);
-            for trap in TRAPS {
+            let mut found = Findings::of(API_VALIDATION);
+            for trap in traps() {
                 trap.run(&subject, &policy.cluster, &mut found);
             }
             black_box(found);

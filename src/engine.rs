@@ -34,10 +34,10 @@ use crate::{
         size::{self, ObjectSize},
     },
     rules::{
-        api_validation::{self, meta::API_VALIDATION},
+        api_validation::{self, API_VALIDATION},
         rule::Phase,
-        too_large::{self, TOO_LARGE},
-        traps::TRAPS,
+        too_large_to_check::{self, TOO_LARGE},
+        traps,
     },
 };
 
@@ -49,7 +49,7 @@ pub fn evaluate(subject: &Subject<'_>, cx: &Context<'_>) -> Verdict {
     if subject.is_being_deleted() && trusted {
         return verdict;
     }
-    let mut findings = Findings::of(&API_VALIDATION);
+    let mut findings = Findings::of(API_VALIDATION);
     let cluster = cx.policy.cluster.for_resource(subject.object.resource);
     let tolerated = api_validation::validate(subject, &cluster, &mut findings);
     let can_see = |phase| match cx.origin {
@@ -82,7 +82,7 @@ pub fn evaluate_before_validation(subject: &Subject<'_>, cx: &Context<'_>) -> Ve
     if subject.is_being_deleted() {
         return verdict;
     }
-    let mut findings = Findings::of(&API_VALIDATION);
+    let mut findings = Findings::of(API_VALIDATION);
     let too_late =
         run_traps(subject, cx, |phase| matches!(phase, Some(Phase::Before { .. })), &mut findings);
     add_all(findings, subject, cx, &mut verdict);
@@ -101,8 +101,8 @@ pub fn evaluate_too_large(
     cx: &Context<'_>,
 ) -> Verdict {
     let mut verdict = Verdict::default();
-    let mut findings = Findings::of(&TOO_LARGE);
-    too_large::too_large(size, &mut findings);
+    let mut findings = Findings::of(TOO_LARGE);
+    too_large_to_check::too_large(size, &mut findings);
     let object = Identity {
         namespace: namespace_or_default(Some(namespace)),
         name,
@@ -137,7 +137,7 @@ pub fn evaluate_left_over(
     is_written: Option<bool>,
     cx: &Context<'_>,
 ) -> Verdict {
-    let mut found = Findings::of(&API_VALIDATION);
+    let mut found = Findings::of(API_VALIDATION);
     left_over::find(subject, is_written, &cx.policy.injection, &mut found);
     let injection = Injection { findings: found.into_vec(), ..Injection::default() };
     evaluate_injection(&injection, &subject.object, cx)
@@ -151,7 +151,7 @@ fn run_traps(
     findings: &mut Findings,
 ) -> usize {
     let cluster = cx.policy.cluster.for_resource(subject.object.resource);
-    let traps = TRAPS.iter().filter(|trap| {
+    let traps = traps().filter(|trap| {
         can_see(trap.phase())
             && trap.applies_to(&subject.object)
             && cx.mode(&trap.meta) != Mode::Off
@@ -173,8 +173,8 @@ fn run_traps(
 /// Reports rules that did not run, because time ran out.
 fn add_too_late(rules: usize, subject: &Subject<'_>, cx: &Context<'_>, verdict: &mut Verdict) {
     if rules > 0 {
-        let mut findings = Findings::of(&TOO_LARGE);
-        too_large::out_of_time(rules, &mut findings);
+        let mut findings = Findings::of(TOO_LARGE);
+        too_large_to_check::out_of_time(rules, &mut findings);
         add_all(findings, subject, cx, verdict);
     }
 }
@@ -205,7 +205,7 @@ impl Before<'_, '_> {
         if let Some(had) = self.traps.borrow().get(rule.id) {
             return *had;
         }
-        let trap = TRAPS.iter().find(|trap| trap.meta == *rule);
+        let trap = traps().find(|trap| trap.meta == *rule);
         let old = || self.old.get_or_init(|| self.subject.old_alone()).as_ref();
         let had = trap.is_some_and(|trap| {
             old().is_some_and(|old| {

@@ -4,7 +4,6 @@
 //! difference of a typed round trip. A second pass patches nothing.
 
 pub mod left_over;
-pub mod meta;
 mod node_pin;
 mod patch;
 pub mod pod;
@@ -13,11 +12,7 @@ mod tolerations;
 
 use json_patch::{Patch, PatchOperation};
 
-use self::{
-    meta::{CONTROL_PLANE_INJECTION, NODE_PIN_CONFLICT, UNPAIRED_NODE_ANNOTATION},
-    pod::PartialPod,
-    settings::Settings,
-};
+use self::{pod::PartialPod, settings::Settings};
 use crate::{
     finding::{
         Finding, Findings, Path, Reason,
@@ -28,7 +23,10 @@ use crate::{
         Object, User,
         annotations::{CONTROL_PLANE_LABEL, NODE_ANNOTATION},
     },
-    rules::traps::toleration_seconds_loop,
+    rules::{
+        control_plane_injection::CONTROL_PLANE_INJECTION, node_pin_conflict::NODE_PIN_CONFLICT,
+        toleration_seconds_loop, unpaired_node_annotation::UNPAIRED_NODE_ANNOTATION,
+    },
 };
 
 /// The patch of an injection and its findings, or the reason why nothing is injected.
@@ -93,7 +91,7 @@ pub fn pod(pod: &PartialPod<'_>, user: &User<'_>, settings: &Settings) -> Inject
     list.patch(&SPEC, &mut injection.patch);
 
     if let Some(node) = node.filter(|_| settings.node_pin) {
-        found.set_rule(&NODE_PIN_CONFLICT);
+        found.set_rule(NODE_PIN_CONFLICT);
         let before = injection.patch.len();
         node_pin::pin(spec, node, &mut injection.patch, &mut found);
         let pinned = injection.patch.len() > before;
@@ -128,7 +126,7 @@ pub fn template(object: &Object<'_>, by_namespace: bool, settings: &Settings) ->
         injection.why_not = Some("the template already has everything");
         return injection;
     }
-    found.set_rule(&CONTROL_PLANE_INJECTION);
+    found.set_rule(CONTROL_PLANE_INJECTION);
     let who = if asks { "the label" } else { "the namespace's label" };
     found.report(
         if existing.is_empty() { &POD_SPEC } else { &TOLERATIONS },
@@ -170,7 +168,7 @@ pub fn is_paired(user: &User<'_>, settings: &Settings) -> bool {
 }
 
 fn unpaired(user: &User<'_>) -> Vec<Finding> {
-    let mut found = Findings::of(&UNPAIRED_NODE_ANNOTATION);
+    let mut found = Findings::of(UNPAIRED_NODE_ANNOTATION);
     found.report(
         &ANNOTATIONS.key(NODE_ANNOTATION),
         Reason::Forbidden,

@@ -23,7 +23,7 @@
 //! catalogue/    every rule by its id
 //! inject/       tolerations and the node pin, for pods and templates
 //! manifests/    the objects in files, folders and streams
-//! rules/        api_validation, traps, bounds, cross_object, status: families that do not import each other
+//! rules/        the rules, a folder for each
 //! observed/     what a running cluster has: sets with their status, pods, claims, events
 //! rollout/      what the controllers will do: a simulation of both
 //! inventory/    many objects in little memory

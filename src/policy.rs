@@ -22,19 +22,19 @@ pub use file::{
 
 use self::limit::{Limit, LimitEntry};
 
+use crate::rules::{
+    node_pin_conflict::NODE_PIN_CONFLICT, unpaired_node_annotation::UNPAIRED_NODE_ANNOTATION,
+};
 use crate::{
     catalogue,
     finding::{Field, Meta, Mode, Path},
-    inject::{
-        meta::{NODE_PIN_CONFLICT, UNPAIRED_NODE_ANNOTATION},
-        settings::{Settings, TolerationEntry, UnpairedAnnotation},
-    },
+    inject::settings::{Settings, TolerationEntry, UnpairedAnnotation},
     kubernetes::{
         cluster::{self, ApiServer, Cluster, Version},
         names,
     },
     manifests::{exclude, path_context::FolderNames},
-    rules::policy::POLICY_WEAKENED,
+    rules::policy_weakened::POLICY_WEAKENED,
     yaml::{self, Problem},
 };
 
@@ -83,7 +83,7 @@ impl Policy {
         let mut policy = Policy { is_fallback: true, ..Policy::default() };
         let adjustable = catalogue::all().iter().filter(|rule| rule.meta.adjustable);
         for rule in adjustable.filter(|rule| rule.meta.mode == Mode::Deny) {
-            policy.set_mode(rule.meta, Mode::Warn);
+            policy.set_mode(&rule.meta, Mode::Warn);
         }
         policy
     }
@@ -186,9 +186,9 @@ impl Problems<'_, '_> {
         self.tolerations(&file.injection.tolerations);
         policy.injection = file.injection;
         if policy.injection.unpaired_annotation == UnpairedAnnotation::Deny
-            && policy.mode(&UNPAIRED_NODE_ANNOTATION) == Mode::Warn
+            && policy.mode(UNPAIRED_NODE_ANNOTATION) == Mode::Warn
         {
-            policy.set_mode(&UNPAIRED_NODE_ANNOTATION, Mode::Deny);
+            policy.set_mode(UNPAIRED_NODE_ANNOTATION, Mode::Deny);
         }
         let exclude = Path::new("exclude");
         for (i, pattern) in file.exclude.iter().enumerate() {
@@ -260,12 +260,12 @@ impl Problems<'_, '_> {
     /// problem if the policy may not, or if the rule does not exist.
     fn rule(&mut self, path: &Path<'_>, id: &str) -> Option<&'static Meta> {
         match catalogue::find(id) {
-            Some(rule) if rule.meta.adjustable => Some(rule.meta),
+            Some(rule) if rule.meta.adjustable => Some(&rule.meta),
             Some(rule) => {
                 // A conflicting pin must stay denied too: the pod would run on another node.
-                let why = if *rule.meta == NODE_PIN_CONFLICT {
+                let why = if rule.meta == *NODE_PIN_CONFLICT {
                     "a pod whose pin cannot be written would run on another node"
-                } else if *rule.meta == POLICY_WEAKENED {
+                } else if rule.meta == *POLICY_WEAKENED {
                     "a policy does not hide what it weakens"
                 } else {
                     "the API server refuses what it finds anyway"
@@ -367,7 +367,7 @@ mod tests {
     #[test]
     fn a_fallback_denies_only_what_no_policy_allows() {
         let policy = Policy::fallback();
-        let denied = catalogue::all().iter().filter(|rule| policy.mode(rule.meta) == Mode::Deny);
+        let denied = catalogue::all().iter().filter(|rule| policy.mode(&rule.meta) == Mode::Deny);
         let (mut some, mut all) = (0, denied);
         assert!(all.all(|rule| {
             some += 1;

@@ -1,12 +1,172 @@
-//! The rules, in families that do not import each other.
+//! The rules. Each has a folder: its code, `why.md`, `bad.yaml` and `good.yaml`. Adding a rule takes such a folder and a line in
+//! the list below.
 
-pub mod api_validation;
 mod command;
-pub mod cross_object;
-mod pdb_blocks_drain;
-pub mod policy;
+mod neighbors;
+pub(crate) mod read;
 mod rollout_waits;
 pub mod rule;
 pub mod status;
-pub mod too_large;
-pub mod traps;
+
+use self::rule::{Cel, Rule};
+
+/// The description of a rule, with the texts in its folder.
+macro_rules! meta {
+    (id: $id:literal, summary: $summary:literal, mode: $mode:expr, adjustable: $adjustable:literal $(,)?) => {
+        $crate::finding::Meta {
+            id: $id,
+            summary: $summary,
+            why: include_str!("why.md"),
+            bad: include_str!("bad.yaml"),
+            good: include_str!("good.yaml"),
+            mode: $mode,
+            adjustable: $adjustable,
+        }
+    };
+}
+
+macro_rules! rules {
+    ($($name:ident,)*) => {
+        $(pub mod $name;)*
+
+        /// Every rule, in alphabetical order of the ids.
+        pub static RULES: &[&Rule] = &[$(&$name::RULE),*];
+    };
+}
+
+rules! {
+    api_validation,
+    autoscaler_fights_replicas,
+    bootstrap_deadlock,
+    canary_ordinals,
+    change_not_observed,
+    claim_hides_volume,
+    claim_left_behind,
+    claim_metadata_invalid,
+    claim_name_duplicate,
+    claim_pending,
+    claim_size_differs,
+    claim_terminating,
+    claim_unmounted,
+    claim_without_class,
+    claims_deleted_on_scale_down,
+    class_of_claims_missing,
+    control_plane_injection,
+    control_plane_not_tolerated,
+    control_plane_tolerations_left,
+    creation_refused,
+    daemon_leaves_nodes,
+    daemon_on_foreign_node,
+    daemon_without_priority,
+    duplicate_entry,
+    fewer_ready_than_wanted,
+    field_dropped,
+    fs_group_on_large_volume,
+    git_repo_volume,
+    grace_period_zero,
+    history_limit_zero,
+    host_network_dns,
+    host_port_conflict,
+    host_port_of_kubelet,
+    host_port_spread,
+    immediate_binding_across_zones,
+    immutable_field,
+    immutable_release_label,
+    legacy_master_toleration,
+    legacy_node_label,
+    limit_exceeded,
+    long_ready_seconds,
+    many_pods_at_once,
+    many_service_links,
+    max_unavailable_everything,
+    max_unavailable_ignored,
+    max_unavailable_ordered,
+    misscheduled,
+    name_too_long,
+    no_node_matches,
+    no_readiness_probe,
+    node_down,
+    node_not_wanted,
+    node_pin_conflict,
+    node_without_pod,
+    on_delete_change,
+    on_delete_ignores_rolling_update,
+    ordered_rollout_stuck,
+    ordinal_overflow,
+    ordinals_renumbered,
+    parallel_rollout_stuck,
+    partition_covers_all,
+    partition_is_an_index,
+    partition_left_set,
+    pdb_blocks_drain,
+    pdb_keeps_broken_pods,
+    pdb_overlap,
+    pdb_without_scale,
+    pod_name_taken,
+    pod_never_created,
+    pod_stuck_terminating,
+    pod_template_validation,
+    pods_refused_by_pod_security,
+    policy_weakened,
+    pre_stop_outlasts_grace,
+    priority_class_missing,
+    replicas_without_budget,
+    requests_exceed_node,
+    revision_left_behind,
+    revision_orphan,
+    rollout_blocked,
+    rollout_budget_eaten,
+    rollout_stuck_at_ordinal,
+    schema,
+    selector_on_managed_labels,
+    selector_overlap,
+    selector_too_broad,
+    self_affinity_in_daemonset,
+    self_anti_affinity,
+    service_account_missing,
+    service_missing,
+    service_name_empty,
+    service_not_headless,
+    service_selects_nothing,
+    set_stuck_terminating,
+    shared_volume,
+    spread_in_daemonset,
+    storage_class_missing,
+    surge_host_port,
+    surge_shared_node_resource,
+    taint_no_longer_tolerated,
+    template_finalizers,
+    template_hostname_ignored,
+    template_node_annotation,
+    template_node_name,
+    template_scheduling_gates,
+    tolerates_everything,
+    toleration_duplicate,
+    toleration_seconds_loop,
+    too_large_to_check,
+    two_pods_on_node,
+    unpaired_node_annotation,
+    unschedulable_affinity,
+    volume_elsewhere,
+    webhook_down,
+}
+
+/// Returns the traps: settings that the API server accepts but that do not work, or not as intended.
+pub fn traps() -> impl Iterator<Item = &'static Rule> + Clone {
+    RULES.iter().copied().filter(|rule| rule.phase().is_some())
+}
+
+/// Returns the rules about several objects.
+pub fn cross_object() -> impl Iterator<Item = &'static Rule> + Clone {
+    RULES.iter().copied().filter(|rule| rule.evidence().is_some())
+}
+
+/// Returns the rules about the status of objects in a running cluster.
+pub fn about_status() -> impl Iterator<Item = &'static Rule> + Clone {
+    RULES.iter().copied().filter(|rule| rule.status().is_some())
+}
+
+/// Returns the rules that the API server can apply itself, with their expressions.
+pub fn in_cel() -> impl Iterator<Item = (&'static Rule, &'static Cel)> + Clone {
+    RULES.iter().copied().filter_map(|rule| Some((rule, rule.cel?)))
+}

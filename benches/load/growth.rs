@@ -19,7 +19,7 @@ use setguard::{
     check::{self, CheckArgs},
     engine::Context,
     policy::Policy,
-    rules::traps::TRAPS,
+    rules::traps,
 };
 
 use crate::{
@@ -94,8 +94,8 @@ fn review(variables: usize, text: usize) -> Point {
 }
 
 fn of_rules(eighths: usize) -> Point {
-    let on = TRAPS.len() * eighths / 8;
-    let off = TRAPS.iter().skip(on).filter(|trap| trap.meta.adjustable);
+    let on = traps().count() * eighths / 8;
+    let off = traps().skip(on).filter(|trap| trap.meta.adjustable);
     let rules = off.fold(String::new(), |mut text, trap| {
         let _ = write!(text, "\n  {}: off", trap.meta.id);
         text

@@ -15,7 +15,7 @@ use crate::{
     engine::verdict::{Downgrade, Verdict},
     finding::{Finding, Reason, shorten},
     object::annotations::EXCEED_ANNOTATION,
-    rules::api_validation::meta::METAS,
+    rules::api_validation::METAS,
 };
 
 /// The maximum number of causes of a denial, and of the bytes that they take as JSON. The message

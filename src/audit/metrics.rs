@@ -38,7 +38,7 @@ impl Metrics {
         let file = ReportFile::create(path);
         let file = file.with_context(|| format!("--metrics-file: {}", path.display()))?;
         let metrics = Metrics { file, findings: Family::default(), objects: Gauge::default() };
-        let modes = catalogue::all().iter().map(|rule| (rule.meta.id, policy.mode(rule.meta)));
+        let modes = catalogue::all().iter().map(|rule| (rule.meta.id, policy.mode(&rule.meta)));
         for (rule, mode) in modes.filter(|(_, mode)| *mode != Mode::Off) {
             metrics.findings(rule, mode.into()).set(0);
         }

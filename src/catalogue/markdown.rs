@@ -2,8 +2,11 @@
 
 use std::fmt::Write as _;
 
-use super::{Rule, Runner, all};
-use crate::kubernetes::kind::Kind;
+use super::{all, kinds, runners, url};
+use crate::{
+    kubernetes::kind::Kind,
+    rules::rule::{Rule, Runner},
+};
 
 const GENERATED: &str =
     "<!-- Generated from the rules: UPDATE_GENERATED=1 cargo test --test it generated -->";
@@ -12,15 +15,15 @@ const GENERATED: &str =
 type Section = (&'static str, fn(&Rule) -> bool);
 
 const SECTIONS: &[Section] = &[
-    ("In a running cluster", |rule| rule.runners.iter().eq([&Runner::Audit])),
-    ("Injection and pods", |rule| rule.kinds.contains(&Kind::Pod)),
+    ("In a running cluster", |rule| rule.runners().into_iter().eq([Runner::Audit])),
+    ("Injection and pods", |rule| rule.is_about(Kind::Pod)),
     ("DaemonSets", |rule| is_only(rule, Kind::DaemonSet)),
     ("StatefulSets", |rule| is_only(rule, Kind::StatefulSet)),
     ("DaemonSets and StatefulSets", |_| true),
 ];
 
 fn is_only(rule: &Rule, kind: Kind) -> bool {
-    rule.kinds == [kind]
+    rule.kinds() == [kind]
 }
 
 /// Returns the content of `docs/rules.md`.
@@ -35,7 +38,8 @@ pub fn index() -> String {
     // The sections about manifests come first.
     for i in [4, 2, 3, 0, 1] {
         let (title, _) = SECTIONS[i];
-        let mut rules: Vec<&Rule> = all().iter().filter(|rule| section(rule) == Some(i)).collect();
+        let mut rules: Vec<&Rule> =
+            all().iter().copied().filter(|rule| section(rule) == Some(i)).collect();
         // The strictest first; within a mode by name.
         rules.sort_by_key(|rule| std::cmp::Reverse(rule.meta.mode));
         let _ = write!(
@@ -43,7 +47,7 @@ pub fn index() -> String {
             "\n## {title}\n\n| rule | default | run by | what it finds |\n|---|---|---|---|\n"
         );
         for rule in rules {
-            let (meta, runners) = (rule.meta, rule.runners());
+            let (meta, runners) = (&rule.meta, runners(rule));
             let fixed = if meta.adjustable { "" } else { " *fixed*" };
             // Writing to a String cannot fail.
             let _ = writeln!(
@@ -66,7 +70,7 @@ pub fn summary() -> String {
 
 /// Returns the content of `docs/rules/ID.md`.
 pub fn page(rule: &Rule) -> String {
-    let meta = rule.meta;
+    let meta = &rule.meta;
     let fixed = if meta.adjustable { "" } else { ", fixed" };
     format!(
         "# {id}\n\n{GENERATED}\n\n{summary}.\n\n\
@@ -76,8 +80,8 @@ pub fn page(rule: &Rule) -> String {
         id = meta.id,
         summary = capitalised(meta.summary),
         mode = meta.mode,
-        kinds = rule.kinds(),
-        runners = rule.runners(),
+        kinds = kinds(rule),
+        runners = runners(rule),
         why = meta.why.trim_end(),
         bad = meta.bad.trim_end(),
         good = meta.good.trim_end(),
@@ -86,14 +90,14 @@ pub fn page(rule: &Rule) -> String {
 
 /// Returns the explanation of a rule for an editor, with the address of its page.
 pub fn explanation(rule: &Rule) -> String {
-    let meta = rule.meta;
+    let meta = &rule.meta;
     let mut out = format!(
         "### [{id}]({url})\n\n{summary}.\n\nDefault: `{mode}`. Kinds: {kinds}.\n\n{why}\n",
         id = meta.id,
-        url = rule.url(),
+        url = url(meta),
         summary = capitalised(meta.summary),
         mode = meta.mode,
-        kinds = rule.kinds(),
+        kinds = kinds(rule),
         why = meta.why.trim_end(),
     );
     for (title, manifest) in [("Bad", meta.bad), ("Good", meta.good)] {

@@ -18,8 +18,8 @@ use crate::{
         fingerprint::Fingerprint,
     },
     rules::{
-        api_validation::meta::{API_VALIDATION, POD_TEMPLATE_VALIDATION, SCHEMA},
-        policy::POLICY_WEAKENED,
+        api_validation::API_VALIDATION, pod_template_validation::POD_TEMPLATE_VALIDATION,
+        policy_weakened::POLICY_WEAKENED, schema::SCHEMA,
     },
 };
 

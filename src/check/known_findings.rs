@@ -23,7 +23,7 @@ use crate::{
         diagnostic::{Diagnostic, Hidden, ObjectReport, Strictness},
         fingerprint::Fingerprint,
     },
-    rules::policy::POLICY_WEAKENED,
+    rules::policy_weakened::POLICY_WEAKENED,
     yaml::Mark,
 };
 
@@ -192,7 +192,7 @@ fn hidden(added: &[(usize, String)], name: &str) -> Option<ObjectReport> {
         is_generated: false,
     });
     report.diagnostics.extend(added.iter().filter_map(|(line, entry)| {
-        let mut found = Findings::of(&POLICY_WEAKENED);
+        let mut found = Findings::of(POLICY_WEAKENED);
         let message =
             format!("this change adds an entry to the baseline, which hides nothing yet: {entry}");
         let help = "review it like a finding that is hidden; it takes effect once it is merged";

@@ -24,10 +24,7 @@ use crate::{
     policy::Policy,
     proposal::{Outcome, Proposal, Simulator, Stored, apply::Delivery},
     report::diagnostic::{Diagnostic, ObjectReport, Severity, Strictness},
-    rules::{
-        api_validation::meta::{METAS, SCHEMA},
-        rule::inventory::Coverage,
-    },
+    rules::{api_validation::METAS, rule::inventory::Coverage, schema::SCHEMA},
     yaml::{Document, Mark, Node, Problem, Value},
 };
 
@@ -276,7 +273,7 @@ pub(super) fn postpone(
 ) -> Option<NotChecked> {
     let mut first = None;
     let refused = |it: &&mut Diagnostic| {
-        it.mode == Mode::Deny && (it.rule == &SCHEMA || METAS.contains(&it.rule))
+        it.mode == Mode::Deny && (it.rule == SCHEMA || METAS.contains(&it.rule))
     };
     for diagnostic in report.diagnostics.iter_mut().filter(refused) {
         // The API server names a map of labels, or the whole selector, and repeats the value.
@@ -331,7 +328,7 @@ fn text_at<'n>(node: &'n Node<'_>, mark: Mark) -> Option<&'n str> {
 
 fn schema(problem: Problem) -> Diagnostic {
     Diagnostic {
-        rule: &SCHEMA,
+        rule: SCHEMA,
         severity: Severity::Error,
         mode: Mode::Deny,
         mark: problem.mark,

@@ -167,7 +167,7 @@ impl FixV1 {
 pub fn explain(rule: &str) -> Option<String> {
     let rule = catalogue::find(rule)?;
     let mut json = rules::to_json(rule);
-    let meta = rule.meta;
+    let meta = &rule.meta;
     for (key, text) in [("why", meta.why), ("bad", meta.bad), ("good", meta.good)] {
         json[key] = text.trim_end().into();
     }

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use anyhow::bail;
 use clap::{Args, ValueEnum};
 
-use crate::{catalogue, catalogue::Rule, exit::Exit};
+use crate::{catalogue, exit::Exit, rules::rule::Rule};
 
 /// List all rules
 #[derive(Debug, Args)]
@@ -39,7 +39,7 @@ pub(super) fn list(args: &RulesArgs) -> anyhow::Result<Exit> {
     match args.format {
         Format::Text => table(rules, &mut out)?,
         Format::Json => {
-            let rules: Vec<_> = rules.iter().map(to_json).collect();
+            let rules: Vec<_> = rules.iter().copied().map(to_json).collect();
             serde_json::to_writer_pretty(&mut out, &rules).map_err(io::Error::from)?;
             writeln!(out)?;
         }
@@ -48,15 +48,15 @@ pub(super) fn list(args: &RulesArgs) -> anyhow::Result<Exit> {
     Ok(Exit::Clean)
 }
 
-fn table(rules: &[Rule], out: &mut impl Write) -> io::Result<()> {
+fn table(rules: &[&Rule], out: &mut impl Write) -> io::Result<()> {
     let width = |of: fn(&Rule) -> usize, head: &str| {
-        rules.iter().map(of).max().unwrap_or(0).max(head.len())
+        rules.iter().copied().map(of).max().unwrap_or(0).max(head.len())
     };
     let id = width(|rule| rule.meta.id.len(), "RULE");
-    let kinds = width(|rule| rule.kinds().len(), "KINDS");
+    let kinds = width(|rule| catalogue::kinds(rule).len(), "KINDS");
     writeln!(out, "{:id$}  {:5}  {:kinds$}  SUMMARY", "RULE", "MODE", "KINDS")?;
     for rule in rules {
-        let (meta, list) = (rule.meta, rule.kinds());
+        let (meta, list) = (&rule.meta, catalogue::kinds(rule));
         let mode = meta.mode;
         writeln!(out, "{:id$}  {mode:5}  {list:kinds$}  {}", meta.id, meta.summary)?;
     }
@@ -64,11 +64,11 @@ fn table(rules: &[Rule], out: &mut impl Write) -> io::Result<()> {
 }
 
 pub(super) fn to_json(rule: &Rule) -> serde_json::Value {
-    let meta = rule.meta;
+    let meta = &rule.meta;
     serde_json::json!({
         "id": meta.id,
         "mode": meta.mode,
-        "kinds": rule.kinds.iter().map(|kind| kind.as_str()).collect::<Vec<_>>(),
+        "kinds": rule.kinds().iter().map(|kind| kind.as_str()).collect::<Vec<_>>(),
         "summary": meta.summary,
         "adjustable": meta.adjustable,
     })
@@ -83,11 +83,11 @@ pub(super) fn explain(args: &ExplainArgs) -> anyhow::Result<Exit> {
         }
     };
     let mut out = io::BufWriter::new(io::stdout().lock());
-    let meta = rule.meta;
+    let meta = &rule.meta;
     let adjustable = if meta.adjustable { "" } else { " (a policy cannot change this)" };
     writeln!(out, "{}: {}\n", meta.id, meta.summary)?;
     writeln!(out, "Mode:   {}{adjustable}", meta.mode)?;
-    writeln!(out, "Kinds:  {}", rule.kinds())?;
+    writeln!(out, "Kinds:  {}", catalogue::kinds(rule))?;
     for (title, text) in [("Why", meta.why), ("Bad", meta.bad), ("Good", meta.good)] {
         if !text.trim().is_empty() {
             writeln!(out, "\n{title}:\n")?;

@@ -12,7 +12,7 @@ use crate::{
     finding::{Finding, Findings, Meta, Mode},
     kubernetes::cluster::{ApiServer, Cluster},
     object::Subject,
-    rules::api_validation::{self, meta::API_VALIDATION},
+    rules::api_validation::{self, API_VALIDATION},
 };
 
 const HELP: &str = "the API server accepts it: it has another release or other feature gates than setguard knows; \
@@ -26,14 +26,14 @@ pub(super) fn soften(subject: &Subject<'_>, cx: &Context<'_>, verdict: &mut Verd
     if cx.origin != Origin::Admission || !is_seen || subject.object.resource.is_kruise() {
         return;
     }
-    let is_denial = |rule: &Meta, mode| *rule == API_VALIDATION && mode == Mode::Deny;
+    let is_denial = |rule: &Meta, mode| rule == API_VALIDATION && mode == Mode::Deny;
     let mut denials =
         verdict.violations.iter_mut().filter(|it| is_denial(it.finding.rule, it.mode)).peekable();
     if denials.peek().is_none() {
         return;
     }
     let elsewhere = Cluster::extremes().map(|cluster| {
-        let mut found = Findings::of(&API_VALIDATION);
+        let mut found = Findings::of(API_VALIDATION);
         api_validation::validate(subject, &cluster, &mut found);
         found.into_vec()
     });
@@ -50,5 +50,5 @@ pub(super) fn soften(subject: &Subject<'_>, cx: &Context<'_>, verdict: &mut Verd
 /// Returns whether a finding is about the field of another, or about a field in it or around it.
 fn is_about(finding: &Finding, other: &Finding) -> bool {
     let [one, other] = [finding, other].map(|it| it.field.to_string());
-    *finding.rule == API_VALIDATION && (one.starts_with(&other) || other.starts_with(&one))
+    finding.rule == API_VALIDATION && (one.starts_with(&other) || other.starts_with(&one))
 }

@@ -16,7 +16,7 @@ use crate::{
         annotations::{EXCEED_ANNOTATION, IGNORE_ANNOTATION},
     },
     policy::Policy,
-    rules::api_validation::meta::POD_TEMPLATE_VALIDATION,
+    rules::pod_template_validation::POD_TEMPLATE_VALIDATION,
 };
 
 /// The origin of an object, which determines what has validated the object before.
@@ -88,7 +88,7 @@ impl<'a> Context<'a> {
     pub(super) fn mode(&self, rule: &Meta) -> Mode {
         let mode = self.policy.mode(rule);
         match self.origin {
-            Origin::Admission | Origin::Cluster if *rule == POD_TEMPLATE_VALIDATION => {
+            Origin::Admission | Origin::Cluster if rule == POD_TEMPLATE_VALIDATION => {
                 mode.min(Mode::Audit)
             }
             Origin::Manifest | Origin::Admission | Origin::Cluster => mode,

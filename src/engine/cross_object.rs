@@ -12,7 +12,7 @@ use crate::{
     },
     object::{Object, Subject},
     rules::{
-        cross_object::RULES,
+        cross_object,
         rule::Rule,
         rule::inventory::{Coverage, Evidence, InventoryFindings, OldSummary, Query},
     },
@@ -37,13 +37,13 @@ pub(super) fn in_cluster(
         old.as_ref()
     };
     let old = || read_old().map(|(item, _)| item);
-    let rules = RULES.iter().filter(|rule| {
+    let rules = cross_object().filter(|rule| {
         let is_ready = match rule.evidence() {
             Some(Evidence::Manifest) => false,
             Some(Evidence::AbsentNeighbor) => subject.is_update,
             Some(Evidence::Absence | Evidence::Presence) | None => true,
         };
-        rule.kinds().contains(&kind) && is_ready
+        rule.is_about(kind) && is_ready
     });
     let mut too_late = 0;
     for rule in rules.filter(|rule| cx.mode(&rule.meta) != Mode::Off) {
@@ -98,9 +98,8 @@ fn run<'a>(
 pub fn evaluate_stored(item: &ObjectSummary, view: &View, cx: &Context<'_>) -> Verdict {
     let mut verdict = Verdict::default();
     let kind = item.kind();
-    let rules = RULES
-        .iter()
-        .filter(|rule| rule.kinds().contains(&kind) && rule.evidence() != Some(Evidence::Manifest));
+    let rules = cross_object()
+        .filter(|rule| rule.is_about(kind) && rule.evidence() != Some(Evidence::Manifest));
     for rule in rules.filter(|rule| cx.mode(&rule.meta) != Mode::Off) {
         let found = rule.run_among(&Query::stored(view, item, &cx.policy.cluster));
         let left_out = found.left_out();
@@ -145,7 +144,7 @@ impl<'a> Neighbors<'a> {
         before: &'a Inventory,
         cx: &'a Context<'a>,
     ) -> Self {
-        let rules = RULES.iter().copied().filter(|rule| cx.mode(&rule.meta) != Mode::Off);
+        let rules = cross_object().filter(|rule| cx.mode(&rule.meta) != Mode::Off);
         let rules = rules.collect();
         Neighbors { inventory, coverage, before, cx, rules }
     }

@@ -17,9 +17,9 @@ use crate::{
     object::Subject,
     policy::limit::Limit,
     rules::{
-        cross_object::daemon_leaves_nodes,
+        daemon_leaves_nodes,
+        limit_exceeded::{self, Consequence, LIMIT_EXCEEDED, Leaving, Limits, Wave},
         rule::inventory::{OldSummary, Query},
-        traps::limits::{self, Consequence, LIMIT_EXCEEDED, Leaving, Limits, Wave},
     },
 };
 
@@ -31,7 +31,7 @@ pub(super) fn add(subject: &Subject<'_>, cx: &Context<'_>, verdict: &mut Verdict
     for limit in covering(&object, cx) {
         let lost = *lost.get_or_init(|| leaving(subject, cx));
         let find = |limits: &Limits, found: &mut Findings| {
-            limits::exceeded(subject, &cluster, limits, lost, found);
+            limit_exceeded::exceeded(subject, &cluster, limits, lost, found);
         };
         add_beyond(limit, &object, &find, cx, verdict);
     }
@@ -44,7 +44,7 @@ pub fn evaluate_rollout(subject: &Subject<'_>, wave: &Wave, cx: &Context<'_>) ->
     let cluster = cx.policy.cluster.for_resource(subject.object.resource);
     for limit in covering(&object, cx) {
         let find = |limits: &Limits, found: &mut Findings| {
-            limits::simulated(subject, &cluster, limits, wave, found);
+            limit_exceeded::simulated(subject, &cluster, limits, wave, found);
         };
         add_beyond(limit, &object, &find, cx, &mut verdict);
     }
@@ -66,7 +66,7 @@ pub(super) fn add_nodes(
     let Some(leaving) = daemon_leaves_nodes::leaving(query) else { return };
     for limit in limits {
         let find = |limits: &Limits, found: &mut Findings| {
-            limits::from_nodes(limits, Some(leaving.counts()), found);
+            limit_exceeded::from_nodes(limits, Some(leaving.counts()), found);
         };
         add_beyond(limit, &object, &find, cx, verdict);
     }
@@ -91,7 +91,7 @@ pub(super) fn add_beyond(
     verdict: &mut Verdict,
 ) {
     let beyond = |limits: &Limits| {
-        let mut findings = Findings::of(&LIMIT_EXCEEDED);
+        let mut findings = Findings::of(LIMIT_EXCEEDED);
         find(limits, &mut findings);
         let mut own = Verdict::default();
         for finding in findings.into_vec() {

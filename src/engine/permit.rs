@@ -7,7 +7,7 @@ use crate::{
     finding::shorten,
     object::annotations::EXCEED_ANNOTATION,
     policy::limit::Limit,
-    rules::traps::limits::{Consequence, LIMIT_EXCEEDED},
+    rules::limit_exceeded::{Consequence, LIMIT_EXCEEDED},
 };
 
 /// The most days from today to the last day of an annotation, so that no annotation waits unnoticed for

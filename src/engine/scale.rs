@@ -11,7 +11,7 @@ use crate::{
     finding::Findings,
     inventory::view::Freshness,
     kubernetes::kind::Kind,
-    rules::traps::limits::{self, LIMIT_EXCEEDED, Limits},
+    rules::limit_exceeded::{self, LIMIT_EXCEEDED, Limits},
 };
 
 /// A change of the number of pods of a StatefulSet.
@@ -44,7 +44,7 @@ pub fn evaluate_scaling(scaling: &Scaling<'_>, cx: &Context<'_>) -> Verdict {
     let view = view.filter(|view| view.freshness(Kind::StatefulSet) == Freshness::Fresh);
     if view.is_some() && (version.is_none() || cx.view_version < version) {
         for limit in limits {
-            add_beyond(limit, &unknown, &limits::unseen, cx, &mut verdict);
+            add_beyond(limit, &unknown, &limit_exceeded::unseen, cx, &mut verdict);
         }
         verdict.awaits = version;
         return verdict;
@@ -67,7 +67,7 @@ pub fn evaluate_scaling(scaling: &Scaling<'_>, cx: &Context<'_>) -> Verdict {
         let gone = || scaled.start + i64::from(to)..scaled.start + i64::from(from);
         let find = |limits: &Limits, found: &mut Findings| {
             if !limits.deletes_claims {
-                limits::scaled_down(name, &scaled.claim, gone(), limits, found);
+                limit_exceeded::scaled_down(name, &scaled.claim, gone(), limits, found);
             }
         };
         add_beyond(limit, &object, &find, cx, &mut verdict);

@@ -9,11 +9,11 @@ use super::{
 use crate::{
     finding::{Command, Effect, Finding, Mode},
     rules::{
+        about_status,
         rule::{
-            Rule, Scope, StatusCheck,
+            Rule, StatusCheck,
             status::{Audit, ObjectName, StatusFinding, StatusFindings, StatusQuery},
         },
-        status::RULES,
     },
 };
 
@@ -31,12 +31,11 @@ pub struct StatusVerdict {
 /// findings.
 pub fn evaluate_status(audit: &Audit<'_>, cx: &Context<'_>) -> BTreeMap<ObjectName, StatusVerdict> {
     let mut verdicts = BTreeMap::new();
-    let is_last =
-        |rule: &&&Rule| matches!(rule.scope, Scope::Status { check: StatusCheck::IfSilent(_), .. });
-    let (last, first): (Vec<_>, Vec<_>) = RULES.iter().partition(is_last);
+    let is_last = |rule: &&Rule| matches!(rule.status(), Some((_, StatusCheck::IfSilent(_))));
+    let (last, first): (Vec<_>, Vec<_>) = about_status().partition(is_last);
     let on = |rule: &&Rule| cx.mode(&rule.meta) != Mode::Off;
-    for rule in first.into_iter().chain(last).copied().filter(on) {
-        let Scope::Status { kinds, check } = rule.scope else { continue };
+    for rule in first.into_iter().chain(last).filter(on) {
+        let Some((kinds, check)) = rule.status() else { continue };
         match check {
             StatusCheck::Others(check) => {
                 let mut found = StatusFindings::of(&rule.meta);

@@ -2,7 +2,7 @@
 
 use crate::{
     finding::{Finding, Meta, Mode},
-    rules::api_validation::meta::METAS,
+    rules::api_validation::METAS,
 };
 
 /// A finding, and the mode that applies to it.

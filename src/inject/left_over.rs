@@ -2,12 +2,13 @@
 
 use serde_json::{Value, json};
 
-use super::{meta::CONTROL_PLANE_TOLERATIONS_LEFT, settings::Settings};
+use super::settings::Settings;
+use crate::rules::control_plane_tolerations_left::CONTROL_PLANE_TOLERATIONS_LEFT;
 use crate::{
     finding::{Command, Effect, Findings, Help, Reason, paths::TOLERATIONS},
     kubernetes::{resource::WorkloadKind, tolerations::covers},
     object::{Subject, annotations::CONTROL_PLANE_LABEL},
-    rules::traps::read,
+    rules::read,
 };
 
 /// Finds tolerations that were injected for the label, in an update that removes it. `is_written` says whether the
@@ -41,7 +42,7 @@ pub fn find(
     if left.is_empty() {
         return;
     }
-    found.set_rule(&CONTROL_PLANE_TOLERATIONS_LEFT);
+    found.set_rule(CONTROL_PLANE_TOLERATIONS_LEFT);
     let status = read::daemon_set_status(object).unwrap_or_default();
     let pods = usize::try_from(status.desired_number_scheduled).unwrap_or_default();
     found.report(

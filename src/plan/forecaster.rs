@@ -25,8 +25,8 @@ use crate::{
         apply::{Delivery, Removals},
     },
     rules::{
-        api_validation::meta::SCHEMA,
-        traps::limits::{Cause, Wave},
+        limit_exceeded::{Cause, Wave},
+        schema::SCHEMA,
     },
     yaml,
 };

@@ -3,7 +3,7 @@
 use crate::{
     engine::verdict::{Verdict, Violation},
     finding::Mode,
-    rules::traps::{immutable_field, limits::LIMIT_EXCEEDED},
+    rules::{immutable_field, limit_exceeded::LIMIT_EXCEEDED},
 };
 
 /// A finding of a plan: a reason why an object is refused, or a consequence beyond a limit.
@@ -40,7 +40,7 @@ pub(super) struct ExceededLimit {
 /// Returns the consequences that the limits of the policy forbid.
 pub(super) fn exceeded(verdict: &Verdict) -> impl Iterator<Item = ExceededLimit> {
     let shown = verdict.denials().chain(verdict.warnings());
-    shown.filter(|violation| *violation.finding.rule == LIMIT_EXCEEDED).map(|violation| {
+    shown.filter(|violation| violation.finding.rule == LIMIT_EXCEEDED).map(|violation| {
         ExceededLimit { is_denied: violation.mode == Mode::Deny, what: PlanFinding::of(violation) }
     })
 }

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::pattern::any;
 use crate::{
-    finding::Mode, kubernetes::int_or_percent, object::User, rules::traps::limits::Limits,
+    finding::Mode, kubernetes::int_or_percent, object::User, rules::limit_exceeded::Limits,
 };
 
 /// Consequences that changes of the objects it names must not have.

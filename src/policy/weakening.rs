@@ -8,7 +8,7 @@ use crate::{
     catalogue,
     finding::{Findings, Path, Reason},
     inject::settings::{PairedControllers, Settings},
-    rules::policy::POLICY_WEAKENED,
+    rules::policy_weakened::POLICY_WEAKENED,
 };
 
 /// The number of rules that a message names.
@@ -18,7 +18,7 @@ impl Policy {
     /// Finds what this policy enforces less than an earlier one, whose name the messages contain. A field of the policy
     /// has a verdict here, or it weakens nothing; a test lists them all.
     pub fn weaker_than(&self, earlier: &Policy, name: &str) -> Findings {
-        let mut weaker = Weaker { found: Findings::of(&POLICY_WEAKENED), name };
+        let mut weaker = Weaker { found: Findings::of(POLICY_WEAKENED), name };
         weaker.modes(self, earlier);
         weaker.exceptions(self, earlier);
         weaker.limits(self, earlier);
@@ -55,7 +55,7 @@ impl Weaker<'_> {
     fn modes(&mut self, now: &Policy, earlier: &Policy) {
         let lowered: Vec<_> = catalogue::all()
             .iter()
-            .map(|rule| (rule.meta.id, earlier.mode(rule.meta), now.mode(rule.meta)))
+            .map(|rule| (rule.meta.id, earlier.mode(&rule.meta), now.mode(&rule.meta)))
             .filter(|(_, before, now)| now < before)
             .collect();
         if lowered.is_empty() {

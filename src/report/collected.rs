@@ -9,8 +9,9 @@ use super::{
     fingerprint::Fingerprint,
     policy_use::PolicyUse,
 };
+use crate::rules::rule::Rule;
 use crate::{
-    catalogue::{self, Rule},
+    catalogue,
     finding::Mode,
     manifests::{
         id::ObjectId,
@@ -77,7 +78,7 @@ pub(super) struct Entry {
 impl Collected {
     /// Creates an empty collection.
     pub(super) fn new(repository: Repository, policy: &Policy) -> Self {
-        let modes = catalogue::all().iter().map(|rule| (rule, policy.mode(rule.meta)));
+        let modes = catalogue::all().iter().copied().map(|rule| (rule, policy.mode(&rule.meta)));
         Collected {
             repository,
             policy: PolicyUse::of(policy),

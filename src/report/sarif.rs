@@ -19,8 +19,9 @@ use super::{
     diagnostic::Severity,
     policy_use::PolicyUse,
 };
+use crate::rules::rule::Rule;
 use crate::{
-    catalogue::{self, Rule},
+    catalogue,
     finding::{Meta, Mode, shorten},
     printable::Printable,
     yaml::Mark,
@@ -255,7 +256,7 @@ impl<'a> Descriptor<'a> {
                     "{why}\n\nBad:\n\n```yaml\n{bad}\n```\n\nGood:\n\n```yaml\n{good}\n```"
                 ),
             },
-            help_uri: rule.url(),
+            help_uri: catalogue::url(&rule.meta),
             default_configuration: Configuration { level: severity.as_str() },
             properties: Properties {
                 precision: "very-high",

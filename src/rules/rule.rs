@@ -5,6 +5,8 @@ pub mod inventory;
 mod operation;
 pub mod status;
 
+use std::collections::BTreeSet;
+
 pub use self::{cel::Cel, operation::Operation};
 use self::{
     inventory::{Evidence, InventoryFindings, Query},
@@ -21,8 +23,10 @@ use crate::{
 pub struct Rule {
     /// The description.
     pub meta: Meta,
-    /// The scope of the function. Functions are pure: they use no IO, no clock and no policy.
-    pub scope: Scope,
+    /// The functions, and what each needs to see. Functions are pure: they use no IO, no clock and no policy.
+    pub scopes: &'static [Scope],
+    /// The expressions with which the API server can find the fault itself.
+    pub cel: Option<&'static Cel>,
 }
 
 /// The part of the world that the function of a rule needs to see.
@@ -46,6 +50,13 @@ pub enum Scope {
         evidence: Evidence,
         /// The function that finds the fault.
         check: fn(&Query<'_>, &mut InventoryFindings),
+    },
+    /// A part of the program reports the finding, not a function of the rule.
+    Engine {
+        /// The kinds of object that the findings are about.
+        kinds: &'static [Kind],
+        /// The commands that report it.
+        by: &'static [Runner],
     },
     /// The status of the objects in a running cluster.
     Status {
@@ -113,46 +124,127 @@ pub enum StatusCheck {
     Others(fn(&Audit<'_>, &mut StatusFindings)),
 }
 
-impl Rule {
-    /// Returns the kinds that the rule checks.
+/// A command that runs rules.
+#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
+pub enum Runner {
+    /// `setguard check`
+    Check,
+    /// `setguard serve`, as a webhook that validates.
+    Validate,
+    /// `setguard serve`, as a webhook that mutates.
+    Mutate,
+    /// `setguard audit`, and `setguard wait` if the rule is about status.
+    Audit,
+    /// The API server itself, by a policy of `setguard export vap`.
+    Policy,
+}
+
+impl Runner {
+    /// Returns the words for a table.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Runner::Check => "`check`",
+            Runner::Validate => "webhook",
+            Runner::Mutate => "webhook that mutates",
+            Runner::Audit => "`audit`",
+            Runner::Policy => "admission policy",
+        }
+    }
+}
+
+impl Scope {
+    /// Returns the kinds that the findings are about.
     pub const fn kinds(&self) -> &'static [Kind] {
-        match self.scope {
+        match self {
             Scope::Object { check: ObjectCheck::DaemonSet(_), .. } => &[Kind::DaemonSet],
             Scope::Object { check: ObjectCheck::StatefulSet(_), .. } => &[Kind::StatefulSet],
             Scope::Object { check: ObjectCheck::Both(_), .. } => {
                 &[Kind::DaemonSet, Kind::StatefulSet]
             }
-            Scope::Inventory { kinds, .. } | Scope::Status { kinds, .. } => kinds,
+            Scope::Inventory { kinds, .. }
+            | Scope::Status { kinds, .. }
+            | Scope::Engine { kinds, .. } => kinds,
         }
     }
 
-    /// Returns the point of an admission at which a trap can detect its fault.
-    pub const fn phase(&self) -> Option<Phase> {
-        match self.scope {
-            Scope::Object { phase, .. } => Some(phase),
-            Scope::Inventory { .. } | Scope::Status { .. } => None,
+    const fn runners(&self) -> &'static [Runner] {
+        match self {
+            Scope::Object { phase: Phase::Manifest, .. }
+            | Scope::Inventory { evidence: Evidence::Manifest, .. } => &[Runner::Check],
+            Scope::Object { phase: Phase::After, .. } | Scope::Inventory { .. } => {
+                &[Runner::Check, Runner::Validate, Runner::Audit]
+            }
+            Scope::Object { phase: Phase::Before { .. }, .. } => {
+                &[Runner::Check, Runner::Mutate, Runner::Audit]
+            }
+            Scope::Status { .. } => &[Runner::Audit],
+            Scope::Engine { by, .. } => by,
         }
     }
+}
 
-    /// Returns the evidence for the findings of a cross-object rule.
-    pub const fn evidence(&self) -> Option<Evidence> {
-        match self.scope {
-            Scope::Inventory { evidence, .. } => Some(evidence),
-            Scope::Object { .. } | Scope::Status { .. } => None,
+impl Rule {
+    /// Returns the kinds that the rule checks.
+    pub fn kinds(&self) -> Vec<Kind> {
+        let mut kinds = Vec::new();
+        for kind in self.scopes.iter().flat_map(Scope::kinds) {
+            if !kinds.contains(kind) {
+                kinds.push(*kind);
+            }
         }
+        kinds
+    }
+
+    /// Returns whether the rule checks objects of a kind.
+    pub fn is_about(&self, kind: Kind) -> bool {
+        self.scopes.iter().any(|scope| scope.kinds().contains(&kind))
+    }
+
+    /// Returns the commands that run the rule.
+    pub fn runners(&self) -> BTreeSet<Runner> {
+        let in_cel = self.cel.map(|_| Runner::Policy);
+        self.scopes.iter().flat_map(Scope::runners).copied().chain(in_cel).collect()
+    }
+
+    /// Returns the point of an admission at which a trap can detect its fault. `None` if the rule is no trap.
+    pub fn phase(&self) -> Option<Phase> {
+        self.scopes.iter().find_map(|scope| match scope {
+            Scope::Object { phase, .. } => Some(*phase),
+            _ => None,
+        })
+    }
+
+    /// Returns the evidence for the findings of a cross-object rule. `None` if the rule is none.
+    pub fn evidence(&self) -> Option<Evidence> {
+        self.scopes.iter().find_map(|scope| match scope {
+            Scope::Inventory { evidence, .. } => Some(*evidence),
+            _ => None,
+        })
+    }
+
+    /// Returns the function of a rule about status. `None` if the rule is none.
+    pub fn status(&self) -> Option<(&'static [Kind], StatusCheck)> {
+        self.scopes.iter().find_map(|scope| match scope {
+            Scope::Status { kinds, check } => Some((*kinds, *check)),
+            _ => None,
+        })
+    }
+
+    fn object(&self) -> Option<(OpenKruise, ObjectCheck)> {
+        self.scopes.iter().find_map(|scope| match scope {
+            Scope::Object { openkruise, check, .. } => Some((*openkruise, *check)),
+            _ => None,
+        })
     }
 
     /// Returns whether a trap applies to OpenKruise's objects too, at least to some.
-    pub const fn covers_openkruise(&self) -> bool {
-        matches!(
-            self.scope,
-            Scope::Object { openkruise: OpenKruise::Applies | OpenKruise::AppliesInOrder, .. }
-        )
+    pub fn covers_openkruise(&self) -> bool {
+        self.object().is_some_and(|(openkruise, _)| openkruise != OpenKruise::DoesNotApply)
     }
 
     /// Returns whether the rule applies to an object, given the controller that manages it.
     pub fn applies_to(&self, object: &Object<'_>) -> bool {
-        let (Scope::Object { openkruise, .. }, Some(own)) = (self.scope, &object.kruise) else {
+        let Some(((openkruise, _), own)) = self.object().zip(object.kruise.as_ref()) else {
             return true;
         };
         match openkruise {
@@ -164,7 +256,7 @@ impl Rule {
 
     /// Runs a trap on an object, if the trap checks objects of this kind.
     pub fn run(&self, subject: &Subject<'_>, cluster: &Cluster, found: &mut Findings) {
-        let Scope::Object { check, .. } = self.scope else { return };
+        let Some((_, check)) = self.object() else { return };
         match (check, &subject.object.workload) {
             (ObjectCheck::DaemonSet(check), Workload::DaemonSet(spec)) => {
                 check(spec, subject, cluster, found);
@@ -180,8 +272,10 @@ impl Rule {
     /// Runs a cross-object rule on an object.
     pub fn run_among(&'static self, query: &Query<'_>) -> InventoryFindings {
         let mut found = InventoryFindings::of(&self.meta);
-        if let Scope::Inventory { check, .. } = self.scope {
-            check(query, &mut found);
+        for scope in self.scopes {
+            if let Scope::Inventory { check, .. } = scope {
+                check(query, &mut found);
+            }
         }
         found
     }

@@ -351,7 +351,7 @@ mod tests {
             kind: "Pod",
             operation: Operation::Create,
             decision: Decision::Patched,
-            findings: vec![(crate::inject::meta::NODE_PIN_CONFLICT.id, Mode::Warn)],
+            findings: vec![(crate::rules::node_pin_conflict::NODE_PIN_CONFLICT.id, Mode::Warn)],
             injected: vec!["node-pin"],
             uid: String::new(),
             namespace: String::new(),

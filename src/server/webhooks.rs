@@ -17,7 +17,7 @@ use crate::{
     object::annotations::CONTROL_PLANE_LABEL,
     rules::{
         rule::{Operation, Phase, Rule},
-        traps::TRAPS,
+        traps,
     },
 };
 
@@ -45,8 +45,8 @@ const ANY: &[&str] = &["CREATE", "UPDATE"];
 /// Returns the traps that see an object in `/mutate`, each with the operations that it checks and
 /// the condition under which it can find something.
 fn traps_before() -> impl Iterator<Item = (&'static Rule, &'static [Operation], &'static str)> {
-    TRAPS.iter().filter_map(|trap| match trap.phase() {
-        Some(Phase::Before { operations, sent_if }) => Some((*trap, operations, sent_if)),
+    traps().filter_map(|trap| match trap.phase() {
+        Some(Phase::Before { operations, sent_if }) => Some((trap, operations, sent_if)),
         Some(Phase::Manifest | Phase::After) | None => None,
     })
 }
@@ -55,7 +55,7 @@ fn traps_before() -> impl Iterator<Item = (&'static Rule, &'static [Operation], 
 /// objects are sent to setguard only once, for validation. Each trap declares the objects that it
 /// needs to see.
 fn could_be_warned_of() -> String {
-    let conditions = traps_before().map(|(trap, _, sent_if)| match trap.kinds() {
+    let conditions = traps_before().map(|(trap, _, sent_if)| match trap.kinds()[..] {
         [kind] => format!("(request.kind.kind == '{kind}' && ({sent_if}))"),
         _ => format!("({sent_if})"),
     });
@@ -72,7 +72,7 @@ fn looked_at_before() -> Vec<RuleWithOperations> {
         let is_built_in = r.group == "apps";
         let traps = traps_before().filter(|(trap, ..)| {
             let applies = is_built_in || trap.covers_openkruise();
-            applies && trap.kinds().contains(&r.kind.into())
+            applies && trap.is_about(r.kind.into())
         });
         let operations: BTreeSet<&str> =
             traps.flat_map(|(_, operations, _)| operations).map(|it| it.as_str()).collect();

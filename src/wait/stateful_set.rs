@@ -7,7 +7,7 @@ use super::{
 use crate::{
     observed::{Pod, StatefulSet, WorkloadStatus},
     rollout::stateful_set::{Settings, Strategy},
-    rules::status::pod_name_taken,
+    rules::pod_name_taken,
 };
 
 /// Returns the obstacles of the pods of a StatefulSet that keep it from its end.

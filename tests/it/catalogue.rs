@@ -3,17 +3,16 @@
 use std::{collections::BTreeSet, fs, path::Path};
 
 use setguard::{
-    catalogue::{self, Rule},
+    catalogue,
     finding::{Findings, Meta},
     inject::{self, Injection, pod::PartialPod},
     object::{Object, Str, Subject, User},
     policy::Policy,
     rules::{
-        api_validation::meta::API_VALIDATION,
-        cross_object::RULES,
-        policy::POLICY_WEAKENED,
-        status,
-        traps::{TRAPS, limits::LIMIT_EXCEEDED},
+        api_validation::API_VALIDATION, control_plane_injection::CONTROL_PLANE_INJECTION,
+        control_plane_tolerations_left::CONTROL_PLANE_TOLERATIONS_LEFT, cross_object,
+        limit_exceeded::LIMIT_EXCEEDED, policy_weakened::POLICY_WEAKENED, traps,
+        unpaired_node_annotation::UNPAIRED_NODE_ANNOTATION,
     },
 };
 
@@ -28,12 +27,6 @@ fn ids_are_unique_sorted_and_kebab_case() {
     let ids: Vec<_> = catalogue::all().iter().map(|rule| rule.meta.id).collect();
     let unique: BTreeSet<_> = ids.iter().copied().collect();
     assert_eq!(ids, unique.into_iter().collect::<Vec<_>>());
-    let traps: Vec<_> = TRAPS.iter().map(|trap| trap.meta.id).collect();
-    assert!(traps.is_sorted(), "{traps:?}");
-    let together: Vec<_> = RULES.iter().map(|rule| rule.meta.id).collect();
-    assert!(together.is_sorted(), "{together:?}");
-    let about_status: Vec<_> = status::RULES.iter().map(|rule| rule.meta.id).collect();
-    assert!(about_status.is_sorted(), "{about_status:?}");
     for id in ids {
         let words: Vec<_> = id.split('-').collect();
         let is_word =
@@ -44,37 +37,37 @@ fn ids_are_unique_sorted_and_kebab_case() {
 
 #[test]
 fn every_rule_has_a_summary_and_a_why() {
-    for Rule { meta, kinds, .. } in catalogue::all() {
-        let id = meta.id;
+    for rule in catalogue::all() {
+        let (meta, id) = (&rule.meta, rule.meta.id);
         assert!((10..=80).contains(&meta.summary.chars().count()), "{id}: summary");
         assert!(!meta.summary.ends_with('.'), "{id}: summary");
         assert!(meta.why.len() > 100, "{id}: why");
         assert!(meta.why.lines().all(|line| line.chars().count() <= 110), "{id}: why");
-        assert!(!kinds.is_empty(), "{id}: kinds");
+        assert!(!rule.kinds().is_empty(), "{id}: kinds");
     }
 }
 
 /// The ids of the rules that report an example. The examples of injection rules go through
 /// injection; a paired controller creates the pods, except for `unpaired-node-annotation`.
 fn run(meta: &Meta, yaml: &str) -> Vec<String> {
-    if *meta == inject::meta::CONTROL_PLANE_INJECTION {
+    if meta == CONTROL_PLANE_INJECTION {
         let json = support::to_json(yaml).remove(0);
         let object = Object::parse(support::resource(&json).unwrap(), &json).unwrap();
         return injected(&inject::template(&object, false, &Policy::default().injection));
     }
-    if *meta == inject::meta::CONTROL_PLANE_TOLERATIONS_LEFT {
+    if meta == CONTROL_PLANE_TOLERATIONS_LEFT {
         let [old, new] = support::to_json(yaml).try_into().expect("the old object and the new one");
         let object = Object::parse(support::resource(&new).unwrap(), &new).unwrap();
-        let mut found = Findings::of(&API_VALIDATION);
+        let mut found = Findings::of(API_VALIDATION);
         let subject = Subject::update(object, &old);
         inject::left_over::find(&subject, None, &Policy::default().injection, &mut found);
         return found.into_vec().iter().map(|found| found.rule.id.to_owned()).collect();
     }
-    if *meta == POLICY_WEAKENED {
+    if meta == POLICY_WEAKENED {
         let found = Policy::parse(yaml).unwrap().weaker_than(&Policy::default(), "main");
         return found.into_vec().iter().map(|found| found.rule.id.to_owned()).collect();
     }
-    if *meta == LIMIT_EXCEEDED {
+    if meta == LIMIT_EXCEEDED {
         let documents: Vec<_> = yaml.split("---\n").collect();
         let [policy, old, new] = documents[..] else {
             panic!("a policy, the old object, the new one")
@@ -103,11 +96,8 @@ fn run(meta: &Meta, yaml: &str) -> Vec<String> {
     }
     let json = support::to_json(yaml).remove(0);
     let pod = PartialPod::parse(&json).unwrap();
-    let name = if *meta == inject::meta::UNPAIRED_NODE_ANNOTATION {
-        "alice"
-    } else {
-        "system:kube-controller-manager"
-    };
+    let name =
+        if meta == UNPAIRED_NODE_ANNOTATION { "alice" } else { "system:kube-controller-manager" };
     let user = User { username: Str(name.into()), groups: None };
     injected(&inject::pod(&pod, &user, &Policy::default().injection))
 }
@@ -119,7 +109,7 @@ fn injected(injection: &Injection) -> Vec<String> {
 
 #[test]
 fn every_rule_reports_its_bad_example_and_not_its_good_one() {
-    for Rule { meta, .. } in catalogue::all() {
+    for meta in catalogue::all().iter().map(|rule| &rule.meta) {
         let bad = run(meta, meta.bad);
         assert!(!bad.is_empty(), "{}: nothing found in the bad example", meta.id);
         assert!(bad.iter().all(|id| id == meta.id), "{}: bad example: {bad:?}", meta.id);
@@ -128,61 +118,24 @@ fn every_rule_reports_its_bad_example_and_not_its_good_one() {
 }
 
 #[test]
-fn every_trap_has_a_file_and_fixtures_with_its_name() {
-    let fixtures = root().join("tests/fixtures/rules");
-    let traps = TRAPS.iter().map(|trap| ("rules/traps", &trap.meta));
-    let together = RULES.iter().map(|rule| ("rules/cross_object", &rule.meta));
-    for (folder, meta) in traps.chain(together) {
-        let id = meta.id;
-        let file = root().join(format!("src/{folder}/{}.rs", id.replace('-', "_")));
-        assert!(file.is_file(), "{}", file.display());
-        let names: Vec<String> = fs::read_dir(fixtures.join(id))
+fn every_rule_about_manifests_has_cases_of_both_kinds() {
+    for Meta { id, mode, .. } in traps().chain(cross_object()).map(|rule| &rule.meta) {
+        let folder = root().join(format!("src/rules/{}/cases", id.replace('-', "_")));
+        let names: Vec<String> = fs::read_dir(folder)
             .unwrap_or_else(|e| panic!("{id}: {e}"))
             .map(|entry| entry.unwrap().file_name().into_string().unwrap())
             .collect();
-        let mode = format!("{}.", meta.mode);
+        let mode = format!("{mode}.");
         assert!(names.iter().any(|name| name.starts_with(&mode)), "{id}: no {mode}*.yaml");
         assert!(names.iter().any(|name| name.starts_with("allow.")), "{id}: no allow.*.yaml");
     }
-    for entry in fs::read_dir(&fixtures).unwrap() {
-        let name = entry.unwrap().file_name().into_string().unwrap();
-        assert!(catalogue::find(&name).is_some(), "fixtures for {name}, which is not a rule");
-    }
-}
-
-/// The examples of a rule are `<id>.bad.yaml` and `<id>.good.yaml` in the examples of its family.
-#[test]
-fn every_rule_has_example_files_with_its_name() {
-    let folders = [
-        "rules/api_validation",
-        "rules/too_large",
-        "rules/traps",
-        "rules/cross_object",
-        "rules/policy",
-        "rules/status",
-        "inject",
-    ];
-    let folders = folders.map(|folder| root().join("src").join(folder).join("examples"));
-    let mut files = BTreeSet::new();
-    for folder in &folders {
-        files.extend(fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()));
-    }
-    for Rule { meta, .. } in catalogue::all() {
-        for (kind, text) in [("bad", meta.bad), ("good", meta.good)] {
-            let name = format!("{}.{kind}.yaml", meta.id);
-            let mut paths = folders.iter().map(|folder| folder.join(&name));
-            let path = paths.find(|path| files.remove(path)).unwrap_or_else(|| panic!("no {name}"));
-            assert_eq!(fs::read_to_string(path).unwrap(), text, "{name}");
-        }
-    }
-    assert!(files.is_empty(), "examples that belong to no rule: {files:?}");
 }
 
 #[test]
 fn every_fixture_has_only_the_findings_that_its_name_promises() {
     let mut seen = 0;
-    for (path, text) in support::fixtures("rules") {
-        let id = path.parent().unwrap().file_name().unwrap().to_str().unwrap();
+    for (path, text) in support::cases() {
+        let id = &*support::rule_of(&path);
         let name = path.file_name().unwrap().to_str().unwrap();
         let mut found = support::fixture(&path, &text);
         found.retain(|found| !support::may_accompany(found, id));
@@ -202,14 +155,14 @@ fn every_fixture_has_only_the_findings_that_its_name_promises() {
 
 #[test]
 fn findings_of_traps_point_at_existing_fields_and_have_a_help() {
-    for (path, text) in support::fixtures("rules") {
+    for (path, text) in support::cases() {
         let place = path.display();
         let objects: Vec<serde_json::Value> = support::to_json(&text)
             .iter()
             .map(|json| serde_json::from_str(json).unwrap())
             .collect();
         let is_ours = |found: &Found| {
-            let is_trap = TRAPS.iter().any(|trap| trap.meta.id == found.rule);
+            let is_trap = traps().any(|trap| trap.meta.id == found.rule);
             is_trap || support::is_cross_object(&found.rule)
         };
         for found in support::fixture(&path, &text).into_iter().filter(is_ours) {

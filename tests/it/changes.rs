@@ -16,7 +16,7 @@ use setguard::{
     object::{Object, Subject, Workload, schema},
     policy::Policy,
     proposal::apply::{self, Delivery, Verb},
-    rules::api_validation::{self, meta::API_VALIDATION},
+    rules::api_validation::{self, API_VALIDATION},
     yaml,
 };
 
@@ -65,7 +65,7 @@ fn cluster() -> Cluster {
 
 /// Returns the errors of the API server for an update.
 fn refusals(subject: &Subject<'_>) -> Vec<String> {
-    let mut found = Findings::of(&API_VALIDATION);
+    let mut found = Findings::of(API_VALIDATION);
     api_validation::validate(subject, &cluster(), &mut found);
     found.into_vec().into_iter().map(|f| format!("{}: {}", f.field, f.message)).collect()
 }

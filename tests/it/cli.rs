@@ -12,7 +12,6 @@ use std::{
 };
 
 use serde_json::Value;
-use setguard::rules::traps::TRAPS;
 use setguard_testing::recorded::snapshot;
 use tempfile::TempDir;
 
@@ -55,7 +54,7 @@ const QUIET: &str = ".quiet.yaml";
 /// A policy that runs only these traps, so that a new trap does not break these tests.
 pub(crate) fn policy(traps: &[(&str, &str)], rest: &str) -> String {
     let mut text = "apiVersion: setguard.io/v1alpha1\nkind: Policy\nrules:\n".to_owned();
-    for id in TRAPS.iter().map(|trap| trap.meta.id) {
+    for id in setguard::rules::traps().map(|trap| trap.meta.id) {
         let mode = traps.iter().find(|(trap, _)| *trap == id).map_or("off", |(_, mode)| mode);
         text.push_str(&format!("  {id}: {mode}\n"));
     }

@@ -12,7 +12,7 @@ use setguard::{
     finding::Findings,
     kubernetes::{cluster::Cluster, resource::Resource},
     object::{Object, Subject, schema::strict},
-    rules::api_validation::{self, meta::API_VALIDATION},
+    rules::api_validation::{self, API_VALIDATION},
     yaml,
 };
 
@@ -222,7 +222,7 @@ fn evaluate(bases: &Bases, case: &Case, cluster: &Cluster) -> BTreeSet<Cause> {
     const UNSTORED: [&str; 4] = ["gate-0679", "gate-0680", "gate-0821", "gate-0822"];
     let is_readable = old.is_some() && !UNSTORED.contains(&&*case.id);
     assert_eq!(is_readable, subject.old().is_some(), "{}: the old object", case.id);
-    let mut found = Findings::of(&API_VALIDATION);
+    let mut found = Findings::of(API_VALIDATION);
     api_validation::validate(&subject, cluster, &mut found);
     found
         .into_vec()

@@ -188,7 +188,7 @@ fn policy_annotation_and_flags_apply() {
 
 #[test]
 fn the_examples_are_found_whichever_object_comes_first() {
-    for rule in setguard::rules::cross_object::RULES {
+    for rule in setguard::rules::cross_object() {
         let (mut objects, before) = support::changes(support::to_json(rule.meta.bad));
         objects.reverse();
         let policy = setguard::policy::Policy::default();

@@ -19,10 +19,10 @@ use setguard::{
     object::{Object, Str, Subject, User, size},
     policy::Policy,
     rules::{
-        api_validation::{self, meta::API_VALIDATION},
-        cross_object::RULES,
+        api_validation::{self, API_VALIDATION},
+        cross_object,
         rule::inventory::Query,
-        traps::TRAPS,
+        traps,
     },
 };
 
@@ -191,11 +191,11 @@ fn parts_of_an_evaluation(cluster: &Cluster) -> Vec<Part> {
             &format!("api-validation on {operation}"),
             Box::new(move |review| {
                 subject(review, &|subject| {
-                    api_validation::validate(subject, &own, &mut Findings::of(&API_VALIDATION));
+                    api_validation::validate(subject, &own, &mut Findings::of(API_VALIDATION));
                 });
             }),
         );
-        for trap in TRAPS {
+        for trap in traps() {
             let own = cluster.clone();
             add(
                 &format!("{} on {operation}", trap.meta.id),
@@ -221,7 +221,7 @@ fn parts_of_an_evaluation(cluster: &Cluster) -> Vec<Part> {
 fn parts_in_a_cluster(cluster: &Cluster) -> Vec<Part> {
     let mut parts: Vec<Part> = Vec::new();
     let mut add = |name: &str, run: Box<dyn Fn(&Review<'_>)>| parts.push((name.to_owned(), run));
-    for rule in RULES {
+    for rule in cross_object() {
         let own = cluster.clone();
         add(
             &format!("{} in a cluster", rule.meta.id),

@@ -109,24 +109,6 @@ fn no_files_import_each_other_in_a_cycle() {
     }
 }
 
-#[test]
-fn families_of_rules_do_not_import_each_other() {
-    for (name, module) in &*MODULES {
-        let ["crate", "rules", family, ..] =
-            module.path.iter().map(String::as_str).collect::<Vec<_>>()[..]
-        else {
-            continue;
-        };
-        for import in &module.imports {
-            let is_other =
-                |other: &&str| *other != family && import.starts_with(&format!("rules::{other}"));
-            let other =
-                ["api_validation", "traps", "cross_object", "status"].into_iter().find(is_other);
-            assert!(other.is_none(), "{name} imports {import}");
-        }
-    }
-}
-
 /// Rust would compile and run such a block as a test, and Cargo.toml turns that off, to save the time
 /// of looking for them.
 #[test]

@@ -144,7 +144,7 @@ fn the_address_of_each_rule_leads_to_its_page() {
     let host = setguard::catalogue::HOME.strip_prefix("https://").unwrap();
     assert!(book.contains(&format!("\ncname = \"{host}\"\n")));
     for rule in setguard::catalogue::all() {
-        let url = rule.url();
+        let url = setguard::catalogue::url(&rule.meta);
         let page = url.strip_prefix(setguard::catalogue::HOME).unwrap().trim_start_matches('/');
         let page = docs.join(page).with_extension("md");
         let text = fs::read_to_string(&page).unwrap_or_else(|e| panic!("{url}: {e}"));

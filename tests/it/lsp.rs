@@ -79,7 +79,7 @@ fn characters_are_counted_as_the_editor_counts_them() {
 fn an_editor_shows_what_a_check_of_the_folder_finds() {
     let mut editor = Editor::new([]);
     let mut seen = 0;
-    for (path, text) in support::fixtures("rules").into_iter().step_by(3) {
+    for (path, text) in support::cases().into_iter().step_by(3) {
         // The check of a folder doesn't know what is applied together with a file further below.
         let folder = Folder::new([("below/a.yaml", text.as_str())]);
         let (_, report) = folder.json("--allow-empty .");
@@ -318,7 +318,7 @@ fn open_findings(diagnostics: &[Value]) -> Vec<(String, String)> {
 fn every_action_removes_its_finding_and_no_other_appears() {
     let mut editor = Editor::new([]);
     let (mut fixes, mut exemptions) = (0, 0);
-    for (path, text) in support::fixtures("rules") {
+    for (path, text) in support::cases() {
         let found = editor.open("a.yaml", &text);
         let before = open_findings(&found);
         let mut everything = range(0, 0, 0);
@@ -344,7 +344,7 @@ fn every_action_removes_its_finding_and_no_other_appears() {
 
 #[test]
 fn a_comment_is_put_where_it_covers_the_finding() {
-    let (_, text) = support::fixtures("rules/partition-covers-all")
+    let (_, text) = support::cases()
         .into_iter()
         .find(|(path, _)| path.ends_with("warn.above-replicas.yaml"))
         .unwrap();

@@ -8,7 +8,7 @@ use setguard::{
     finding::Findings,
     kubernetes::{cluster::Cluster, resource::Resource},
     object::{Object, Subject},
-    rules::api_validation::{self, meta::API_VALIDATION},
+    rules::api_validation::{self, API_VALIDATION},
 };
 
 const BASES: [&str; 4] = [
@@ -169,7 +169,7 @@ fn evaluate(json: &str, old: Option<&str>) -> Option<Vec<String>> {
             None => Subject::create(object),
             Some(old) => Subject::update(object, old),
         };
-        let mut found = Findings::of(&API_VALIDATION);
+        let mut found = Findings::of(API_VALIDATION);
         let tolerated = api_validation::validate(&subject, &cluster, &mut found);
         for finding in found.into_vec().into_iter().chain(tolerated) {
             assert!(finding.field.pointer().starts_with('/'));

@@ -8,7 +8,7 @@ use std::{
 };
 
 use serde_json::{Value, json};
-use setguard::{catalogue, finding::Meta, rules::api_validation::meta::POD_TEMPLATE_VALIDATION};
+use setguard::{catalogue, finding::Meta, rules::pod_template_validation::POD_TEMPLATE_VALIDATION};
 
 use crate::corpus::{bases, cases};
 
@@ -59,8 +59,8 @@ fn check_reports_what_the_api_server_reported() {
     fs::create_dir(&new).unwrap();
     fs::create_dir(&old).unwrap();
     // Turns off setguard's own rules: the API server must report what is left too.
-    let ours = |meta: &&Meta| meta.adjustable && **meta != POD_TEMPLATE_VALIDATION;
-    let metas = catalogue::all().iter().map(|rule| rule.meta);
+    let ours = |meta: &&Meta| meta.adjustable && *meta != POD_TEMPLATE_VALIDATION;
+    let metas = catalogue::all().iter().map(|rule| &rule.meta);
     let off: BTreeMap<_, _> = metas.filter(ours).map(|meta| (meta.id, "off")).collect();
     let file = json!({"apiVersion": "setguard.io/v1alpha1", "kind": "Policy", "rules": off});
     fs::write(&policy, file.to_string()).unwrap();

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use rustix::time::{ClockId, clock_gettime};
 use serde_json::{Value, json};
-use setguard::rules::status::RULES;
+use setguard::rules::about_status;
 use setguard_testing::recorded::snapshot;
 
 use crate::support;
@@ -12,7 +12,7 @@ use crate::support;
 #[test]
 fn the_words_of_the_findings() {
     let mut out = String::new();
-    for rule in RULES.iter().filter(|rule| rule.meta.bad.starts_with("# Seen at ")) {
+    for rule in about_status().filter(|rule| rule.meta.bad.starts_with("# Seen at ")) {
         for found in support::status(rule.meta.bad) {
             writeln!(out, "{} {} {}\n  {}", found.mode, found.rule, found.field, found.text)
                 .unwrap();
@@ -52,7 +52,7 @@ fn the_tool_that_deploys_a_set_is_named_after_a_command_that_changes_it() {
     let helm =
         "annotations: {meta.helm.sh/release-name: shop, meta.helm.sh/release-namespace: prod}";
     let help = |rule: &str, by: &str| {
-        let rule = RULES.iter().find(|it| it.meta.id == rule).unwrap();
+        let rule = about_status().find(|it| it.meta.id == rule).unwrap();
         let text = rule.meta.bad.replace("{name: db, ", &format!("{{{by}, name: db, "));
         let text = match by.strip_suffix('}').filter(|it| it.starts_with("annotations")) {
             Some(by) => text.replacen("annotations: {dep", &format!("{by}, dep"), 1),
@@ -102,7 +102,7 @@ fn owner(kind: &str, name: &str) -> Value {
 /// The text format prints the parts of a message instead of the message, so nothing may be in the message only.
 #[test]
 fn the_parts_of_a_message_contain_all_of_it() {
-    let examples = RULES.iter().map(|rule| (rule.meta.id.to_owned(), rule.meta.bad.to_owned()));
+    let examples = about_status().map(|rule| (rule.meta.id.to_owned(), rule.meta.bad.to_owned()));
     let fixtures = support::fixtures("status").into_iter();
     let fixtures = fixtures.map(|(path, text)| (path.display().to_string(), text));
     let mut wrong = String::new();

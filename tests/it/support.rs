@@ -26,11 +26,8 @@ use setguard::{
     observed::Observed,
     policy::Policy,
     rules::{
-        api_validation::meta::{API_VALIDATION, SCHEMA},
-        cross_object,
-        rule::Phase,
-        rule::status::Audit,
-        traps::TRAPS,
+        api_validation::API_VALIDATION, cross_object, rule::Phase, rule::status::Audit,
+        schema::SCHEMA, traps,
     },
     yaml,
 };
@@ -46,9 +43,27 @@ pub struct Found {
     pub text: String,
 }
 
+/// The cases of all rules, `src/rules/*/cases`, with their texts, but without old objects.
+pub fn cases() -> Vec<(PathBuf, String)> {
+    let rules = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/rules");
+    let mut files = manifests(rules);
+    files.retain(|(path, _)| path.parent().is_some_and(|folder| folder.ends_with("cases")));
+    files
+}
+
+/// The rule to which a case belongs.
+pub fn rule_of(case: &Path) -> String {
+    let folder = case.parent().and_then(Path::parent).and_then(Path::file_name).unwrap();
+    folder.to_str().unwrap().replace('_', "-")
+}
+
 /// The fixtures in a folder under `tests/fixtures`, with their texts, but without old objects.
 pub fn fixtures(folder: &str) -> Vec<(PathBuf, String)> {
-    let mut paths = vec![Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures").join(folder)];
+    manifests(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures").join(folder))
+}
+
+fn manifests(folder: PathBuf) -> Vec<(PathBuf, String)> {
+    let mut paths = vec![folder];
     let mut files = Vec::new();
     while let Some(path) = paths.pop() {
         if path.is_dir() {
@@ -220,7 +235,7 @@ pub fn decodes(json: &str) -> bool {
 
 /// Whether `/validate` cannot evaluate a trap.
 pub fn is_before_phase(rule: &str) -> bool {
-    TRAPS.iter().any(|trap| trap.meta.id == rule && trap.phase() != Some(Phase::After))
+    traps().any(|trap| trap.meta.id == rule && trap.phase() != Some(Phase::After))
 }
 
 /// Returns the findings of `check` in a stream of new objects.
@@ -372,7 +387,7 @@ fn expanded(text: &str) -> String {
 
 /// Whether a rule compares several objects, which only `check` can do.
 pub fn is_cross_object(rule: &str) -> bool {
-    cross_object::RULES.iter().any(|it| it.meta.id == rule)
+    cross_object().any(|it| it.meta.id == rule)
 }
 
 /// Returns the findings of the schema pass in a document, if setguard evaluates its kind.

@@ -14,7 +14,7 @@ use setguard::{
     kubernetes::kind::Kind,
     policy::Policy,
     rules::{
-        cross_object::RULES,
+        cross_object,
         rule::{Rule, inventory::Evidence},
     },
 };
@@ -82,7 +82,7 @@ fn warnings(response: &Value) -> Vec<&str> {
 /// A policy that shows what is only counted.
 fn loud() -> Policy {
     let mut policy = Policy::default();
-    for rule in RULES.iter().filter(|rule| rule.meta.mode == Mode::Audit) {
+    for rule in cross_object().filter(|rule| rule.meta.mode == Mode::Audit) {
         policy.set_mode(&rule.meta, Mode::Warn);
     }
     policy
@@ -139,7 +139,7 @@ fn the_examples_are_found_whichever_object_is_there_first() {
     let is_seen = |rule: &Rule| {
         rule.evidence() != Some(Evidence::Manifest) && rule.meta.id != "replicas-without-budget"
     };
-    for rule in RULES.iter().filter(|rule| is_seen(rule)) {
+    for rule in cross_object().filter(|rule| is_seen(rule)) {
         let (all, before) = changes(rule.meta.bad);
         let mut seen = 0;
         for (i, object) in all.iter().enumerate().filter(|(_, object)| is_set(object)) {
@@ -172,7 +172,7 @@ fn the_examples_are_found_whichever_object_is_there_first() {
 
 #[test]
 fn a_claim_without_a_class_needs_a_default_one() {
-    let missing = RULES.iter().find(|rule| rule.meta.id == "storage-class-missing").unwrap();
+    let missing = cross_object().find(|rule| rule.meta.id == "storage-class-missing").unwrap();
     let mut all = objects(missing.meta.good);
     let place = all.iter().position(is_set).unwrap();
     let mut set = all.remove(place);
@@ -255,7 +255,7 @@ fn unknown_kinds_are_ignored_and_old_ones_are_dated() {
     let (agent, other) = (objects(AGENT).remove(0), other());
     let mut cluster = view([&other]);
     let mut policy = Policy::default();
-    for rule in RULES {
+    for rule in cross_object() {
         policy.set_mode(&rule.meta, Mode::Deny);
     }
     assert_eq!(review(&agent, None, &cluster, &policy)["allowed"], false);
@@ -273,10 +273,10 @@ fn unknown_kinds_are_ignored_and_old_ones_are_dated() {
 #[test]
 fn presence_can_deny_and_absence_cannot() {
     let mut policy = Policy::default();
-    for rule in RULES {
+    for rule in cross_object() {
         policy.set_mode(&rule.meta, Mode::Deny);
     }
-    for rule in RULES {
+    for rule in cross_object() {
         let (all, before) = changes(rule.meta.bad);
         let answers =
             all.iter().enumerate().filter(|(_, object)| is_set(object)).map(|(i, set)| {
@@ -293,7 +293,7 @@ fn presence_can_deny_and_absence_cannot() {
 fn an_object_that_had_the_fault_can_be_changed() {
     let (agent, other) = (objects(AGENT).remove(0), other());
     let mut policy = Policy::default();
-    for rule in RULES {
+    for rule in cross_object() {
         policy.set_mode(&rule.meta, Mode::Deny);
     }
     let cluster = view([&agent, &other]);
@@ -309,7 +309,7 @@ fn an_object_that_is_being_deleted_neither_conflicts_nor_is_missing() {
     let (agent, mut other) = (objects(AGENT).remove(0), other());
     other["metadata"]["deletionTimestamp"] = json!("2026-11-22T10:20:30Z");
     assert_eq!(created(&agent, &view([&other])), Vec::<String>::new());
-    let rule = RULES.iter().find(|rule| rule.meta.id == "service-missing").unwrap();
+    let rule = cross_object().find(|rule| rule.meta.id == "service-missing").unwrap();
     let mut all = objects(rule.meta.good);
     let service = all.iter_mut().find(|object| object["kind"] == "Service").unwrap();
     service["metadata"]["deletionTimestamp"] = json!("2026-11-22T10:20:30Z");

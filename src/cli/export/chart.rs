@@ -13,8 +13,8 @@ use crate::{
     kubernetes::cluster::{Cluster, Version},
     policy::Policy,
     rules::{
+        in_cel,
         rule::{Cel, Rule},
-        traps::IN_CEL,
     },
 };
 
@@ -29,7 +29,7 @@ pub fn yaml() -> anyhow::Result<String> {
         "inDeletion": IN_DELETION,
         // RULE stands for the id.
         "ignored": ignored("RULE"),
-        "rules": IN_CEL.iter().map(|(rule, cel)| of_rule(rule, cel)).collect::<Value>(),
+        "rules": in_cel().map(|(rule, cel)| of_rule(rule, cel)).collect::<Value>(),
         "injections": injections(),
     });
     let text = serde_saphyr::to_string(&policies)?;

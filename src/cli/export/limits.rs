@@ -12,8 +12,11 @@ use crate::{
     kubernetes::{cluster::MAX_UNAVAILABLE_STATEFUL_SET, int_or_percent, kind::Kind},
     object::annotations::EXCEED_ANNOTATION,
     policy::{Policy, limit::Limit},
-    rules::traps::limits::{Consequence, KINDS, LIMIT_EXCEEDED, deletes_claims_in_cel},
+    rules::limit_exceeded::{Consequence, LIMIT_EXCEEDED, deletes_claims_in_cel},
 };
+
+/// The kinds of object that have limits.
+const LIMITED: [Kind; 2] = [Kind::DaemonSet, Kind::StatefulSet];
 
 /// The consequences of changes that the policies don't see.
 pub(super) const MISSED: &str = "limit-exceeded does not find a rollout that cannot end (neverEnds), nodes that a DaemonSet leaves, \
@@ -33,8 +36,8 @@ struct Forbidden {
 pub(super) fn policies(policy: &Policy, exceptions: &Exceptions) -> Vec<Value> {
     let mut objects = Vec::new();
     for (i, limit) in policy.limits.iter().enumerate() {
-        let mode = limit.mode.min(policy.mode(&LIMIT_EXCEEDED));
-        for kind in KINDS.iter().filter(|_| mode != Mode::Off) {
+        let mode = limit.mode.min(policy.mode(LIMIT_EXCEEDED));
+        for kind in LIMITED.iter().filter(|_| mode != Mode::Off) {
             let Some(resource) = resource(*kind) else { continue };
             let validations = validations(limit, *kind);
             if validations.is_empty() {
@@ -66,7 +69,7 @@ fn validations(limit: &Limit, kind: Kind) -> Vec<Value> {
     let validation = |consequence| {
         let Forbidden { fault, message, help } = forbidden_by(limit, consequence, kind)?;
         let help = format!("{}; {help}", limit.limits.why(consequence));
-        let message = objects::message(&LIMIT_EXCEEDED, &message, &help);
+        let message = objects::message(LIMIT_EXCEEDED, &message, &help);
         let holds = match permitted(limit, consequence) {
             Some(permitted) => format!("!({fault}) || ({permitted})"),
             None => format!("!({fault})"),

@@ -18,12 +18,12 @@ use super::{
         validation,
     },
 };
+use crate::rules::{
+    node_pin_conflict::NODE_PIN_CONFLICT, unpaired_node_annotation::UNPAIRED_NODE_ANNOTATION,
+};
 use crate::{
     finding::{Meta, Mode},
-    inject::{
-        meta::{NODE_PIN_CONFLICT, UNPAIRED_NODE_ANNOTATION},
-        settings::PairedControllers,
-    },
+    inject::settings::PairedControllers,
     kubernetes::cluster::since,
     object::annotations::{CONTROL_PLANE_LABEL, NODE_ANNOTATION},
     policy::Policy,
@@ -83,9 +83,9 @@ pub(super) fn objects(policy: &Policy, version: &str) -> Vec<Value> {
             unbound(),
         ];
         objects.extend(mutating("node-pin", &spec(&pods(), &conditions, vec![node_pin()])));
-        objects.extend(of_rule(policy, &NODE_PIN_CONFLICT));
+        objects.extend(of_rule(policy, NODE_PIN_CONFLICT));
     }
-    objects.extend(of_rule(policy, &UNPAIRED_NODE_ANNOTATION));
+    objects.extend(of_rule(policy, UNPAIRED_NODE_ANNOTATION));
     if !settings.tolerations.is_empty() {
         let asks = format!(
             "object.metadata.?labels[?{}].orValue('') == 'true'",
@@ -107,11 +107,11 @@ pub(super) fn objects(policy: &Policy, version: &str) -> Vec<Value> {
 pub(super) fn of_rule(policy: &Policy, meta: &Meta) -> Vec<Value> {
     let paired = paired(&policy.injection.paired_controllers);
     let annotated = condition("annotated", annotated());
-    if *meta == NODE_PIN_CONFLICT && policy.injection.node_pin {
+    if meta == NODE_PIN_CONFLICT && policy.injection.node_pin {
         let conditions = [annotated, condition("paired-controller", paired)];
         return warning(policy, meta, &conditions, conflict());
     }
-    if *meta != UNPAIRED_NODE_ANNOTATION {
+    if meta != UNPAIRED_NODE_ANNOTATION {
         return Vec::new();
     }
     let unpaired = (

@@ -21,10 +21,9 @@ use crate::{
     object::annotations::IGNORE_ANNOTATION,
     policy::Policy,
     rules::{
-        cross_object,
+        in_cel,
+        limit_exceeded::LIMIT_EXCEEDED,
         rule::{Cel, Operation, Phase, Rule, cel::FEW},
-        status,
-        traps::{IN_CEL, TRAPS, limits::LIMIT_EXCEEDED},
     },
 };
 
@@ -41,14 +40,14 @@ pub(super) fn export(policy: &Policy, only: &[String], today: Date) -> Export {
             continue;
         }
         let of_injection =
-            if only.is_empty() { Vec::new() } else { map::of_rule(policy, rule.meta) };
+            if only.is_empty() { Vec::new() } else { map::of_rule(policy, &rule.meta) };
         if !of_injection.is_empty() {
             count += 1;
             objects.extend(of_injection);
             continue;
         }
-        if *rule.meta == LIMIT_EXCEEDED && !policy.limits.is_empty() {
-            let exceptions = Exceptions::of(policy, rule.meta, today);
+        if rule.meta == *LIMIT_EXCEEDED && !policy.limits.is_empty() {
+            let exceptions = Exceptions::of(policy, &rule.meta, today);
             let of_limits = limits::policies(policy, &exceptions);
             count += usize::from(!of_limits.is_empty());
             objects.extend(of_limits);
@@ -56,7 +55,7 @@ pub(super) fn export(policy: &Policy, only: &[String], today: Date) -> Export {
             remarks.extend(exceptions.remark(id));
             continue;
         }
-        match exported(rule.meta, policy) {
+        match exported(&rule.meta, policy) {
             Ok((rule, cel)) => {
                 count += 1;
                 if let Some(misses) = cel.misses {
@@ -113,27 +112,26 @@ fn header(
 
 /// Returns a rule with its expression, or the reason why it isn't exported.
 fn exported(meta: &Meta, policy: &Policy) -> Result<(&'static Rule, &'static Cel), String> {
-    if let Some((rule, cel)) = IN_CEL.iter().find(|(rule, _)| rule.meta == *meta) {
+    if let Some((rule, cel)) = in_cel().find(|(rule, _)| rule.meta == *meta) {
         return match cel.gate.filter(|gate| !policy.cluster.enabled(gate)) {
             Some(gate) => Err(format!("the feature gate {gate} is off in this release")),
             None if policy.mode(meta) == Mode::Off => Err("the policy turns it off".to_owned()),
             None => Ok((rule, cel)),
         };
     }
-    let is_of = |rules: &[&Rule]| rules.iter().any(|rule| rule.meta == *meta);
-    let trap = TRAPS.iter().find(|rule| rule.meta == *meta);
-    let why = match trap.map(|rule| rule.phase()) {
-        Some(Some(Phase::Before { .. })) => {
+    let rule = catalogue::find(meta.id);
+    let why = match rule.and_then(Rule::phase) {
+        Some(Phase::Before { .. }) => {
             "the API server drops or refuses the setting before it evaluates policies"
         }
-        Some(Some(Phase::Manifest)) => "only a manifest shows it",
+        Some(Phase::Manifest) => "only a manifest shows it",
         Some(_) => "it is not written in CEL; the webhook and `setguard check` have it",
         None if !map::of_rule(policy, meta).is_empty() => {
             "it is about injection; `setguard export map` has it"
         }
-        None if *meta == LIMIT_EXCEEDED => "the policy has no limits",
-        None if is_of(cross_object::RULES) => "it compares several objects",
-        None if is_of(status::RULES) => {
+        None if meta == LIMIT_EXCEEDED => "the policy has no limits",
+        None if rule.is_some_and(|it| it.evidence().is_some()) => "it compares several objects",
+        None if rule.is_some_and(|it| it.status().is_some()) => {
             "it is about the state of a cluster; `setguard audit` has it"
         }
         None if !meta.adjustable && meta.mode == Mode::Deny => {

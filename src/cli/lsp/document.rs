@@ -141,7 +141,7 @@ pub(super) fn of_finding(finding: &Diagnostic, lines: &Lines<'_>) -> Value {
     let rule = catalogue::find(finding.rule.id);
     if let (Some(rule), Some(value)) = (rule, value.as_object_mut()) {
         value.insert("code".to_owned(), finding.rule.id.into());
-        value.insert("codeDescription".to_owned(), json!({ "href": rule.url() }));
+        value.insert("codeDescription".to_owned(), json!({ "href": catalogue::url(&rule.meta) }));
     }
     value
 }

@@ -8,7 +8,7 @@ use super::lists::{List, Lists};
 use crate::{
     finding::{Field, Finding, Findings, Reason, Step},
     kubernetes::resource::Resource,
-    rules::api_validation::meta::API_VALIDATION,
+    rules::api_validation::API_VALIDATION,
 };
 
 /// Returns what server-side apply refuses in a manifest.
@@ -17,7 +17,7 @@ use crate::{
 /// `visitListItems`, structured-merge-diff `typed/validate.go`.
 pub(crate) fn by_server_side_apply(json: &str, resource: &Resource) -> Vec<Finding> {
     let Ok(manifest) = serde_json::from_str::<Value>(json) else { return Vec::new() };
-    let mut walk = Walk { found: Findings::of(&API_VALIDATION), steps: Vec::new() };
+    let mut walk = Walk { found: Findings::of(API_VALIDATION), steps: Vec::new() };
     if manifest["metadata"]["managedFields"].is_array() {
         let field = Field::of([Step::Child("metadata"), Step::Child("managedFields")]);
         let message = "must be nil: server-side apply refuses a manifest with managed fields";

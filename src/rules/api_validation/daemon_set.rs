@@ -13,9 +13,10 @@ use k8s_openapi::{
 use serde_json::json;
 
 use super::{
-    meta::{API_VALIDATION, POD_TEMPLATE_VALIDATION},
+    API_VALIDATION,
     template::{self, OldTemplate},
 };
+use crate::rules::pod_template_validation::POD_TEMPLATE_VALIDATION;
 use crate::{
     finding::{
         Findings, Path, Value,
@@ -64,10 +65,10 @@ pub(super) fn validate(
     if let Some(pod) = &spec.template.spec {
         let annotations = spec.template.metadata.as_ref().and_then(|m| m.annotations.as_ref());
         let old = &|| old_template()?.spec.as_ref();
-        found.set_rule(&POD_TEMPLATE_VALIDATION);
+        found.set_rule(POD_TEMPLATE_VALIDATION);
         let inputs = pod_template::PodInputs { annotations, cluster, claims: &[], old };
         pod_template::validate_pod_spec(pod, &inputs, &POD_SPEC, found);
-        found.set_rule(&API_VALIDATION);
+        found.set_rule(API_VALIDATION);
     }
     template::no_ephemeral_containers(&spec.template, &TEMPLATE, found);
     template::restrictions(WorkloadKind::DaemonSet, &spec.template, &TEMPLATE, found);
@@ -113,7 +114,7 @@ fn bad_affinity_selector(pod: &PodSpec) -> bool {
 
 /// Returns whether `ValidatePodAffinityTermSelector` would find anything.
 fn bad_term(term: &PodAffinityTerm) -> bool {
-    let mut found = Findings::of(&API_VALIDATION);
+    let mut found = Findings::of(API_VALIDATION);
     let path = Path::new("term");
     for selector in term.label_selector.iter().chain(&term.namespace_selector) {
         selector::validate(selector, &|| false, &path, &mut found);

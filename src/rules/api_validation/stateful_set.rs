@@ -19,9 +19,10 @@ use serde_json::json;
 
 use super::{
     kruise,
-    meta::{API_VALIDATION, POD_TEMPLATE_VALIDATION},
+    API_VALIDATION,
     template::{self, OldTemplate},
 };
+use crate::rules::pod_template_validation::POD_TEMPLATE_VALIDATION;
 use crate::{
     finding::{
         Finding, Findings, Path, Value,
@@ -184,16 +185,16 @@ impl Validator<'_> {
         template::no_ephemeral_containers(template, &TEMPLATE, found);
         let claims = spec.volume_claim_templates.as_deref().unwrap_or_default();
         let old = &|| self.old_template()?.spec.as_ref();
-        found.set_rule(&POD_TEMPLATE_VALIDATION);
+        found.set_rule(POD_TEMPLATE_VALIDATION);
         pod_template::validate_of_stateful_set(template, claims, self.cluster, old, found);
-        found.set_rule(&API_VALIDATION);
+        found.set_rule(API_VALIDATION);
     }
 
     /// Returns whether the old object itself fails the validation for an UPDATE. If so, the API
     /// server does not validate the new pod template at all.
     fn old_is_invalid(&self, old: Old<'_>) -> bool {
         let Some(template) = (old.template)() else { return false };
-        let mut faults = Findings::of(&API_VALIDATION);
+        let mut faults = Findings::of(API_VALIDATION);
         self.own_fields(old.spec, template, &mut faults);
         self.pod_template(old.spec, template, &mut faults);
         !faults.is_empty()

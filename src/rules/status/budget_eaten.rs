@@ -8,29 +8,32 @@ use crate::{
 };
 
 /// The pods that keep an update of a DaemonSet from going on.
-pub(super) struct Eaten<'a> {
-    pub(super) budget: Unavailability,
+pub(in crate::rules) struct Eaten<'a> {
+    pub(in crate::rules) budget: Unavailability,
     /// The counts of the controller, which include all nodes with pods, wanted there or not.
-    pub(super) counted: Unavailability,
+    pub(in crate::rules) counted: Unavailability,
     /// Nodes that are not ready, with their pods.
-    pub(super) dead: Vec<(&'a Node, &'a Pod)>,
+    pub(in crate::rules) dead: Vec<(&'a Node, &'a Pod)>,
     /// Pods of the current template that do not become ready, on nodes that are.
-    pub(super) broken: Vec<&'a Pod>,
+    pub(in crate::rules) broken: Vec<&'a Pod>,
     /// Pods whose deletion does not end, on nodes that are ready.
-    pub(super) ending: Vec<&'a Pod>,
+    pub(in crate::rules) ending: Vec<&'a Pod>,
 }
 
 /// New pods of a surge that do not become available, so that no old pod is deleted.
-pub(super) struct Surge<'a> {
+pub(in crate::rules) struct Surge<'a> {
     /// The number of unavailable new pods that is allowed.
-    pub(super) allowed: usize,
-    pub(super) broken: Vec<&'a Pod>,
+    pub(in crate::rules) allowed: usize,
+    pub(in crate::rules) broken: Vec<&'a Pod>,
 }
 
 /// Returns the new pods that keep an update with `maxSurge` from going on, if it is clear that it does not move.
 ///
 /// Kubernetes: `rollingUpdate`, pkg/controller/daemon/update.go.
-pub(super) fn stuck_surge<'a>(query: &StatusQuery<'a>, daemons: &Daemons<'a>) -> Option<Surge<'a>> {
+pub(in crate::rules) fn stuck_surge<'a>(
+    query: &StatusQuery<'a>,
+    daemons: &Daemons<'a>,
+) -> Option<Surge<'a>> {
     let status = &daemons.set.status;
     let desired = status.desired_number_scheduled;
     let is_through = status.updated_number_scheduled.unwrap_or_default() >= desired;
@@ -59,7 +62,10 @@ pub(super) fn stuck_surge<'a>(query: &StatusQuery<'a>, daemons: &Daemons<'a>) ->
 /// Kubernetes: `rollingUpdate`, pkg/controller/daemon/update.go: a node with a new pod that is not
 /// available counts, and so does one of which all pods are being deleted, even if it should no longer have one: the
 /// status leaves such a node out.
-pub(super) fn eats_budget<'a>(query: &StatusQuery<'a>, daemons: &Daemons<'a>) -> Option<Eaten<'a>> {
+pub(in crate::rules) fn eats_budget<'a>(
+    query: &StatusQuery<'a>,
+    daemons: &Daemons<'a>,
+) -> Option<Eaten<'a>> {
     let (spec, status) = (&daemons.set.spec, &daemons.set.status);
     let budget = Unavailability::of(spec, status)?;
     if status.updated_number_scheduled.unwrap_or_default() >= budget.desired {

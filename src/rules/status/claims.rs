@@ -65,16 +65,16 @@ impl WhyUnbound<'_> {
 }
 
 /// A claim with a name that the set gives to one of its pods.
-pub(super) struct OfSet<'a> {
-    pub(super) name: &'a str,
-    pub(super) ordinal: i64,
+pub(in crate::rules) struct OfSet<'a> {
+    pub(in crate::rules) name: &'a str,
+    pub(in crate::rules) ordinal: i64,
     /// Whether the set should have a pod with this ordinal.
-    pub(super) is_wanted: bool,
-    pub(super) claim: &'a PersistentVolumeClaim,
+    pub(in crate::rules) is_wanted: bool,
+    pub(in crate::rules) claim: &'a PersistentVolumeClaim,
 }
 
 /// Returns all claims of a StatefulSet by their names, including claims of pods that it should not have.
-pub(super) fn of_set<'a>(query: &StatusQuery<'a>) -> impl Iterator<Item = OfSet<'a>> {
+pub(in crate::rules) fn of_set<'a>(query: &StatusQuery<'a>) -> impl Iterator<Item = OfSet<'a>> {
     let (observed, set) = (query.audit.observed, query.set);
     let spec = match &set.state {
         WorkloadState::StatefulSet(it) => Some(&it.spec),

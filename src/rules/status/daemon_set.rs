@@ -10,17 +10,17 @@ use crate::{
 };
 
 /// A DaemonSet, and what is known about each node and each pod.
-pub(super) struct Daemons<'a> {
-    pub(super) set: &'a DaemonSet,
+pub(in crate::rules) struct Daemons<'a> {
+    pub(in crate::rules) set: &'a DaemonSet,
     /// Every node, whether it gets a pod, and its pods.
-    pub(super) nodes: Vec<(&'a Node, Placement, Vec<&'a Pod>)>,
+    pub(in crate::rules) nodes: Vec<(&'a Node, Placement, Vec<&'a Pod>)>,
     /// The hash of the current template, if it is known.
     hash: Option<&'a str>,
 }
 
 /// The reason why a node has no pod that works.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Lack {
+pub(in crate::rules) enum Lack {
     /// The node has no pod.
     NoPod,
     /// The pod has no place on the node.
@@ -31,7 +31,7 @@ pub(super) enum Lack {
 
 impl<'a> Daemons<'a> {
     /// Returns the pods of a DaemonSet by node. Returns `None` for a StatefulSet, or if the nodes are not known.
-    pub(super) fn of(query: &StatusQuery<'a>) -> Option<Self> {
+    pub(in crate::rules) fn of(query: &StatusQuery<'a>) -> Option<Self> {
         let WorkloadState::DaemonSet(set) = &query.set.state else { return None };
         let observed = query.audit.observed;
         if !observed.knows(Kind::Node, "") {
@@ -53,25 +53,25 @@ impl<'a> Daemons<'a> {
     }
 
     /// Returns the pods of a DaemonSet by node, if pods are known. Those of a healthy set may not have been read.
-    pub(super) fn with_pods(query: &StatusQuery<'a>) -> Option<Self> {
+    pub(in crate::rules) fn with_pods(query: &StatusQuery<'a>) -> Option<Self> {
         (!query.audit.observed.pods(query.set).is_empty()).then(|| Daemons::of(query))?
     }
 
     /// Returns whether a pod has the current template.
     ///
     /// Kubernetes: `IsPodUpdated`, pkg/controller/daemon/util/daemonset_util.go.
-    pub(super) fn is_updated(&self, pod: &Pod) -> bool {
+    pub(in crate::rules) fn is_updated(&self, pod: &Pod) -> bool {
         self.hash.is_some_and(|hash| pod.is_of(hash))
             || self.set.generation.as_deref().is_some_and(|it| pod.is_of_generation(it))
     }
 
     /// Returns whether it is known which pods have the current template.
-    pub(super) const fn knows_revision(&self) -> bool {
+    pub(in crate::rules) const fn knows_revision(&self) -> bool {
         self.hash.is_some()
     }
 
     /// Returns the nodes that should have a pod and have had the time to get one.
-    pub(super) fn wanted<'s>(
+    pub(in crate::rules) fn wanted<'s>(
         &'s self,
         query: &'s StatusQuery<'a>,
     ) -> impl Iterator<Item = (&'a Node, &'s [&'a Pod])> {
@@ -83,7 +83,7 @@ impl<'a> Daemons<'a> {
     }
 
     /// Returns what a ready node lacks, with the pod at fault, if that has lasted.
-    pub(super) fn lack(
+    pub(in crate::rules) fn lack(
         &self,
         query: &StatusQuery<'a>,
         node: &Node,

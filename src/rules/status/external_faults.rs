@@ -17,7 +17,7 @@ const NETWORK: [&str; 3] = ["network for ", "NetworkPlugin", "CNI network"];
 
 impl StatusQuery<'_> {
     /// Returns the advice on a pod that no change of the template can help. Returns `None` if one may.
-    pub(super) fn not_of_template(&self, pod: &Pod) -> Option<Help> {
+    pub(in crate::rules) fn not_of_template(&self, pod: &Pod) -> Option<Help> {
         let trouble = pod.trouble.as_deref()?;
         match trouble.kind {
             TroubleKind::NoKubelet => Some(self.of_kubelet(pod)),

@@ -30,7 +30,7 @@ impl<'a> StatusQuery<'a> {
     /// of the readiness probe must have gone on for long, and there must be a sign that the pod was ready in
     /// between: it became unready after its containers had started, or the probe failed less often than that
     /// of a pod that is only slow.
-    pub(super) fn flaps_since(&self, pod: &Pod) -> Option<i64> {
+    pub(in crate::rules) fn flaps_since(&self, pod: &Pod) -> Option<i64> {
         let (audit, probe) = (self.audit, self.set.readiness);
         let least = self.set.min_ready_seconds();
         let (is_ready, since) = pod.ready;
@@ -55,17 +55,17 @@ impl<'a> StatusQuery<'a> {
     }
 
     /// Returns whether a pod is not ready, or does not stay so.
-    pub(super) fn is_unready(&self, pod: &Pod) -> bool {
+    pub(in crate::rules) fn is_unready(&self, pod: &Pod) -> bool {
         !pod.ready.0 || self.flaps_since(pod).is_some()
     }
 
     /// `is not ready`, or the words for a pod that does not stay ready.
-    pub(super) fn is_how(&self, pod: &Pod) -> &'static str {
+    pub(in crate::rules) fn is_how(&self, pod: &Pod) -> &'static str {
         if self.flaps_since(pod).is_some() { "has not stayed ready" } else { "is not ready" }
     }
 
     /// Returns the text about a pod that does not stay ready.
-    pub(super) fn why_it_flaps(&self, pod: &Pod) -> Option<String> {
+    pub(in crate::rules) fn why_it_flaps(&self, pod: &Pod) -> Option<String> {
         self.flaps_since(pod)?;
         let Failures { count, latest, .. } = self.failures(pod, pod.started?)?;
         let least = self.set.min_ready_seconds();

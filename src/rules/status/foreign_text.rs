@@ -4,13 +4,13 @@
 const MOST_NAMES: usize = 5;
 
 /// Returns a text of another program in one line, without a full stop.
-pub(super) fn one_line(text: &str) -> String {
+pub(in crate::rules) fn one_line(text: &str) -> String {
     let words: Vec<_> = text.split_whitespace().collect();
     words.join(" ").trim_end_matches('.').to_owned()
 }
 
 /// `a, b and 3 more`.
-pub(super) fn names<'n>(list: impl IntoIterator<Item = &'n str>) -> String {
+pub(in crate::rules) fn names<'n>(list: impl IntoIterator<Item = &'n str>) -> String {
     let mut list = list.into_iter();
     let mut text = list.by_ref().take(MOST_NAMES).collect::<Vec<_>>().join(", ");
     match list.count() {

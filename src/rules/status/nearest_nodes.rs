@@ -15,7 +15,7 @@ use crate::{
 ///
 /// The scheduler says how many nodes do not fit for which reason. It names neither the nodes nor, as of 1.37,
 /// the taints.
-pub(super) fn nearest(query: &StatusQuery<'_>) -> Option<String> {
+pub(in crate::rules) fn nearest(query: &StatusQuery<'_>) -> Option<String> {
     // A daemon pod is for one node, and no other matters.
     let WorkloadState::StatefulSet(set) = &query.set.state else { return None };
     let observed = query.audit.observed;

@@ -14,7 +14,7 @@ const BUSY: i64 = 60;
 
 /// Since when a node has lacked its pod.
 #[derive(Clone, Copy)]
-pub(super) enum Lacking<'a> {
+pub(in crate::rules) enum Lacking<'a> {
     /// Since this time at the latest; 0 if nothing shows it.
     Since(i64),
     /// The status has counted the pod as missing when it was last written, which this pod is the cause of.
@@ -23,7 +23,7 @@ pub(super) enum Lacking<'a> {
 
 impl Lacking<'_> {
     /// Returns this for one node, unless it has become ready again since.
-    pub(super) fn on(self, query: &StatusQuery<'_>, node: &Node) -> Option<Self> {
+    pub(in crate::rules) fn on(self, query: &StatusQuery<'_>, node: &Node) -> Option<Self> {
         let is_back = || node.ready_since.is_some_and(|it| !query.audit.is_long_ago(it));
         let is_known = matches!(self, Lacking::Since(_));
         (is_known || !is_back()).then_some(self)
@@ -38,7 +38,7 @@ impl<'a> Daemons<'a> {
     /// controller has passed the node over: in each round it creates pods first, and counts them then.
     ///
     /// Kubernetes: `syncDaemonSet`, pkg/controller/daemon/daemon_controller.go.
-    pub(super) fn lacking(&self, query: &StatusQuery<'a>) -> Option<Lacking<'a>> {
+    pub(in crate::rules) fn lacking(&self, query: &StatusQuery<'a>) -> Option<Lacking<'a>> {
         let audit = query.audit;
         let Some(written) = query.set.status_written else { return Some(Lacking::Since(0)) };
         if audit.is_long_ago(written) {

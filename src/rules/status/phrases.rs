@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 
-pub(super) use super::foreign_text::{names, one_line};
+pub(in crate::rules) use super::foreign_text::{names, one_line};
 use super::{nearest_nodes, pod_events, scheduler};
 use crate::{
     finding::{Command, Effect, Help},
@@ -22,24 +22,24 @@ const MOST_WORDS: usize = 20;
 
 impl<'a> Audit<'a> {
     /// Returns kubectl for the objects in a namespace.
-    pub(super) const fn kubectl(&self, namespace: &'a str) -> Kubectl<'a> {
+    pub(in crate::rules) const fn kubectl(&self, namespace: &'a str) -> Kubectl<'a> {
         Kubectl { context: self.context, namespace: Some(namespace) }
     }
 
     /// Returns kubectl for cluster-scoped objects.
-    pub(super) const fn kubectl_anywhere(&self) -> Kubectl<'a> {
+    pub(in crate::rules) const fn kubectl_anywhere(&self) -> Kubectl<'a> {
         Kubectl { context: self.context, namespace: None }
     }
 
     /// Returns whether a state has lasted for longer than the patience.
-    pub(super) fn is_long_ago(&self, since: i64) -> bool {
+    pub(in crate::rules) fn is_long_ago(&self, since: i64) -> bool {
         since + self.patience.as_secs() <= self.now.as_second()
     }
 }
 
 impl<'a> StatusQuery<'a> {
     /// Returns kubectl for the objects in the set's namespace.
-    pub(super) fn kubectl(&self) -> Kubectl<'a> {
+    pub(in crate::rules) fn kubectl(&self) -> Kubectl<'a> {
         self.audit.kubectl(self.set.namespace())
     }
 
@@ -49,7 +49,7 @@ impl<'a> StatusQuery<'a> {
     }
 
     /// Returns the command that goes back to the previous template, if there is one.
-    pub(super) fn undo(&self) -> Option<Command> {
+    pub(in crate::rules) fn undo(&self) -> Option<Command> {
         let has_previous = self.audit.observed.revisions(self.set).nth(1).is_some();
         let updated = match &self.set.state {
             WorkloadState::DaemonSet(it) => it.status.updated_number_scheduled,
@@ -61,13 +61,13 @@ impl<'a> StatusQuery<'a> {
     }
 
     /// Returns the command that merges a patch into the set.
-    pub(super) fn patch(&self, effect: Effect, patch: &str) -> Command {
+    pub(in crate::rules) fn patch(&self, effect: Effect, patch: &str) -> Command {
         self.kubectl().does(effect, "patch", &[&self.target(), "--type", "merge", "-p", patch])
     }
 
     /// Advises to create a StatefulSet again because its claim templates are immutable. The deletion is not
     /// printed as a command: alone, it would leave the pods without a controller.
-    pub(super) fn create_again(&self, with: &str) -> Help {
+    pub(in crate::rules) fn create_again(&self, with: &str) -> Help {
         let show = self.kubectl().looks("get statefulset", &[self.set.name(), "-o", "yaml"]);
         Help::say(format!(
             "claim templates are immutable: delete the set with --cascade=orphan, which keeps its pods, and \
@@ -78,7 +78,7 @@ impl<'a> StatusQuery<'a> {
     }
 
     /// Returns the command that shows more about a pod that is not ready.
-    pub(super) fn look(&self, pod: &Pod) -> Command {
+    pub(in crate::rules) fn look(&self, pod: &Pod) -> Command {
         match pod.trouble.as_deref() {
             Some(NotReadyReason { ended: Some(Ended { container, is_previous }), .. }) => {
                 let words = [&*pod.name, "-c", container, "--previous"];
@@ -90,7 +90,7 @@ impl<'a> StatusQuery<'a> {
     }
 
     /// Returns whether a pod starts by itself as soon as an object exists that it refers to, such as a ConfigMap.
-    pub(super) fn lacks_something(&self, pod: &Pod) -> bool {
+    pub(in crate::rules) fn lacks_something(&self, pod: &Pod) -> bool {
         let waits_for_it = ["CreateContainerConfigError", "ErrImagePull", "ImagePullBackOff"];
         let is_starting = |it: &NotReadyReason| {
             it.kind == TroubleKind::Waiting || waits_for_it.contains(&&*it.reason)
@@ -99,7 +99,7 @@ impl<'a> StatusQuery<'a> {
     }
 
     /// Advises on a pod whose containers do not start.
-    pub(super) fn look_or_undo(&self, is_updated: bool, pod: &Pod) -> Help {
+    pub(in crate::rules) fn look_or_undo(&self, is_updated: bool, pod: &Pod) -> Help {
         let look = self.look(pod);
         let undo = self.undo().filter(|_| is_updated);
         if self.lacks_something(pod) {
@@ -134,7 +134,7 @@ impl<'a> StatusQuery<'a> {
     }
 
     /// Returns the reason why a pod is not ready.
-    pub(super) fn why(&self, pod: &Pod) -> String {
+    pub(in crate::rules) fn why(&self, pod: &Pod) -> String {
         let observed = self.audit.observed;
         let node = pod.node.as_deref().filter(|_| pod.is_bound);
         if let Some(name) = node {
@@ -177,7 +177,7 @@ impl<'a> StatusQuery<'a> {
 }
 
 /// Advises on a pod that only waits for an object that does not exist.
-pub(super) fn lacking(look: Command, undo: Option<Command>) -> Help {
+pub(in crate::rules) fn lacking(look: Command, undo: Option<Command>) -> Help {
     let help =
         Help::say("create what it names, and the pod starts by itself: it need not be deleted; ");
     let help = help.run(look).and(" shows more");
@@ -188,17 +188,17 @@ pub(super) fn lacking(look: Command, undo: Option<Command>) -> Help {
 }
 
 /// Converts a count of a status.
-pub(super) fn positive(count: i32) -> usize {
+pub(in crate::rules) fn positive(count: i32) -> usize {
     usize::try_from(count).unwrap_or_default()
 }
 
 /// `since 2026-11-22 06:10 UTC`. Not how long ago: the same finding has the same words each time.
-pub(super) fn since(seconds: i64) -> String {
+pub(in crate::rules) fn since(seconds: i64) -> String {
     format!("since {}", at(seconds))
 }
 
 /// `2026-11-22 06:10 UTC`.
-pub(super) fn at(seconds: i64) -> String {
+pub(in crate::rules) fn at(seconds: i64) -> String {
     match Timestamp::from_second(seconds) {
         Ok(time) if seconds > 0 => format!("{} UTC", time.strftime("%Y-%m-%d %H:%M")),
         _ => "an unknown time".to_owned(),
@@ -206,7 +206,7 @@ pub(super) fn at(seconds: i64) -> String {
 }
 
 /// `2 StatefulSets (shop/db, shop/queue)` and the same for DaemonSets.
-pub(super) fn sets_of(sets: &[&WorkloadStatus]) -> String {
+pub(in crate::rules) fn sets_of(sets: &[&WorkloadStatus]) -> String {
     let of_kind = |kind: WorkloadKind| {
         let sets = sets.iter().filter(|set| set.kind() == kind);
         let all: Vec<_> = sets.map(|it| format!("{}/{}", it.namespace(), it.name())).collect();
@@ -218,7 +218,7 @@ pub(super) fn sets_of(sets: &[&WorkloadStatus]) -> String {
 }
 
 /// Returns the names for a command, and a remark if these are not all.
-pub(super) fn words<'n, 'l>(list: &'l [&'n str]) -> (&'l [&'n str], &'static str) {
+pub(in crate::rules) fn words<'n, 'l>(list: &'l [&'n str]) -> (&'l [&'n str], &'static str) {
     match list.get(..MOST_WORDS) {
         Some(first) if list.len() > MOST_WORDS => (first, " and likewise for the others"),
         _ => (list, ""),
@@ -226,7 +226,7 @@ pub(super) fn words<'n, 'l>(list: &'l [&'n str]) -> (&'l [&'n str], &'static str
 }
 
 /// `1 node` or `3 nodes`.
-pub(super) fn count(count: usize, one: &str) -> String {
+pub(in crate::rules) fn count(count: usize, one: &str) -> String {
     if count == 1 { format!("1 {one}") } else { format!("{count} {one}s") }
 }
 

@@ -51,7 +51,7 @@ impl StatusQuery<'_> {
     /// counts too if warnings about earlier pods follow each other without a long gap: about pods of its name, or
     /// for a DaemonSet about all of its pods. A pod whose container ends again and again is ready in between, so
     /// the time counts for which that must have gone on; and so is one that only flaps.
-    pub(super) fn unready_since(&self, pod: &Pod) -> i64 {
+    pub(in crate::rules) fn unready_since(&self, pod: &Pod) -> i64 {
         if let Some(since) = self.flaps_since(pod) {
             return since;
         }
@@ -95,7 +95,11 @@ impl StatusQuery<'_> {
 }
 
 /// Returns the reason why a pod is not ready, from its status and its events.
-pub(super) fn with_events(query: &StatusQuery<'_>, pod: &Pod, trouble: &NotReadyReason) -> String {
+pub(in crate::rules) fn with_events(
+    query: &StatusQuery<'_>,
+    pod: &Pod,
+    trouble: &NotReadyReason,
+) -> String {
     let events = query.audit.observed.events(query.set.namespace(), Kind::Pod, &pod.name);
     let is_begun = matches!(&*trouble.reason, NOT_READY | INITIALIZING);
     let of = |wanted: &dyn Fn(&Event) -> bool| events.iter().find(|it| wanted(it));
@@ -131,7 +135,7 @@ pub(super) fn with_events(query: &StatusQuery<'_>, pod: &Pod, trouble: &NotReady
 }
 
 /// Returns the latest of these events that says why a pod does not start, if one does.
-pub(super) fn why_not_started(events: &[Event]) -> Option<&Event> {
+pub(in crate::rules) fn why_not_started(events: &[Event]) -> Option<&Event> {
     let mut all = events.iter().filter(|it| WHY_NOT_STARTED.contains(&&*it.reason));
     let latest = all.next()?;
     if !latest.message.starts_with(NO_CAUSE) {
@@ -155,7 +159,7 @@ fn is_denied(message: &str) -> bool {
 ///
 /// Kubernetes: `makeEnvironmentVariables` and `getPullSecretsForPod`, pkg/kubelet/kubelet_pods.go; `collectData`,
 /// pkg/volume/projected/projected.go.
-pub(super) fn names_absent(message: &str) -> bool {
+pub(in crate::rules) fn names_absent(message: &str) -> bool {
     let is_absent = |kind: &str| {
         let rest = message.split_once(kind).and_then(|(_, rest)| rest.split_once('"'));
         rest.is_some_and(|(_, rest)| rest.starts_with(" not found"))

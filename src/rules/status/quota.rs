@@ -8,12 +8,12 @@ use crate::{kubernetes::quantity::Quantity, observed::Quota};
 const MOST: usize = 1_000;
 
 /// Returns the name of the quota in the message of a refusal.
-pub(super) fn exceeded(message: &str) -> Option<&str> {
+pub(in crate::rules) fn exceeded(message: &str) -> Option<&str> {
     between(message, "exceeded quota: ", ",")
 }
 
 /// Returns whether one more pod has room in a quota, given the requested amounts in the message of a refusal.
-pub(super) fn has_room(quota: &Quota, message: &str) -> bool {
+pub(in crate::rules) fn has_room(quota: &Quota, message: &str) -> bool {
     let requested = between(message, ", requested: ", ", used: ").and_then(amounts);
     requested.is_some_and(|requested| {
         requested.into_iter().all(|(resource, amount)| {
@@ -34,7 +34,7 @@ pub(super) fn has_room(quota: &Quota, message: &str) -> bool {
 /// message says something else.
 ///
 /// Kubernetes: `CheckRequest`, k8s.io/apiserver/pkg/admission/plugin/resourcequota/controller.go.
-pub(super) fn raised(message: &str, pods: usize) -> Option<BTreeMap<&str, String>> {
+pub(in crate::rules) fn raised(message: &str, pods: usize) -> Option<BTreeMap<&str, String>> {
     let requested = amounts(between(message, ", requested: ", ", used: ")?)?;
     let used = amounts(between(message, ", used: ", ", limited: ")?)?;
     let raised = requested.into_iter().map(|(resource, amount)| {

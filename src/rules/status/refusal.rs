@@ -15,20 +15,20 @@ const LATEST: i64 = 3_600;
 const REFILL: i64 = 300;
 
 /// The reason why pods of a set are not created.
-pub(super) struct FailedCreate {
+pub(in crate::rules) struct FailedCreate {
     /// The message of the API server.
-    pub(super) message: String,
+    pub(in crate::rules) message: String,
     /// The time of the first attempt, in seconds since 1970.
-    pub(super) since: i64,
+    pub(in crate::rules) since: i64,
     /// The time of the latest attempt, in seconds since 1970.
-    pub(super) last: i64,
+    pub(in crate::rules) last: i64,
     /// The number of refusals with other messages.
-    pub(super) others: usize,
+    pub(in crate::rules) others: usize,
 }
 
 impl FailedCreate {
     /// Returns the latest refusal of pods of a set that still lacks pods.
-    pub(super) fn of(query: &StatusQuery<'_>) -> Option<Self> {
+    pub(in crate::rules) fn of(query: &StatusQuery<'_>) -> Option<Self> {
         let mut refusals = latest(query, "FailedCreate");
         let latest = refusals.next().filter(|_| query.set.lacks_pods())?;
         if query.audit.observed.pods(query.set).iter().any(|pod| latest.last + REFILL < pod.created)
@@ -51,7 +51,7 @@ impl FailedCreate {
 }
 
 /// Returns the latest refusal of the last hour to delete a pod of a set.
-pub(super) fn refused_deletion(query: &StatusQuery<'_>) -> Option<String> {
+pub(in crate::rules) fn refused_deletion(query: &StatusQuery<'_>) -> Option<String> {
     let latest = latest(query, "FailedDelete").next()?;
     Some(one_line(reason(&latest.message)))
 }

@@ -13,7 +13,7 @@ impl StatusQuery<'_> {
     }
 
     /// Says what an autoscaler of nodes last did about a pod without a place.
-    pub(super) fn scaled(&self, pod: &Pod) -> Option<String> {
+    pub(in crate::rules) fn scaled(&self, pod: &Pod) -> Option<String> {
         let Scaling { by, node, at: time, message } = self.scaling(pod)?;
         let message = one_line(message);
         Some(match node {
@@ -26,7 +26,7 @@ impl StatusQuery<'_> {
     }
 
     /// Advises to wait for a node that is being added.
-    pub(super) fn wait_for_node(&self, pod: &Pod) -> Option<Help> {
+    pub(in crate::rules) fn wait_for_node(&self, pod: &Pod) -> Option<Help> {
         let Scaling { by, node, .. } = self.scaling(pod)?;
         match node {
             NewNode::Coming(end) => {
@@ -44,7 +44,7 @@ impl StatusQuery<'_> {
     }
 
     /// Says that another pod took the place of the pod that had this name before.
-    pub(super) fn preempted(&self, pod: &Pod) -> Option<String> {
+    pub(in crate::rules) fn preempted(&self, pod: &Pod) -> Option<String> {
         let event = self.audit.observed.preemption(self.set.namespace(), pod)?;
         let message = one_line(&event.message);
         Some(format!("a pod of higher priority took its place at {}: {message}", at(event.last)))

@@ -4,7 +4,7 @@
 /// the affinity of a daemon pod names: the others do not matter. `None` if the message says something else.
 ///
 /// Kubernetes: `FitError.Error`, pkg/scheduler/framework/types.go.
-pub(super) fn apart(message: &str, pinned: Option<&str>) -> Option<String> {
+pub(in crate::rules) fn apart(message: &str, pinned: Option<&str>) -> Option<String> {
     let (all, rest) = message.strip_prefix("0/")?.split_once(" nodes are available: ")?;
     // The result of preemption follows.
     let rest = rest.split(". ").next().unwrap_or(rest).trim_end_matches('.');
@@ -23,7 +23,7 @@ pub(super) fn apart(message: &str, pinned: Option<&str>) -> Option<String> {
 /// Returns the claim that a pod names and that does not exist.
 ///
 /// Kubernetes: `PreFilter`, pkg/scheduler/framework/plugins/volumebinding/volume_binding.go.
-pub(super) fn missing_claim(message: &str) -> Option<&str> {
+pub(in crate::rules) fn missing_claim(message: &str) -> Option<&str> {
     let (_, rest) = message.split_once("persistentvolumeclaim \"")?;
     let (name, rest) = rest.split_once('"')?;
     rest.starts_with(" not found").then_some(name)

@@ -9,16 +9,16 @@ use crate::{
 };
 
 /// A StatefulSet with its pods.
-pub(super) struct Replicas<'a> {
-    pub(super) set: &'a StatefulSet,
-    pub(super) settings: Settings,
-    pub(super) pods: BTreeMap<i64, &'a Pod>,
+pub(in crate::rules) struct Replicas<'a> {
+    pub(in crate::rules) set: &'a StatefulSet,
+    pub(in crate::rules) settings: Settings,
+    pub(in crate::rules) pods: BTreeMap<i64, &'a Pod>,
     name: &'a str,
 }
 
 impl<'a> Replicas<'a> {
     /// Returns the pods of a StatefulSet. Returns `None` for a DaemonSet, or if the pods are not known.
-    pub(super) fn of(query: &StatusQuery<'a>) -> Option<Self> {
+    pub(in crate::rules) fn of(query: &StatusQuery<'a>) -> Option<Self> {
         let WorkloadState::StatefulSet(set) = &query.set.state else { return None };
         let (observed, name) = (query.audit.observed, query.set.name());
         let is_open = query.has_pods_to_look_at();
@@ -29,18 +29,18 @@ impl<'a> Replicas<'a> {
     }
 
     /// Returns the name of the pod with an ordinal.
-    pub(super) fn pod_name(&self, ordinal: i64) -> String {
+    pub(in crate::rules) fn pod_name(&self, ordinal: i64) -> String {
         format!("{}-{ordinal}", self.name)
     }
 
     /// Returns the name of the first pod that does not exist.
-    pub(super) fn first_missing(&self) -> Option<String> {
+    pub(in crate::rules) fn first_missing(&self) -> Option<String> {
         let mut ordinals = self.settings.ordinals.clone();
         Some(self.pod_name(ordinals.find(|ordinal| !self.pods.contains_key(ordinal))?))
     }
 
     /// Returns the index below which pods keep the old template.
-    pub(super) const fn partition(&self) -> i64 {
+    pub(in crate::rules) const fn partition(&self) -> i64 {
         match self.settings.strategy {
             Strategy::RollingUpdate { partition, .. } => partition,
             Strategy::OnDelete | Strategy::Recreate => 0,
@@ -48,12 +48,12 @@ impl<'a> Replicas<'a> {
     }
 
     /// Returns the revision of the current template.
-    pub(super) fn update_revision(&self) -> &'a str {
+    pub(in crate::rules) fn update_revision(&self) -> &'a str {
         self.set.status.update_revision.as_deref().unwrap_or_default()
     }
 
     /// Returns whether the template was changed, and not all pods have the new one.
-    pub(super) fn is_updating(&self) -> bool {
+    pub(in crate::rules) fn is_updating(&self) -> bool {
         self.set.status.current_revision != self.set.status.update_revision
     }
 }

@@ -15,7 +15,7 @@ const RETURNS: i64 = 10;
 const KEPT: i32 = 10;
 
 /// Returns the report about a set that is not rolled out because its template does not stay as it is.
-pub(super) fn report(query: &StatusQuery<'_>) -> Option<Report<'static>> {
+pub(in crate::rules) fn report(query: &StatusQuery<'_>) -> Option<Report<'static>> {
     if query.set.is_healthy() {
         return None;
     }

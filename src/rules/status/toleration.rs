@@ -8,7 +8,7 @@ use crate::{
 };
 
 /// Returns the command that adds a toleration of a taint, which is given as `key=value:effect`.
-pub(super) fn add(query: &StatusQuery<'_>, set: &DaemonSet, taint: &str) -> Command {
+pub(in crate::rules) fn add(query: &StatusQuery<'_>, set: &DaemonSet, taint: &str) -> Command {
     let (what, effect) = taint.rsplit_once(':').unwrap_or((taint, ""));
     let (key, value) = what.split_once('=').unwrap_or((what, ""));
     let toleration = if value.is_empty() {

@@ -10,11 +10,11 @@ use crate::{
 };
 
 /// A bound claim whose volume can be used on none of the nodes that can run its pod.
-pub(super) struct Elsewhere<'a> {
-    pub(super) claim: String,
-    pub(super) volume: &'a str,
+pub(in crate::rules) struct Elsewhere<'a> {
+    pub(in crate::rules) claim: String,
+    pub(in crate::rules) volume: &'a str,
     /// The nodes that could use the volume, if they were ready and not cordoned.
-    pub(super) nodes: Vec<&'a Node>,
+    pub(in crate::rules) nodes: Vec<&'a Node>,
 }
 
 /// The most pods of a set that are examined, each with all nodes.
@@ -24,7 +24,7 @@ const MOST_PODS: usize = 20;
 ///
 /// Kubernetes: `FindPodVolumes` and `checkBoundClaims`,
 /// pkg/scheduler/framework/plugins/volumebinding/binder.go.
-pub(super) fn elsewhere<'a>(
+pub(in crate::rules) fn elsewhere<'a>(
     query: &StatusQuery<'a>,
     replicas: &Replicas<'a>,
 ) -> BTreeMap<i64, Elsewhere<'a>> {

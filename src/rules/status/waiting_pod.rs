@@ -6,9 +6,9 @@ use super::{claims, refusal::FailedCreate, stateful_set::Replicas, volumes};
 use crate::{observed::Pod, rules::rule::status::StatusQuery};
 
 /// A pod that does not become ready, for which a StatefulSet waits.
-pub(super) struct Halt<'a> {
-    pub(super) ordinal: i64,
-    pub(super) pod: &'a Pod,
+pub(in crate::rules) struct Halt<'a> {
+    pub(in crate::rules) ordinal: i64,
+    pub(in crate::rules) pod: &'a Pod,
 }
 
 impl<'a> Halt<'a> {
@@ -17,7 +17,7 @@ impl<'a> Halt<'a> {
     ///
     /// Kubernetes: `processReplica` and `updateStatefulSet`,
     /// pkg/controller/statefulset/stateful_set_control.go.
-    pub(super) fn of(query: &StatusQuery<'a>, replicas: &Replicas<'a>) -> Option<Self> {
+    pub(in crate::rules) fn of(query: &StatusQuery<'a>, replicas: &Replicas<'a>) -> Option<Self> {
         let elsewhere = volumes::elsewhere(query, replicas);
         let is_late = |(ordinal, pod): &(i64, &Pod)| {
             let is_explained = pod.deleted.is_some()

@@ -10,7 +10,7 @@ use crate::{
 };
 
 /// The reason why a webhook cannot be called.
-pub(super) enum CallFailure<'a> {
+pub(in crate::rules) enum CallFailure<'a> {
     /// No endpoint of the Service gets requests, since this time.
     NoEndpoint(&'a str, &'a str, i64),
     /// The Service does not exist.
@@ -21,7 +21,7 @@ pub(super) enum CallFailure<'a> {
 
 impl<'a> CallFailure<'a> {
     /// Returns the reason why a webhook cannot be called, if one is known and has lasted.
-    pub(super) fn of(audit: &Audit<'_>, webhook: &'a Webhook) -> Option<Self> {
+    pub(in crate::rules) fn of(audit: &Audit<'_>, webhook: &'a Webhook) -> Option<Self> {
         let observed = audit.observed;
         let long = |since: &i64| audit.is_long_ago(*since);
         if let Some(expired) = webhook.expired.filter(long) {
@@ -47,7 +47,7 @@ impl<'a> CallFailure<'a> {
     }
 
     /// Describes the fault.
-    pub(super) fn text(&self) -> String {
+    pub(in crate::rules) fn text(&self) -> String {
         match self {
             CallFailure::NoEndpoint(namespace, name, changed) => {
                 format!("Service {namespace}/{name} has had no ready endpoint {}", since(*changed))
@@ -64,7 +64,7 @@ impl<'a> CallFailure<'a> {
 
 /// Returns whether a webhook is called for such a request about a pod or a claim of a set, as far as that can
 /// be known.
-pub(super) fn selects(
+pub(in crate::rules) fn selects(
     audit: &Audit<'_>,
     webhook: &Webhook,
     set: &WorkloadStatus,
@@ -93,7 +93,11 @@ const OF_PODS: [(Call, &str); 4] = [
 
 /// Returns the consequences for sets of a webhook that is down. `refuses` is whether refusals name it: then it
 /// is known that no pod or claim can be created.
-pub(super) fn effects_on_sets(audit: &Audit<'_>, webhook: &Webhook, refuses: bool) -> Vec<String> {
+pub(in crate::rules) fn effects_on_sets(
+    audit: &Audit<'_>,
+    webhook: &Webhook,
+    refuses: bool,
+) -> Vec<String> {
     let selected = |call: Call| {
         let sets = audit.observed.sets().filter(|set| selects(audit, webhook, set, call));
         Some(sets.collect::<Vec<&WorkloadStatus>>())
@@ -121,7 +125,11 @@ pub(super) fn effects_on_sets(audit: &Audit<'_>, webhook: &Webhook, refuses: boo
 }
 
 /// Returns whether a webhook is called for objects in a namespace.
-pub(super) fn selects_namespace(audit: &Audit<'_>, webhook: &Webhook, namespace: &str) -> bool {
+pub(in crate::rules) fn selects_namespace(
+    audit: &Audit<'_>,
+    webhook: &Webhook,
+    namespace: &str,
+) -> bool {
     audit.observed.labels_of_namespace(namespace).is_some_and(|labels| {
         selector::parses(&webhook.namespaces)
             && selector::matches_labels(&webhook.namespaces, Some(labels))
@@ -132,7 +140,10 @@ pub(super) fn selects_namespace(audit: &Audit<'_>, webhook: &Webhook, namespace:
 ///
 /// The namespace selector does not matter to nodes. Kubernetes: `MatchNamespaceSelector`, apiserver
 /// pkg/admission/plugin/webhook/predicates/namespace/matcher.go.
-pub(super) fn effects_on_nodes(audit: &Audit<'_>, webhook: &Webhook) -> Vec<&'static str> {
+pub(in crate::rules) fn effects_on_nodes(
+    audit: &Audit<'_>,
+    webhook: &Webhook,
+) -> Vec<&'static str> {
     let objects = &webhook.objects;
     if webhook.has_conditions || !selector::parses(objects) {
         return Vec::new();
@@ -157,7 +168,7 @@ pub(super) fn effects_on_nodes(audit: &Audit<'_>, webhook: &Webhook) -> Vec<&'st
 
 /// Returns the fault of a webhook that is called for such a request about a set and is known to be down. It may refuse
 /// events too, so that no event shows it.
-pub(super) fn down_for(query: &StatusQuery<'_>, call: Call) -> Option<String> {
+pub(in crate::rules) fn down_for(query: &StatusQuery<'_>, call: Call) -> Option<String> {
     let mut all = query.audit.observed.webhooks().iter();
     all.find_map(|it| {
         let fault = CallFailure::of(query.audit, it)
@@ -167,7 +178,7 @@ pub(super) fn down_for(query: &StatusQuery<'_>, call: Call) -> Option<String> {
 }
 
 /// Returns the fault of the webhook that a message names because it cannot be called.
-pub(super) fn fault_of_named(query: &StatusQuery<'_>, message: &str) -> Option<String> {
+pub(in crate::rules) fn fault_of_named(query: &StatusQuery<'_>, message: &str) -> Option<String> {
     let name = failing(message)?;
     let mut all = query.audit.observed.webhooks().iter().filter(|it| *it.name == *name);
     let (webhook, fault) = all.find_map(|it| Some((it, CallFailure::of(query.audit, it)?)))?;
@@ -175,13 +186,13 @@ pub(super) fn fault_of_named(query: &StatusQuery<'_>, message: &str) -> Option<S
 }
 
 /// Names a webhook that cannot be called, and says why.
-pub(super) fn cannot_be_called(webhook: &Webhook, fault: &CallFailure<'_>) -> String {
+pub(in crate::rules) fn cannot_be_called(webhook: &Webhook, fault: &CallFailure<'_>) -> String {
     let Webhook { kind, configuration, .. } = webhook;
     format!("the webhook of {kind} {configuration} cannot be called: {}", fault.text())
 }
 
 /// Returns the name of the webhook that could not be called, from the message of a refusal.
-pub(super) fn failing(message: &str) -> Option<&str> {
+pub(in crate::rules) fn failing(message: &str) -> Option<&str> {
     let (_, rest) = message.split_once("failed calling webhook \"")?;
     rest.split_once('"').map(|(name, _)| name)
 }

@@ -15,8 +15,8 @@ use setguard::{
     catalogue,
     policy::Policy,
     rules::{
+        in_cel,
         rule::{Cel, Operation, Rule},
-        traps::IN_CEL,
     },
     yaml,
 };
@@ -77,8 +77,7 @@ fn export_with(form: &str, control_plane: &ControlPlane, policy: &str, more: &[&
 
 /// A policy by which every rule that is exported warns, whatever its default.
 fn all_warn(minor: u32) -> String {
-    let rules: String =
-        IN_CEL.iter().map(|(rule, _)| format!("  {}: warn\n", rule.meta.id)).collect();
+    let rules: String = in_cel().map(|(rule, _)| format!("  {}: warn\n", rule.meta.id)).collect();
     format!(
         "apiVersion: setguard.io/v1alpha1\nkind: Policy\nkubernetes: {{version: \"1.{minor}\"}}\n\
          rules:\n{rules}{}",
@@ -98,7 +97,7 @@ fn same_findings(shared: &Namespace<'_>) {
     type_check(&namespace);
     let exported = |rule: &Rule| strict.contains(&format!("policyName: {}.{SUFFIX}", rule.meta.id));
     let whole = |cel: &Cel| cel.misses.is_none() && cel.only != Some(Operation::Update);
-    for (rule, _) in IN_CEL.iter().filter(|(rule, cel)| whole(cel) && exported(rule)) {
+    for (rule, _) in in_cel().filter(|(rule, cel)| whole(cel) && exported(rule)) {
         let name = format!("{}.{SUFFIX}", rule.meta.id);
         eventually("each policy to be in force", || {
             let create = ["create", "--dry-run=server", "-f", "-"];
@@ -112,7 +111,7 @@ fn same_findings(shared: &Namespace<'_>) {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let found = runtime.block_on(async {
         let client = client::of(kubeconfig).await;
-        let exported = IN_CEL.iter().filter(|(rule, _)| exported(rule));
+        let exported = in_cel().filter(|(rule, _)| exported(rule));
         let exported = exported.map(|(rule, _)| rule.meta.id);
         let exported = exported.chain(["limit-exceeded"]).collect();
         let mut compared = Compared {
@@ -129,8 +128,7 @@ fn same_findings(shared: &Namespace<'_>) {
         assert!(wrong.is_empty(), "{} differences in {count} objects: {first:#?}", wrong.len());
         compared.found
     });
-    let missing: Vec<_> = IN_CEL
-        .iter()
+    let missing: Vec<_> = in_cel()
         .map(|(rule, _)| rule)
         .filter(|rule| exported(rule))
         .map(|rule| rule.meta.id)

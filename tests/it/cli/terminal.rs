@@ -6,7 +6,7 @@ use super::{Folder, GOOD, MISSPELT, Ran, check, setguard};
 
 #[test]
 fn printed_commands_can_be_pasted() {
-    let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/rules");
+    let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/rules");
     let printed = |fixture: &str, change: &dyn Fn(String) -> String| {
         let read = |end: &str| {
             change(fs::read_to_string(fixtures.join(fixture.to_owned() + end)).unwrap())
@@ -19,13 +19,13 @@ fn printed_commands_can_be_pasted() {
         let arguments = ["check", "new.yaml", "--against", "old.yaml", "--policy", "policy.yaml"];
         folder.run(&arguments).stdout
     };
-    let larger = printed("immutable-field/warn.claim-size", &|text| text);
+    let larger = printed("immutable_field/cases/warn.claim-size", &|text| text);
     assert!(larger.contains("\n  kubectl delete sts --cascade=orphan web\n"), "{larger}");
-    let larger = printed("immutable-field/warn.claim-size-in-namespace", &|text| text);
+    let larger = printed("immutable_field/cases/warn.claim-size-in-namespace", &|text| text);
     assert!(larger.contains("\n  kubectl delete sts --cascade=orphan -n shop web\n"), "{larger}");
     assert!(larger.contains("\n  kubectl edit pvc -n shop data-web-0\n"), "{larger}");
     // web-1 is below the partition: if it is deleted, it comes back with the old template.
-    let stuck = printed("ordered-rollout-stuck/warn.updating", &|text| {
+    let stuck = printed("ordered_rollout_stuck/cases/warn.updating", &|text| {
         text.replacen(
             "  replicas: 3",
             "  updateStrategy: {rollingUpdate: {partition: 2}}\n  replicas: 3",

@@ -11,8 +11,6 @@ use syn::{Item, ItemMod, ItemUse, UseTree, visit::Visit};
 
 /// A source file, and the other files that it imports.
 pub(super) struct Module {
-    /// For example `crate`, `engine`, `verdict`.
-    pub(super) path: Vec<String>,
     pub(super) imports: BTreeSet<String>,
 }
 
@@ -147,6 +145,7 @@ pub(super) fn read(source: &Path) -> BTreeMap<String, Module> {
         if path.len() == 2 && matches!(path[1].as_str(), "lib" | "main") {
             continue;
         }
+        path.pop_if(|name| name == "mod");
         // The files of a `#[cfg(test)] mod tests;`.
         if path.iter().any(|name| name == "tests") {
             continue;
@@ -171,7 +170,7 @@ pub(super) fn read(source: &Path) -> BTreeMap<String, Module> {
         .map(|(name, paths)| {
             let imports: BTreeSet<_> = paths.found.iter().filter_map(target).collect();
             let imports = imports.into_iter().filter(|import| import != name).collect();
-            (name.clone(), Module { path: paths.here.clone(), imports })
+            (name.clone(), Module { imports })
         })
         .collect()
 }

@@ -36,7 +36,7 @@ fn validated(new: &Json, old: Option<&Json>, cluster: &Cluster) -> (Vec<String>,
         None => Subject::create(object),
         Some(old) => Subject::update(object, old),
     };
-    let mut found = Findings::of(&API_VALIDATION);
+    let mut found = Findings::of(API_VALIDATION);
     let tolerated = api_validation::validate(&subject, cluster, &mut found);
     let fields = found.into_vec().iter().map(|finding| finding.field.to_string()).collect();
     (fields, tolerated.len())

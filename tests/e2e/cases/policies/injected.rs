@@ -234,7 +234,7 @@ impl Expected {
             true => Conflict::ByLabels,
             false => Conflict::None,
         };
-        let denies_unpaired = policy.mode(&UNPAIRED_NODE_ANNOTATION) == Mode::Deny;
+        let denies_unpaired = policy.mode(UNPAIRED_NODE_ANNOTATION) == Mode::Deny;
         Expected {
             after: after.unwrap_or_else(|| object.clone()),
             before: object.clone(),

@@ -1,0 +1,49 @@
+//! Nodes in the texts of findings.
+
+use std::fmt;
+
+use k8s_openapi::api::core::v1::Taint;
+
+use crate::inventory::object_summary::ObjectSummary;
+
+/// The most nodes that are named.
+const MOST_NAMED: usize = 3;
+
+/// Nodes that meet a condition: `2 nodes (a, b)`.
+#[derive(Default)]
+pub(in crate::rules) struct MatchingNodes<'a> {
+    count: usize,
+    names: Vec<&'a str>,
+}
+
+impl<'a> MatchingNodes<'a> {
+    /// Adds a node.
+    pub(in crate::rules) fn add(&mut self, item: &'a ObjectSummary) {
+        self.count += 1;
+        self.names.push(item.name());
+        // The first names in alphabetical order, whatever the order of the nodes.
+        self.names.sort_unstable();
+        self.names.truncate(MOST_NAMED);
+    }
+
+    pub(in crate::rules) const fn count(&self) -> usize {
+        self.count
+    }
+}
+
+impl fmt::Display for MatchingNodes<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let more = if self.count > self.names.len() { ", …" } else { "" };
+        let noun = if self.count == 1 { "node" } else { "nodes" };
+        write!(f, "{} {noun} ({}{more})", self.count, self.names.join(", "))
+    }
+}
+
+/// Returns a taint as in `kubectl taint`.
+pub(in crate::rules) fn written(taint: &Taint) -> String {
+    let Taint { key, value, effect, .. } = taint;
+    match value.as_deref().filter(|value| !value.is_empty()) {
+        Some(value) => format!("{key}={value}:{effect}"),
+        None => format!("{key}:{effect}"),
+    }
+}
