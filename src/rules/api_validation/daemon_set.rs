@@ -13,7 +13,7 @@ use k8s_openapi::{
 use serde_json::json;
 
 use super::{
-    API_VALIDATION,
+    rule::API_VALIDATION,
     template::{self, OldTemplate},
 };
 use crate::rules::pod_template_validation::POD_TEMPLATE_VALIDATION;

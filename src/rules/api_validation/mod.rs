@@ -7,38 +7,24 @@
 
 mod daemon_set;
 mod kruise;
+mod rule;
 mod stateful_set;
 mod template;
 mod wording;
 
 use std::cell::OnceCell;
 
+pub use self::rule::{API_VALIDATION, RULE};
 use crate::{
-    finding::{Finding, Findings, Meta, Mode},
-    kubernetes::{cluster::Cluster, kind::Kind},
+    finding::{Finding, Findings, Meta},
+    kubernetes::cluster::Cluster,
     object::{Subject, Workload},
     rules::{
         pod_template_validation::POD_TEMPLATE_VALIDATION,
-        rule::{Rule, Runner, Scope},
         schema::SCHEMA,
     },
     validation::object_meta,
 };
-
-/// The rule for metadata and the workload's own fields.
-pub static RULE: Rule = Rule {
-    meta: meta! {
-        id: "api-validation",
-        summary: "what the API server refuses in metadata and the workload's own fields",
-        mode: Mode::Deny,
-        adjustable: false,
-    },
-    scopes: &[Scope::Engine { kinds: &[Kind::DaemonSet, Kind::StatefulSet], by: &[Runner::Check, Runner::Validate, Runner::Audit] }],
-    cel: None,
-};
-
-/// The description of this rule.
-pub static API_VALIDATION: &Meta = &RULE.meta;
 
 /// The rules for what the API server itself refuses.
 pub static METAS: [&Meta; 3] = [API_VALIDATION, POD_TEMPLATE_VALIDATION, SCHEMA];

@@ -19,7 +19,7 @@ use serde_json::json;
 
 use super::{
     kruise,
-    API_VALIDATION,
+    rule::API_VALIDATION,
     template::{self, OldTemplate},
 };
 use crate::rules::pod_template_validation::POD_TEMPLATE_VALIDATION;

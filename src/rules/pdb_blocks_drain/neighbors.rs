@@ -1,12 +1,11 @@
 //! A StatefulSet whose PodDisruptionBudget never allows an eviction.
 
-use super::super::neighbors::budgets::Protection;
 use crate::{
     finding::{Reason, paths::SPEC},
     inventory::object_summary::DisruptionBudget,
     kubernetes::kind::Kind,
     rules::{
-        pdb_blocks_drain,
+        neighbors::budgets::{self, Protection},
         rule::{
             Scope,
             inventory::{Evidence, InventoryFindings, Query},
@@ -52,7 +51,7 @@ fn check(query: &Query<'_>, found: &mut InventoryFindings) {
 
 /// Returns the setting of a PodDisruptionBudget, if it requires all of this number of pods.
 fn blocks(budget: &DisruptionBudget, replicas: i64, shared: impl Fn() -> bool) -> Option<String> {
-    let wanted = pdb_blocks_drain::wanted(
+    let wanted = budgets::wanted(
         budget.min_available.as_ref(),
         budget.max_unavailable.as_ref(),
         replicas,

@@ -2,17 +2,17 @@
 
 use std::collections::BTreeMap;
 
-use super::super::status::phrases::one_line;
 use crate::{
     finding::{Effect, Facts, Help, paths::SPEC},
     kubernetes::kind::Kind,
     observed::{PodDisruptionBudget, StatefulSet, WorkloadState},
     rules::{
-        pdb_blocks_drain,
+        neighbors::budgets,
         rule::{
             Scope, StatusCheck,
             status::{Report, StatusFindings, StatusQuery},
         },
+        status::phrases::one_line,
     },
 };
 
@@ -65,7 +65,7 @@ fn is_stuck(budget: &PodDisruptionBudget, set: &StatefulSet) -> bool {
     let replicas = set.spec.replicas.unwrap_or(1);
     let is_wanted = || {
         let (least, most) = (budget.min_available.as_ref(), budget.max_unavailable.as_ref());
-        pdb_blocks_drain::wanted(least, most, replicas.into()).is_some()
+        budgets::wanted(least, most, replicas.into()).is_some()
     };
     // With fewer pods than replicas, the budget allows more once all exist.
     let is_full = replicas > 0 && budget.expected >= replicas && budget.healthy >= budget.expected;

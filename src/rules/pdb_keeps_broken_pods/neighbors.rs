@@ -1,11 +1,10 @@
 //! A StatefulSet whose broken pods its PodDisruptionBudget keeps on their nodes.
 
-use super::super::neighbors::budgets::Protection;
 use crate::{
     finding::{Reason, paths::SPEC},
     kubernetes::kind::Kind,
     rules::{
-        pdb_blocks_drain,
+        neighbors::budgets::{self, Protection},
         rule::{
             Scope,
             inventory::{Evidence, InventoryFindings, Query},
@@ -23,7 +22,7 @@ fn check(query: &Query<'_>, found: &mut InventoryFindings) {
         let (least, most) = (budget.min_available.as_ref(), budget.max_unavailable.as_ref());
         !budget.is_owned
             && !budget.evicts_unready
-            && pdb_blocks_drain::wanted(least, most, replicas).is_none()
+            && budgets::wanted(least, most, replicas).is_none()
     };
     let budget = Protection::all(query).into_iter().find(keeps);
     let Some(Protection { item, .. }) = budget.filter(|_| replicas > 1) else { return };

@@ -1,6 +1,5 @@
 //! A PodDisruptionBudget that keeps broken pods on their nodes.
 
-use super::super::status::phrases::names;
 use crate::{
     finding::{Effect, Facts, Help, paths::SPEC},
     kubernetes::kind::Kind,
@@ -10,6 +9,7 @@ use crate::{
             Scope, StatusCheck,
             status::{Report, StatusFindings, StatusQuery},
         },
+        status::phrases::names,
     },
 };
 
