@@ -162,7 +162,7 @@ pub fn run(args: &CheckArgs) -> anyhow::Result<Exit> {
     }
     args.output.set_color();
     let repository = Repository::find();
-    let strictness = Strictness { deny_warnings: args.deny_warnings, no_ignores: args.no_ignores };
+    let strictness = Strictness { deny_warnings: args.deny_warnings };
     let (flags, no_config, known) = (&args.policy, args.no_config, &args.known);
     let choice = Choice { flags, no_config, known, repository: &repository };
     let commit = known.against_ref.as_deref().map(old_manifests::commit);
@@ -195,6 +195,7 @@ pub fn run(args: &CheckArgs) -> anyhow::Result<Exit> {
     ledger.selection = args.selection.clone();
     let mut previous = OldObjects::of_namespace(args.namespace.clone());
     let mut context = InputContext::of_namespace(args.namespace.clone());
+    context.no_ignores = args.no_ignores;
     let (against, paths) = (&args.against, (&*args.paths, &clusters));
     let old =
         old_manifests::read(against, commit, paths, &mut previous, &mut |it| ledger.failure(&it));

@@ -4,6 +4,7 @@
 //! date is an input.
 
 mod accepted;
+pub mod adjustment;
 mod context;
 mod cross_object;
 pub mod deadline;
@@ -19,7 +20,10 @@ use std::{
 };
 
 pub(crate) use self::cross_object::Neighbors;
-use self::verdict::{Downgrade, Verdict, Violation};
+use self::{
+    adjustment::Why,
+    verdict::{Verdict, Violation},
+};
 pub use self::{
     context::{Context, Identity, Origin},
     cross_object::{evaluate_cross_object, evaluate_stored},
@@ -68,8 +72,8 @@ pub fn evaluate(subject: &Subject<'_>, cx: &Context<'_>) -> Verdict {
     for finding in tolerated {
         let mode = cx.mode(finding.rule).min(Mode::Warn);
         if mode != Mode::Off {
-            let downgrade = Some(Downgrade::Ratcheted);
-            verdict.violations.push(Violation { finding, mode, downgrade });
+            let adjustments = vec![Why::Ratchet];
+            verdict.violations.push(Violation { finding, mode, adjustments });
         }
     }
     verdict

@@ -12,7 +12,7 @@ use super::{
     warnings::Warnings,
 };
 use crate::{
-    engine::verdict::{Downgrade, Verdict},
+    engine::{adjustment::Why, verdict::Verdict},
     finding::{Finding, Reason, shorten},
     object::annotations::EXCEED_ANNOTATION,
     rules::api_validation::METAS,
@@ -112,15 +112,14 @@ impl<'a> Response<'a> {
         self.audit("denied", &join(verdict.denials().map(|j| j.finding.rule.id.to_owned())));
         self.audit("warned", &join(verdict.warnings().map(|j| j.finding.rule.id.to_owned())));
         self.audit("audited", &join(verdict.audits().map(|j| j.finding.rule.id.to_owned())));
-        let excepted = verdict.violations.iter().filter_map(|it| match &it.downgrade {
-            Some(Downgrade::Exception(reason)) => {
-                Some(format!("{} ({reason})", it.finding.rule.id))
-            }
-            Some(Downgrade::Annotation) => Some(format!("{} (annotation)", it.finding.rule.id)),
-            Some(Downgrade::Permit { text, .. }) => {
-                Some(format!("{} ({EXCEED_ANNOTATION}: {text})", it.finding.rule.id))
-            }
-            Some(Downgrade::Ratcheted | Downgrade::Place(_)) | None => None,
+        let excepted = verdict.violations.iter().filter_map(|it| {
+            let why = it.adjustments.iter().find_map(|why| match why {
+                Why::Exception(reason) => Some(reason.clone()),
+                Why::Annotation => Some("annotation".to_owned()),
+                Why::Permit(text) => Some(format!("{EXCEED_ANNOTATION}: {text}")),
+                Why::Ratchet | Why::Place(_) | Why::Placeholder(_) | Why::Comment { .. } => None,
+            })?;
+            Some(format!("{} ({why})", it.finding.rule.id))
         });
         self.audit("excepted", &join(excepted));
     }
@@ -253,7 +252,7 @@ mod tests {
             found.report(&crate::finding::paths::SPEC, Reason::Invalid, message, "");
         }
         let left_out = found.left_out().map(|(rule, count)| (rule, Mode::Deny, count)).collect();
-        let denied = |finding| Violation { finding, mode: Mode::Deny, downgrade: None };
+        let denied = |finding| Violation::new(finding, Mode::Deny);
         let violations = found.into_vec().into_iter().map(denied).collect();
         Verdict { violations, left_out, ..Verdict::default() }
     }

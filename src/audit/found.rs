@@ -199,7 +199,7 @@ impl Entry {
     fn add(&mut self, verdict: Verdict, strictness: Strictness) {
         let violations = verdict.violations.into_iter();
         self.diagnostics
-            .extend(violations.filter_map(|it| Diagnostic::of(it, Mark::default(), strictness)));
+            .extend(violations.map(|it| Diagnostic::of(it, Mark::default(), strictness)));
         for remark in verdict.remarks {
             if !self.remarks.contains(&remark) {
                 self.remarks.push(remark);

@@ -4,7 +4,7 @@ use std::sync::{Arc, OnceLock};
 
 use super::{
     ignores::Ignores,
-    manifest_check::{self, Checker},
+    manifest_check::{self, CheckedObject, Checker},
 };
 use crate::{
     finding::Field,
@@ -172,12 +172,9 @@ impl<'a> Reader<'a> {
                 part.contents.push(Content::NotChecked(entry));
                 continue;
             }
-            let mut checked = CheckedManifest::of(manifest, &self.file, checker);
-            let postponed = (!is_named)
-                .then(|| manifest_check::postpone(&mut checked.report, &manifest.node, &self.file))
-                .flatten();
-            part.contents.extend(postponed.map(Content::NotChecked));
-            ignores.apply(&mut checked.report);
+            let checked = checker.check(manifest, &self.file, is_named, &mut ignores);
+            part.contents.extend(checked.postponed.clone().map(Content::NotChecked));
+            let checked = CheckedManifest::of(checked, manifest, &self.file);
             part.contents.push(Content::Checked(Box::new(checked)));
         }
         if !ignores.is_empty() && !objects.manifests.is_empty() {
@@ -220,8 +217,7 @@ impl<'a> Reader<'a> {
 }
 
 impl CheckedManifest {
-    fn of(manifest: &Manifest<'_>, file: &Arc<str>, checker: &Checker<'_>) -> Self {
-        let checked = checker.check(manifest, file);
+    fn of(checked: CheckedObject, manifest: &Manifest<'_>, file: &Arc<str>) -> Self {
         let mut item = checked.item;
         let fields: Vec<Field> = item.as_ref().map(ObjectSummary::fields).unwrap_or_default();
         if let Some(item) = &mut item {

@@ -171,8 +171,13 @@ impl CrossObject {
         let mut open: Option<(usize, Source)> = None;
         for kept in mem::take(&mut self.kept) {
             let Some((fields, verdict)) = found.remove(&kept.place) else { continue };
-            let diagnostics = verdict.violations.into_iter().filter_map(|violation| {
+            // The comments are in the order of their sources.
+            let first = self.ignores.partition_point(|it| it.source < kept.source);
+            let own = self.ignores.iter_mut().skip(first);
+            let mut own: Vec<_> = own.take_while(|it| it.source == kept.source).collect();
+            let diagnostics = verdict.violations.into_iter().map(|mut violation| {
                 let mark = kept.mark(&fields, &violation.finding.field);
+                own.iter_mut().for_each(|it| it.ignores.apply(&mut violation, mark));
                 Diagnostic::of(violation, mark, checker.strictness)
             });
             let mut object = ObjectReport {
@@ -182,12 +187,6 @@ impl CrossObject {
                 rendered_from: kept.rendered_from,
                 ..ObjectReport::of(kept.id)
             };
-            // The comments are in the order of their sources.
-            let first = self.ignores.partition_point(|it| it.source < kept.source);
-            let own = self.ignores.iter_mut().skip(first);
-            for it in own.take_while(|it| it.source == kept.source) {
-                it.ignores.apply(&mut object);
-            }
             if open.as_ref().is_none_or(|(index, _)| *index != kept.source) {
                 let source = self.sources.get_mut(kept.source).and_then(Option::take);
                 open = source.map(|source| (kept.source, source.reread()));

@@ -9,10 +9,11 @@ use std::{ops::RangeInclusive, sync::Arc};
 
 use crate::{
     catalogue,
+    engine::{adjustment::Why, verdict::Violation},
     finding::Mode,
     manifests::id::ObjectId,
-    report::diagnostic::{Diagnostic, ObjectReport, Severity},
-    yaml::{Comment, Document, Node, Value},
+    report::diagnostic::ObjectReport,
+    yaml::{Comment, Document, Mark, Node, Value},
 };
 
 /// The comments of a document.
@@ -87,19 +88,18 @@ impl Ignores {
         self.list.is_empty() && self.remarks.is_empty()
     }
 
-    /// Exempts the findings that the comments cover.
-    pub(crate) fn apply(&mut self, report: &mut ObjectReport) {
-        if self.is_empty() {
-            return;
+    /// Notes an object of the document that is checked.
+    pub(crate) fn begin(&mut self, id: &Arc<ObjectId>) {
+        if !self.is_empty() {
+            self.object.get_or_insert_with(|| id.clone());
         }
-        self.object.get_or_insert_with(|| report.id.clone());
-        for diagnostic in &mut report.diagnostics {
-            for ignore in &mut self.list {
-                if ignore.rule == diagnostic.rule.id
-                    && ignore.covers.contains(&diagnostic.mark.line)
-                {
-                    ignore.apply(diagnostic);
-                }
+    }
+
+    /// Exempts a finding at a position, if a comment covers it.
+    pub(crate) fn apply(&mut self, violation: &mut Violation, mark: Mark) {
+        for ignore in &mut self.list {
+            if ignore.rule == violation.finding.rule.id && ignore.covers.contains(&mark.line) {
+                ignore.apply(violation);
             }
         }
     }
@@ -136,18 +136,14 @@ pub(super) fn comment(rule: &str) -> String {
 }
 
 impl Ignore {
-    fn apply(&mut self, diagnostic: &mut Diagnostic) {
-        let use_ = match diagnostic.mode {
+    fn apply(&mut self, violation: &mut Violation) {
+        let use_ = match violation.mode {
             Mode::Deny => Use::Denied,
             // The rule still denies a finding that the old object also had.
-            Mode::Warn if diagnostic.downgrade.is_some() => Use::Denied,
+            Mode::Warn if violation.is_lowered() => Use::Denied,
             Mode::Warn => {
-                let (line, reason) = (self.line, &self.reason);
-                let colon = if reason.is_empty() { "" } else { ": " };
-                let note = format!("exempted by the comment in line {line}{colon}{reason}");
-                diagnostic.downgrade = Some(note);
-                diagnostic.mode = Mode::Audit;
-                diagnostic.severity = Severity::Note;
+                let (line, reason) = (self.line, self.reason.clone());
+                violation.lower(Mode::Audit, Why::Comment { line, reason });
                 Use::Exempts
             }
             Mode::Audit | Mode::Off => Use::Exempts,

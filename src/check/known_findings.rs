@@ -199,8 +199,9 @@ fn hidden(added: &[(usize, String)], name: &str) -> Option<ObjectReport> {
         found.report(&Path::new("entries"), Reason::Forbidden, message, help);
         let finding = found.into_vec().pop()?;
         let mark = Mark { line: *line, column: 1, width: 0 };
-        let violation = Violation { mode: finding.rule.mode, finding, downgrade: None };
-        Diagnostic::of(violation, mark, Strictness::default())
+        let mode = finding.rule.mode;
+        let violation = Violation::new(finding, mode);
+        Some(Diagnostic::of(violation, mark, Strictness::default()))
     }));
     (!added.is_empty()).then_some(report)
 }

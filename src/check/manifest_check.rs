@@ -2,14 +2,18 @@
 
 #![expect(clippy::disallowed_methods, reason = "today's date is read here")]
 
-use std::{collections::HashMap, convert::Infallible};
+use std::{collections::HashMap, convert::Infallible, sync::Arc};
 
 use jiff::Timestamp;
 
 use super::{ignores::Ignores, old_objects::OldObjects, workers};
 use crate::{
-    engine::{self, Context, Neighbors, Origin, verdict::Verdict},
-    finding::{Mode, Reason},
+    engine::{
+        self, Context, Neighbors, Origin,
+        adjustment::Why,
+        verdict::{Verdict, Violation},
+    },
+    finding::{Finding, Mode, Reason},
     inventory::{Inventory, object_summary::ObjectSummary},
     kubernetes::pod_security::ENFORCE_LABEL,
     manifests::{
@@ -23,7 +27,7 @@ use crate::{
     object::{size::ObjectSize, storage::Storage},
     policy::Policy,
     proposal::{Outcome, Proposal, Simulator, Stored, apply::Delivery},
-    report::diagnostic::{Diagnostic, ObjectReport, Severity, Strictness},
+    report::diagnostic::{Diagnostic, ObjectReport, Strictness},
     rules::{api_validation::METAS, rule::inventory::Coverage, schema::SCHEMA},
     yaml::{Document, Mark, Node, Problem, Value},
 };
@@ -38,6 +42,19 @@ pub(crate) struct CheckedObject {
     pub(crate) report: ObjectReport,
     /// The summary for the cross-object rules, if the object could be read.
     pub(crate) item: Option<ObjectSummary>,
+    /// The first placeholder for which a denial is only a note.
+    pub(crate) postponed: Option<NotChecked>,
+}
+
+/// A finding, and its position in the file.
+type Located = (Violation, Mark);
+
+/// What is found in an object, before the comments of its document are applied.
+struct Found {
+    id: Arc<ObjectId>,
+    violations: Vec<Located>,
+    remarks: Vec<String>,
+    item: Option<ObjectSummary>,
 }
 
 /// The parts of the input that objects are checked against.
@@ -55,6 +72,8 @@ pub(crate) struct InputContext {
     pub(crate) storage: Storage,
     /// Facts about a file from its path, by its name.
     pub(crate) paths: HashMap<String, PathContext>,
+    /// Whether comments, annotations and the paths of files lower nothing.
+    pub(crate) no_ignores: bool,
 }
 
 impl InputContext {
@@ -109,27 +128,56 @@ impl<'a> Checker<'a> {
 
     /// Reads the comments of a document that exempt from warnings.
     pub(crate) fn ignores(&self, document: &Document<'_>) -> Ignores {
-        if self.strictness.no_ignores { Ignores::default() } else { Ignores::of(document) }
+        if self.context.no_ignores { Ignores::default() } else { Ignores::of(document) }
     }
 
-    /// Checks an object of a file, whose name exceptions may match.
-    pub(crate) fn check(&self, manifest: &Manifest<'_>, file: &str) -> CheckedObject {
-        let id = ObjectId::of(&manifest.node);
-        let report =
-            ObjectReport { rendered_from: manifest.rendered_from(), ..ObjectReport::of(id) };
-        let mut object = CheckedObject { report, item: None };
-        let problems = manifest.problems.iter().cloned();
-        object.report.diagnostics.extend(problems.map(schema));
+    /// Checks an object of a file, whose name exceptions may match. A placeholder postpones what the API server
+    /// would refuse, if the file was found in a folder.
+    pub(crate) fn check(
+        &self,
+        manifest: &Manifest<'_>,
+        file: &str,
+        is_named: bool,
+        ignores: &mut Ignores,
+    ) -> CheckedObject {
+        let mut found = Found {
+            id: ObjectId::of(&manifest.node).into(),
+            violations: manifest.problems.iter().cloned().map(schema).collect(),
+            remarks: Vec::new(),
+            item: None,
+        };
         if let Some(decoded) = manifest.decode(self.policy.cluster.version) {
-            self.apply(&manifest.node, decoded, file, &mut object);
+            self.apply(&manifest.node, decoded, file, &mut found);
         }
-        let report = &mut object.report;
-        if report.diagnostics.iter().any(|it| it.mode == Mode::Deny)
-            && let Some(context) = self.path_context(file)
-        {
-            report.remarks.extend(context.built((&report.id.kind, &report.id.name), "check"));
+        let mut postponed = None;
+        ignores.begin(&found.id);
+        for (violation, mark) in &mut found.violations {
+            if !is_named && let Some(text) = placeholder_in(violation, *mark, &manifest.node) {
+                let why = format!(
+                    "{text} seems to be replaced before this is applied; check what is applied"
+                );
+                postponed.get_or_insert_with(|| {
+                    NotChecked::object(file, mark.line, Cause::Placeholder, why)
+                });
+                violation.lower(Mode::Audit, Why::Placeholder(text));
+            }
+            ignores.apply(violation, *mark);
         }
-        object
+        let is_denied = found.violations.iter().any(|(it, _)| it.mode == Mode::Deny);
+        if let Some(context) = self.path_context(file).filter(|_| is_denied) {
+            found.remarks.extend(context.built((&found.id.kind, &found.id.name), "check"));
+        }
+        let diagnostics = found
+            .violations
+            .into_iter()
+            .map(|(it, mark)| Diagnostic::of(it, mark, self.strictness));
+        let report = ObjectReport {
+            rendered_from: manifest.rendered_from(),
+            diagnostics: diagnostics.collect(),
+            remarks: found.remarks,
+            ..ObjectReport::of(found.id)
+        };
+        CheckedObject { report, item: found.item, postponed }
     }
 
     /// Returns the facts about a file from its path.
@@ -137,21 +185,20 @@ impl<'a> Checker<'a> {
         self.context.paths.get(file)
     }
 
-    fn apply(&self, node: &Node<'_>, decoded: Decoded, file: &str, checked: &mut CheckedObject) {
+    fn apply(&self, node: &Node<'_>, decoded: Decoded, file: &str, found: &mut Found) {
         let Decoded { resource, json, problems } = decoded;
         let decodes = problems.is_empty();
-        checked.report.diagnostics.extend(problems.into_iter().map(schema));
-        let id = checked.report.id.clone();
+        found.violations.extend(problems.into_iter().map(schema));
+        let id = found.id.clone();
         let old = self.previous.get(&id, file);
-        checked.report.remarks.extend(self.previous.namesake(&id, node));
+        found.remarks.extend(self.previous.namesake(&id, node));
         let proposal = Proposal { id: &id, resource, node, json: &json, old };
         // An unknown field doesn't keep the rest from being checked; a wrong type does.
         self.simulator(file).apply(&proposal, |node, outcome| match outcome {
-            Outcome::Stored(stored) => self.stored(*stored, node, file, checked),
-            Outcome::TooLarge(size) => self.too_large(&size, node, file, checked),
+            Outcome::Stored(stored) => self.stored(*stored, node, file, found),
+            Outcome::TooLarge(size) => self.too_large(&size, node, file, found),
             Outcome::Undecodable(error) if decodes => {
-                let problem = Problem::at(node.mark, error.to_string());
-                checked.report.diagnostics.push(schema(problem));
+                found.violations.push(schema(Problem::at(node.mark, error.to_string())));
             }
             Outcome::Undecodable(_) => {}
         });
@@ -167,48 +214,36 @@ impl<'a> Checker<'a> {
         }
     }
 
-    fn too_large(
-        &self,
-        size: &ObjectSize,
-        node: &Node<'_>,
-        file: &str,
-        checked: &mut CheckedObject,
-    ) {
+    fn too_large(&self, size: &ObjectSize, node: &Node<'_>, file: &str, found: &mut Found) {
         let cx = Context { file: Some(file), ..self.context() };
-        let id = &checked.report.id;
+        let id = &found.id;
         let (namespace, name, old) = (&id.namespace, &id.name, self.previous.get(id, file));
         let verdict = engine::evaluate_too_large(size, namespace, name, old, &cx);
-        self.report(verdict, node, file, checked);
+        self.add(verdict, node, file, found);
     }
 
-    fn stored(&self, stored: Stored<'_>, node: &Node<'_>, file: &str, checked: &mut CheckedObject) {
+    fn stored(&self, stored: Stored<'_>, node: &Node<'_>, file: &str, found: &mut Found) {
         let object = &stored.subject.object;
         // An object that claims to be in deletion is ignored for other objects.
         let is_there = object.metadata.deletion_timestamp.is_none();
         let sets_replicas = node.get("spec").and_then(|spec| spec.get("replicas")).is_some();
         let item = is_there.then(|| ObjectSummary::of(object).with_replicas_set(sets_replicas));
         // Refusals are kept until the end, so only if they can matter.
-        checked.item = item.map(|item| match self.context.has_pod_security {
+        found.item = item.map(|item| match self.context.has_pod_security {
             true => item.with_refusals(object.template()),
             false => item,
         });
-        self.report(stored.verdict, node, file, checked);
-        self.report(stored.of_injection, node, file, checked);
+        self.add(stored.verdict, node, file, found);
+        self.add(stored.of_injection, node, file, found);
     }
 
-    fn report(
-        &self,
-        mut verdict: Verdict,
-        node: &Node<'_>,
-        file: &str,
-        object: &mut CheckedObject,
-    ) {
-        let id = &object.report.id;
+    fn add(&self, mut verdict: Verdict, node: &Node<'_>, file: &str, found: &mut Found) {
+        let id = &found.id;
         self.lower(&mut verdict, file, (&id.kind, &id.name), Some(node));
-        object.report.remarks.extend(verdict.remarks);
-        object.report.diagnostics.extend(verdict.violations.into_iter().filter_map(|violation| {
+        found.remarks.extend(verdict.remarks);
+        found.violations.extend(verdict.violations.into_iter().map(|violation| {
             let mark = node.locate(&violation.finding.field);
-            Diagnostic::of(violation, mark, self.strictness)
+            (violation, mark)
         }));
     }
 
@@ -220,7 +255,7 @@ impl<'a> Checker<'a> {
         (kind, name): (&str, &str),
         node: Option<&Node<'_>>,
     ) {
-        if self.strictness.no_ignores {
+        if self.context.no_ignores {
             return;
         }
         let context = self.context.paths.get(file);
@@ -259,38 +294,22 @@ impl<'a> Checker<'a> {
     }
 
     fn context(&self) -> Context<'a> {
-        Context::of_command(self.policy, Origin::Manifest, self.now)
+        let no_ignores = self.context.no_ignores;
+        Context { no_ignores, ..Context::of_command(self.policy, Origin::Manifest, self.now) }
     }
 }
 
-/// Makes notes of what the API server would refuse about a placeholder, such as `${REPLICAS}`, `{{replicas}}`,
-/// `$(replicas)` or `$REPLICAS`. In a repository, it is replaced before the manifest is applied, so the object was not
-/// checked.
-pub(super) fn postpone(
-    report: &mut ObjectReport,
-    node: &Node<'_>,
-    file: &str,
-) -> Option<NotChecked> {
-    let mut first = None;
-    let refused = |it: &&mut Diagnostic| {
-        it.mode == Mode::Deny && (it.rule == SCHEMA || METAS.contains(&it.rule))
-    };
-    for diagnostic in report.diagnostics.iter_mut().filter(refused) {
-        // The API server names a map of labels, or the whole selector, and repeats the value.
-        let repeated = diagnostic.message.strip_prefix("Invalid value: ");
-        let text = text_at(node, diagnostic.mark).or(repeated).unwrap_or_default();
-        let Some(placeholder) = placeholder(text, &diagnostic.field) else { continue };
-        diagnostic.severity = Severity::Note;
-        diagnostic.mode = Mode::Audit;
-        let why = format!("{placeholder} seems to be replaced before this is applied");
-        diagnostic.downgrade = Some(format!("not denied: {why}"));
-        let line = diagnostic.mark.line;
-        first.get_or_insert_with(|| {
-            let why = format!("{why}; check what is applied");
-            NotChecked::object(file, line, Cause::Placeholder, why)
-        });
+/// Returns the placeholder that the API server would refuse, such as `${REPLICAS}`, `{{replicas}}`, `$(replicas)` or
+/// `$REPLICAS`. In a repository, it is replaced before the manifest is applied, so the object was not checked.
+fn placeholder_in(violation: &Violation, mark: Mark, node: &Node<'_>) -> Option<String> {
+    let Finding { rule, field, message, .. } = &violation.finding;
+    if violation.mode != Mode::Deny || !METAS.contains(rule) {
+        return None;
     }
-    first
+    // The API server names a map of labels, or the whole selector, and repeats the value.
+    let repeated = message.strip_prefix("Invalid value: ");
+    let text = text_at(node, mark).or(repeated).unwrap_or_default();
+    placeholder(text, &field.to_string())
 }
 
 /// The fields in which the kubelet replaces `$(NAME)`, and a shell `$NAME`, so that these are applied as they are.
@@ -326,24 +345,10 @@ fn text_at<'n>(node: &'n Node<'_>, mark: Mark) -> Option<&'n str> {
     }
 }
 
-fn schema(problem: Problem) -> Diagnostic {
-    Diagnostic {
-        rule: SCHEMA,
-        severity: Severity::Error,
-        mode: Mode::Deny,
-        mark: problem.mark,
-        field: problem.field.to_string(),
-        reason: Reason::Invalid,
-        message: problem.message,
-        help: problem.help,
-        commands: Vec::new(),
-        facts: None,
-        fix: None,
-        downgrade: None,
-        occurrence: 0,
-        is_folded: false,
-        change: None,
-    }
+fn schema(Problem { field, mark, message, help }: Problem) -> Located {
+    let help = help.map(Into::into);
+    let finding = Finding { help, ..Finding::new(SCHEMA, field, Reason::Invalid, message) };
+    (Violation::new(finding, SCHEMA.mode), mark)
 }
 
 /// Reports a document that cannot be read, or that isn't an object. `is_template` says whether its
@@ -354,5 +359,6 @@ pub(super) fn syntax(mut problem: Problem, is_template: bool) -> Diagnostic {
                     helm template CHART | setguard check -";
         problem.help = Some(help.to_owned());
     }
-    schema(problem)
+    let (violation, mark) = schema(problem);
+    Diagnostic::of(violation, mark, Strictness::default())
 }

@@ -174,10 +174,10 @@ fn weakened(
         is_generated: false,
     };
     let mut report = ObjectReport::of(id);
-    report.diagnostics.extend(found.into_iter().filter_map(|finding| {
+    report.diagnostics.extend(found.into_iter().map(|finding| {
         let mark = mark(&finding);
         let mode = finding.rule.mode;
-        Diagnostic::of(Violation { finding, mode, downgrade: None }, mark, strictness)
+        Diagnostic::of(Violation::new(finding, mode), mark, strictness)
     }));
     Some((Source::named(source.name().to_owned(), source.text().to_owned()), report))
 }

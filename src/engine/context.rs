@@ -4,8 +4,9 @@
 use jiff::{Timestamp, civil::Date, tz::TimeZone};
 
 use super::{
+    adjustment::Why,
     deadline::Deadline,
-    verdict::{Downgrade, Verdict, Violation},
+    verdict::{Verdict, Violation},
 };
 use crate::{
     finding::{Finding, Meta, Mode},
@@ -52,6 +53,8 @@ pub struct Context<'a> {
     pub file: Option<&'a str>,
     /// The user who makes the change, if one is known.
     pub requester: Option<&'a User<'a>>,
+    /// Whether annotations of objects lower nothing.
+    pub no_ignores: bool,
 }
 
 impl<'a> Context<'a> {
@@ -67,6 +70,7 @@ impl<'a> Context<'a> {
             view_version: None,
             file: None,
             requester: None,
+            no_ignores: false,
         }
     }
 
@@ -82,6 +86,7 @@ impl<'a> Context<'a> {
             view_version: None,
             file: None,
             requester: None,
+            no_ignores: false,
         }
     }
 
@@ -151,7 +156,7 @@ impl Verdict {
         for violation in &mut self.violations {
             let rule = violation.finding.rule;
             let is_default = violation.mode == Mode::Warn && !cx.policy.sets_mode(rule);
-            if is_default && violation.downgrade.is_none() {
+            if is_default && !violation.is_lowered() {
                 violation.mode = Mode::Deny;
             }
         }
@@ -166,25 +171,25 @@ impl Verdict {
         had_before: impl Fn(&Finding) -> bool,
         cx: &Context<'_>,
     ) {
-        let mut mode = cx.mode(finding.rule);
-        let mut downgrade = None;
+        let mode = cx.mode(finding.rule);
+        if mode == Mode::Off {
+            return;
+        }
+        let mut violation = Violation::new(finding, mode);
+        let finding = &violation.finding;
         if finding.rule.adjustable && mode > Mode::Audit {
-            if let Some(reason) = exception(&finding, object, cx, self) {
-                mode = Mode::Audit;
-                downgrade = Some(Downgrade::Exception(reason));
-            } else if mode == Mode::Warn && ignores(object, finding.rule) {
-                mode = Mode::Audit;
-                downgrade = Some(Downgrade::Annotation);
-            } else if mode == Mode::Deny && had_before(&finding) {
-                mode = Mode::Warn;
-                downgrade = Some(Downgrade::Ratcheted);
+            if let Some(reason) = exception(finding, object, cx, self) {
+                violation.lower(Mode::Audit, Why::Exception(reason));
+            } else if mode == Mode::Warn && !cx.no_ignores && ignores(object, finding.rule) {
+                violation.lower(Mode::Audit, Why::Annotation);
+            } else if mode == Mode::Deny && had_before(finding) {
+                violation.lower(Mode::Warn, Why::Ratchet);
             } else if mode == Mode::Warn && finding.is_unsure {
-                mode = Mode::Audit;
+                // No adjustment: the rule itself is not sure.
+                violation.mode = Mode::Audit;
             }
         }
-        if mode != Mode::Off {
-            self.violations.push(Violation { finding, mode, downgrade });
-        }
+        self.violations.push(violation);
     }
 }
 

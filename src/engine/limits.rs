@@ -3,9 +3,10 @@
 use std::cell::OnceCell;
 
 use super::{
+    adjustment::Why,
     context::{Context, Identity},
     permit::{self, Permit},
-    verdict::{Downgrade, Verdict},
+    verdict::Verdict,
 };
 use crate::{
     finding::{Findings, Mode},
@@ -100,7 +101,7 @@ pub(super) fn add_beyond(
         own.at_most(limit.mode);
         own
     };
-    let Some(text) = object.exceed else {
+    let Some(text) = object.exceed.filter(|_| !cx.no_ignores) else {
         verdict.join(beyond(&limit.limits));
         return;
     };
@@ -114,10 +115,8 @@ pub(super) fn add_beyond(
         match permit {
             Permit::Granted(consequence, text) => {
                 let mut own = beyond(&limit.limits.only(|one| one == *consequence));
-                for it in own.violations.iter_mut().filter(|it| it.mode > Mode::Audit) {
-                    let text = text.clone();
-                    it.downgrade = Some(Downgrade::Permit { text, mode: it.mode });
-                    it.mode = Mode::Audit;
+                for it in &mut own.violations {
+                    it.lower(Mode::Audit, Why::Permit(text.clone()));
                 }
                 verdict.join(own);
             }

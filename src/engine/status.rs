@@ -82,7 +82,7 @@ pub fn evaluate_status(audit: &Audit<'_>, cx: &Context<'_>) -> BTreeMap<ObjectNa
 /// Returns whether an object has a finding that is more than a note, or exempted.
 fn is_explained(name: &ObjectName, verdicts: &BTreeMap<ObjectName, StatusVerdict>) -> bool {
     verdicts.get(name).is_some_and(|own| {
-        own.verdict.violations.iter().any(|it| it.mode > Mode::Audit || it.downgrade.is_some())
+        own.verdict.violations.iter().any(|it| it.mode > Mode::Audit || it.is_lowered())
     })
 }
 
@@ -122,7 +122,7 @@ fn add(
     if is_note {
         verdict.at_most(Mode::Audit);
     }
-    let is_shown = verdict.violations.iter().any(|it| it.downgrade.is_none());
+    let is_shown = verdict.violations.iter().any(|it| !it.is_lowered());
     let own = verdicts.entry(about).or_default();
     own.instead_of.extend(instead_of.filter(|_| is_shown));
     own.verdict.violations.append(&mut verdict.violations);

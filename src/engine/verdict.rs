@@ -1,5 +1,6 @@
-//! Verdicts: findings after modes, ratcheting and exceptions have been applied.
+//! Verdicts: findings with their modes.
 
+use super::adjustment::Why;
 use crate::{
     finding::{Finding, Meta, Mode},
     rules::api_validation::METAS,
@@ -12,28 +13,28 @@ pub struct Violation {
     pub finding: Finding,
     /// The mode after policy, ratcheting and exceptions.
     pub mode: Mode,
-    /// The reason why the mode is less strict than the rule's mode.
-    pub downgrade: Option<Downgrade>,
+    /// The reasons why the mode is lower than the rule's, in the order in which they apply.
+    pub adjustments: Vec<Why>,
 }
 
-/// The reason why a finding's mode is less strict than its rule's mode.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Downgrade {
-    /// The old object already had this fault: existing objects stay editable.
-    Ratcheted,
-    /// The policy has an exception, with this reason.
-    Exception(String),
-    /// The object's own annotation exempts it from a warning.
-    Annotation,
-    /// An annotation permits the change to exceed a limit.
-    Permit {
-        /// The limit, the last day, and the user if one is known.
-        text: String,
-        /// The mode without the annotation.
-        mode: Mode,
-    },
-    /// The place or the content of a file gives a reason why a warning is of no use: the sentence with the reason.
-    Place(String),
+impl Violation {
+    /// Returns a finding in this mode, which nothing has lowered.
+    pub const fn new(finding: Finding, mode: Mode) -> Self {
+        Violation { finding, mode, adjustments: Vec::new() }
+    }
+
+    /// Lowers the mode for a reason, unless it is that low already.
+    pub(crate) fn lower(&mut self, mode: Mode, why: Why) {
+        if mode < self.mode {
+            self.mode = mode;
+            self.adjustments.push(why);
+        }
+    }
+
+    /// Returns whether anything has lowered the mode.
+    pub fn is_lowered(&self) -> bool {
+        !self.adjustments.is_empty()
+    }
 }
 
 /// The verdict on one object.
@@ -75,11 +76,7 @@ impl Verdict {
         self.violations.retain(|it| {
             it.mode == Mode::Deny || !refused.iter().any(|fault| is_same(fault, &it.finding))
         });
-        let denied = |finding: &Finding| Violation {
-            finding: finding.clone(),
-            mode: Mode::Deny,
-            downgrade: None,
-        };
+        let denied = |finding: &Finding| Violation::new(finding.clone(), Mode::Deny);
         self.violations.extend(refused.iter().map(denied));
     }
 
@@ -107,14 +104,14 @@ impl Verdict {
         for (_, of_left_out, _) in &mut self.left_out {
             *of_left_out = mode.min(*of_left_out);
         }
+        self.violations.retain(|it| it.mode != Mode::Off);
     }
 
     /// Makes notes of those warnings for which there is a reason. A denial stays.
     pub(crate) fn lower(&mut self, why: impl Fn(&Finding) -> Option<String>) {
         for violation in self.violations.iter_mut().filter(|it| it.mode == Mode::Warn) {
             if let Some(why) = why(&violation.finding) {
-                violation.mode = Mode::Audit;
-                violation.downgrade.get_or_insert(Downgrade::Place(why));
+                violation.lower(Mode::Audit, Why::Place(why));
             }
         }
         for (rule, mode, _) in &mut self.left_out {

@@ -43,6 +43,23 @@ pub struct Finding {
 }
 
 impl Finding {
+    /// Returns a finding without help, which nothing fixes.
+    pub const fn new(rule: &'static Meta, field: Field, reason: Reason, message: String) -> Self {
+        Finding {
+            rule,
+            field,
+            reason,
+            message,
+            help: None,
+            commands: Vec::new(),
+            facts: None,
+            fix: None,
+            since: None,
+            is_unsure: false,
+            premise: None,
+        }
+    }
+
     /// Returns message and help in one line, as in a cause, a warning and `check --format json`.
     pub fn text(&self) -> Cow<'_, str> {
         match &self.help {

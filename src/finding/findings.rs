@@ -172,19 +172,7 @@ impl Findings {
     ) -> Reported<'_> {
         let Help { text, commands } = help.into();
         let help = Some(text);
-        self.add(|rule| Finding {
-            rule,
-            field,
-            reason,
-            message,
-            help,
-            commands,
-            facts: None,
-            fix: None,
-            since: None,
-            is_unsure: false,
-            premise: None,
-        })
+        self.add(|rule| Finding { help, commands, ..Finding::new(rule, field, reason, message) })
     }
 
     /// Adds `Required value` (`field.Required`).
@@ -275,20 +263,7 @@ impl Findings {
                 message.push_str(": ");
                 message.push_str(&detail);
             }
-            let field = path.to_field();
-            Finding {
-                rule,
-                field,
-                reason,
-                message,
-                help: None,
-                commands: Vec::new(),
-                facts: None,
-                fix: None,
-                since: None,
-                is_unsure: false,
-                premise: None,
-            }
+            Finding::new(rule, path.to_field(), reason, message)
         });
     }
 }

@@ -6,11 +6,10 @@ use clap::ValueEnum;
 
 use super::changes::Change;
 use crate::{
-    engine::verdict::{Downgrade, Violation},
+    engine::{adjustment::Why, verdict::Violation},
     exit::Exit,
     finding::{Command, Facts, Fix, Meta, Mode, Reason},
     manifests::id::ObjectId,
-    object::annotations,
     observed::Ready,
     yaml::Mark,
 };
@@ -112,29 +111,19 @@ pub(crate) struct Folded {
 pub(crate) struct Strictness {
     /// Whether warnings are denials.
     pub(crate) deny_warnings: bool,
-    /// Whether comments and annotations that exempt objects from warnings are ignored.
-    pub(crate) no_ignores: bool,
 }
 
 impl Diagnostic {
-    /// Returns an evaluated finding as a report shows it. `None` if its rule is off.
-    pub(crate) fn of(violation: Violation, mark: Mark, strictness: Strictness) -> Option<Self> {
-        let Violation { finding, mut mode, mut downgrade } = violation;
-        if strictness.no_ignores {
-            (mode, downgrade) = match downgrade {
-                Some(Downgrade::Annotation) => (Mode::Warn, None),
-                Some(Downgrade::Permit { mode, .. }) => (mode, None),
-                downgrade => (mode, downgrade),
-            };
-        }
+    /// Returns an evaluated finding as a report shows it.
+    pub(crate) fn of(violation: Violation, mark: Mark, strictness: Strictness) -> Self {
+        let Violation { finding, mode, adjustments } = violation;
         let severity = match mode {
-            Mode::Off => return None,
-            Mode::Audit => Severity::Note,
+            Mode::Off | Mode::Audit => Severity::Note,
             Mode::Warn if strictness.deny_warnings => Severity::Error,
             Mode::Warn => Severity::Warning,
             Mode::Deny => Severity::Error,
         };
-        Some(Diagnostic {
+        Diagnostic {
             rule: finding.rule,
             severity,
             mode,
@@ -146,24 +135,12 @@ impl Diagnostic {
             commands: finding.commands,
             facts: finding.facts,
             fix: finding.fix,
-            downgrade: downgrade.map(|downgrade| match downgrade {
-                Downgrade::Ratcheted => "not denied: the object had this fault already".to_owned(),
-                Downgrade::Exception(reason) => format!("exempted by the policy: {reason}"),
-                Downgrade::Annotation => {
-                    format!("exempted by the annotation {}", annotations::IGNORE_ANNOTATION)
-                }
-                Downgrade::Place(why) => format!("not a warning: {why}"),
-                Downgrade::Permit { text, .. } => {
-                    format!(
-                        "permitted by the annotation {}: {text}",
-                        annotations::EXCEED_ANNOTATION
-                    )
-                }
-            }),
+            downgrade: (!adjustments.is_empty())
+                .then(|| adjustments.iter().map(Why::to_string).collect::<Vec<_>>().join("; ")),
             occurrence: 0,
             is_folded: false,
             change: None,
-        })
+        }
     }
 
     /// Returns the problem, and the remedy.

@@ -131,29 +131,17 @@ impl Occurrences {
 mod tests {
     use super::*;
     use crate::{
-        finding::{Mode, Reason, TEST_RULE},
-        report::diagnostic::Severity,
+        engine::verdict::Violation,
+        finding::{Finding, Mode, Path, Reason, TEST_RULE},
+        report::diagnostic::Strictness,
         yaml::Mark,
     };
 
     fn finding(field: &str) -> Diagnostic {
-        Diagnostic {
-            rule: &TEST_RULE,
-            severity: Severity::Error,
-            mode: Mode::Deny,
-            mark: Mark::default(),
-            field: field.to_owned(),
-            reason: Reason::Invalid,
-            message: String::new(),
-            help: None,
-            commands: Vec::new(),
-            facts: None,
-            fix: None,
-            downgrade: None,
-            occurrence: 0,
-            is_folded: false,
-            change: None,
-        }
+        let finding =
+            Finding::new(&TEST_RULE, Path::new(field).to_field(), Reason::Invalid, String::new());
+        let violation = Violation::new(finding, Mode::Deny);
+        Diagnostic::of(violation, Mark::default(), Strictness::default())
     }
 
     fn id(api_version: &str, name: &str) -> ObjectId {

@@ -39,7 +39,7 @@ pub(crate) fn of(
     let verdict = verdicts.into_iter().find(|(name, _)| *name == ObjectName::from(set));
     let verdict = verdict.map(|(_, it)| it.verdict).unwrap_or_default();
     let all = verdict.denials().chain(verdict.warnings()).chain(verdict.audits()).cloned();
-    let found = all.filter_map(|it| Diagnostic::of(it, Mark::default(), Strictness::default()));
+    let found = all.map(|it| Diagnostic::of(it, Mark::default(), Strictness::default()));
     let is_about_rollouts = |it: &Diagnostic| {
         !OTHERS.contains(&it.rule.id) && (it.severity > Severity::Note || it.downgrade.is_some())
     };

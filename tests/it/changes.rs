@@ -137,6 +137,7 @@ fn what_changes_is_what_raises_the_generation() {
         view_version: None,
         file: None,
         requester: None,
+        no_ignores: false,
     };
     let pairs = read("generation/pairs.jsonl");
     let mut mismatches = Vec::new();

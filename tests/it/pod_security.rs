@@ -57,6 +57,7 @@ fn it_refuses_what_the_api_server_refuses() {
                 view_version: None,
                 file: None,
                 requester: None,
+                no_ignores: false,
             };
             let object = Object::parse(support::resource(&text).unwrap(), &text).unwrap();
             let verdict = engine::evaluate(&Subject::create(object), &cx);

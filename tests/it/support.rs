@@ -123,6 +123,7 @@ fn context(policy: &Policy) -> Context<'_> {
         view_version: None,
         file: None,
         requester: None,
+        no_ignores: false,
     }
 }
 

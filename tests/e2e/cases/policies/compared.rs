@@ -111,6 +111,7 @@ impl Compared {
             view_version: None,
             file: None,
             requester: None,
+            no_ignores: false,
         };
         let verdict = engine::evaluate(&subject, &cx);
         let expected: BTreeSet<_> = verdict
