@@ -32,6 +32,7 @@ use self::{
 };
 use crate::{
     exit::{Exit, signals},
+    kubernetes::duration,
     live::{
         named::{Named, named},
         namespace,
@@ -98,7 +99,7 @@ pub struct AuditArgs {
     #[arg(long, value_name = "FILE")]
     metrics_file: Option<PathBuf>,
     /// For how long a pod may be missing or not ready before that is reported
-    #[arg(long, value_name = "DURATION", default_value = "5m", value_parser = patience)]
+    #[arg(long, value_name = "DURATION", default_value = "5m", value_parser = duration::signed)]
     patience: SignedDuration,
     /// Treat warnings as denials
     #[arg(long)]
@@ -112,15 +113,6 @@ pub struct AuditArgs {
     /// Fail with 2 if something may not be read
     #[arg(long)]
     strict: bool,
-}
-
-/// Parses a duration that is not negative, such as `90s`.
-pub(crate) fn patience(text: &str) -> Result<SignedDuration, String> {
-    let patience: SignedDuration = text.parse().map_err(|_| "not a duration such as 90s or 5m")?;
-    if patience.is_negative() {
-        return Err("it cannot be negative".to_owned());
-    }
-    Ok(patience)
 }
 
 /// Runs `setguard audit`.

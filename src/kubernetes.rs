@@ -5,6 +5,7 @@ pub(crate) mod absent;
 pub(crate) mod allowed;
 pub mod cluster;
 pub mod containers;
+pub mod duration;
 pub mod int_or_percent;
 pub mod kind;
 pub mod labels;

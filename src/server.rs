@@ -13,7 +13,6 @@ mod calls;
 pub mod cleanup;
 mod configuration;
 pub mod connections;
-mod duration;
 mod files;
 mod host;
 pub mod http_error;
@@ -24,10 +23,8 @@ pub mod metrics;
 pub mod panics;
 pub mod policy;
 pub mod probe;
-pub mod protocol;
 mod record;
 pub mod routes;
-pub mod stalls;
 pub mod telemetry;
 pub mod tls;
 mod uncalled;
@@ -275,7 +272,7 @@ fn print_configurations(args: &ServeArgs, address: SocketAddr, ca: &str) -> anyh
     let host = args.tls_san.first().cloned();
     let ip = specific(address.ip()).map(|ip| ip.to_string());
     let host = host.or(ip).unwrap_or_else(|| "127.0.0.1".to_owned());
-    print(&webhooks::printed::yaml(&host, address.port(), ca)?);
+    print(&webhooks::printed(&host, address.port(), ca)?);
     tracing::warn!("{WAY_BACK}");
     Ok(())
 }

@@ -42,8 +42,8 @@ use self::{
     target::Target,
 };
 use crate::{
-    audit::patience,
     exit::{Exit, signals},
+    kubernetes::duration,
     live::{
         follow::follow,
         named::{Named, named},
@@ -102,10 +102,10 @@ pub struct WaitArgs {
     #[arg(long, value_name = "NAME")]
     context: Option<String>,
     /// End with 3 after this time. Without it there is no limit
-    #[arg(long, value_name = "DURATION", value_parser = patience)]
+    #[arg(long, value_name = "DURATION", value_parser = duration::signed)]
     timeout: Option<SignedDuration>,
     /// For how long what often goes away by itself may last, such as a crash or a pod without a place
-    #[arg(long, value_name = "DURATION", default_value = "5m", value_parser = patience)]
+    #[arg(long, value_name = "DURATION", default_value = "5m", value_parser = duration::signed)]
     patience: SignedDuration,
     /// After how many restarts a container that goes on crashing is given up, whatever the patience is
     #[arg(long, value_name = "COUNT", default_value_t = 5,

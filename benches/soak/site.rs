@@ -12,7 +12,7 @@ use std::{
 
 use rcgen::{CertificateParams, CertifiedIssuer, IsCa, KeyPair};
 use serde_json::json;
-use setguard::server::webhooks::printed;
+use setguard::server::webhooks;
 
 use crate::{
     harness::{
@@ -93,7 +93,7 @@ impl Site {
 
     /// Registers the webhooks.
     pub(crate) fn register(&self) {
-        let yaml = printed::yaml("127.0.0.1", self.service, &self.ca.pem()).expect("YAML");
+        let yaml = webhooks::printed("127.0.0.1", self.service, &self.ca.pem()).expect("YAML");
         self.plane.kubectl.run(&["apply", "-f", "-"], &yaml).accepted();
     }
 

@@ -1,7 +1,8 @@
-//! Accepts connections in a hand-written loop, to control limits, timeouts and failures.
+//! Accepts connections in a loop of its own: axum's has no limit, and none of the servers on hyper
+//! chooses the connection that gives way.
 
 use std::{
-    fmt, future,
+    fmt,
     future::Future,
     io,
     net::SocketAddr,
@@ -9,11 +10,11 @@ use std::{
         Arc,
         atomic::{AtomicU64, Ordering::Relaxed},
     },
-    task::Poll,
     time::Duration,
 };
 
 use axum::Router;
+use futures::FutureExt as _;
 use rustls::{ServerConfig, pki_types::CertificateDer};
 use tokio::{
     net::{TcpListener, TcpStream},
@@ -26,8 +27,6 @@ use super::{
     app::{App, Phase},
     connections::{Connection, Connections},
     metrics::HandshakeFailure,
-    protocol::Protocols,
-    stalls::Watched,
     tls::{Tls, Trust},
 };
 
@@ -56,7 +55,6 @@ pub struct Acceptor {
     tls: Arc<Tls>,
     router: Router,
     app: Arc<App>,
-    protocols: Protocols,
     connections: Arc<Connections>,
     last_warning: Arc<AtomicU64>,
     open: Open,
@@ -76,7 +74,6 @@ impl Acceptor {
             tls,
             router,
             app,
-            protocols: Protocols::default(),
             connections: Connections::new(MAX_CONNECTIONS),
             last_warning: Arc::default(),
             open: Open(watch::Sender::new(())),
@@ -122,35 +119,23 @@ impl Acceptor {
                 connection = self.connections.open() => self.spawn(stream, connection),
             }
         }
-        self.drain_queue().await;
-        self.open
-    }
-
-    /// Accepts the connections that are still in the system's queue: closing the port would reset
-    /// them.
-    async fn drain_queue(&self) {
-        while let Some(connection) = self.connections.try_open() {
-            let ready = future::poll_fn(|cx| match self.listener.poll_accept(cx) {
-                Poll::Ready(accepted) => Poll::Ready(accepted.ok()),
-                Poll::Pending => Poll::Ready(None),
-            });
-            let Some((stream, _)) = ready.await else { break };
-            self.spawn(stream, connection);
+        // Closing the port would reset the connections that are still in the system's queue.
+        while let Some(Ok((stream, _))) = self.listener.accept().now_or_never() {
+            self.spawn(stream, self.connections.open_one_more());
         }
+        self.open
     }
 
     fn spawn(&self, stream: TcpStream, connection: Connection) {
         // Answers are small and should not be delayed to fill a packet.
         let _ = stream.set_nodelay(true);
         let stop = self.open.0.subscribe();
-        let service = connection.count(self.router.clone());
-        let (trust, stalls) = (self.tls.trust(), connection.stalls());
-        let (protocols, config) = (self.protocols.clone(), self.tls.config());
-        let app = self.app.clone();
+        let http2 = self.connections.http2();
+        let config =
+            if http2.is_some() { self.tls.config() } else { without_http2(&self.tls.config()) };
+        let (router, trust, app) = (self.router.clone(), self.tls.trust(), self.app.clone());
         let last_warning = self.last_warning.clone();
-        tokio::spawn(connection.run(async move {
-            let http2 = protocols.http2();
-            let config = if http2.is_some() { config } else { without_http2(&config) };
+        let serve = async move |connection: &Connection| {
             match handshake(TlsAcceptor::from(config), stream).await {
                 Ok(stream) => {
                     let is_http2 = stream.get_ref().1.alpn_protocol() == Some(b"h2");
@@ -162,15 +147,15 @@ impl Acceptor {
                     // The server waits as long as a clone exists.
                     let _open = stop.clone();
                     let close = close(stop, is_last, trust, chain.to_vec());
-                    let stream = Watched::new(stream, stalls, is_http2);
-                    protocols.serve(stream, service, close).await;
+                    connection.serve(stream, is_http2, router, close).await;
                 }
                 Err((why, error)) => {
                     app.metrics.handshake_failed(why);
                     log_failure(why, &error, &last_warning);
                 }
             }
-        }));
+        };
+        tokio::spawn(async move { connection.run(serve(&connection)).await });
     }
 }
 

@@ -5,7 +5,7 @@ use std::{collections::VecDeque, io, net::TcpListener, sync::Arc, thread, time::
 use axum::{
     Router,
     extract::State,
-    http::{HeaderMap, StatusCode, Uri, header},
+    http::{StatusCode, Uri, header},
     response::IntoResponse,
     routing::get,
 };
@@ -16,7 +16,6 @@ use tokio::{net::TcpStream, runtime, task::AbortHandle, time};
 use super::{
     accept::ACCEPT_PAUSE,
     app::{App, Phase},
-    metrics::Exposition,
 };
 
 /// The maximum number of open connections. A probe and a scrape each use one, for a few
@@ -107,9 +106,10 @@ fn readiness(app: &App) -> (StatusCode, String) {
     }
 }
 
-async fn metrics(State(app): State<Arc<App>>, headers: HeaderMap) -> impl IntoResponse {
-    let format = Exposition::of(&headers);
-    ([(header::CONTENT_TYPE, format.content_type())], format.of_open_metrics(app.metrics.encode()))
+/// Prometheus asks for OpenMetrics, and what does not ask can read it.
+async fn metrics(State(app): State<Arc<App>>) -> impl IntoResponse {
+    let format = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+    ([(header::CONTENT_TYPE, format)], app.metrics.encode())
 }
 
 #[cfg(test)]

@@ -3,10 +3,10 @@
 use std::{net::SocketAddr, path::PathBuf, time::Duration};
 
 use super::{
-    arming::ArmingArgs, duration, host::host, managed::ManagedArgs, policy::IfInvalid,
-    telemetry::LogFormat, tls::MinVersion,
+    arming::ArmingArgs, host::host, managed::ManagedArgs, policy::IfInvalid, telemetry::LogFormat,
+    tls::MinVersion,
 };
-use crate::{live::InventoryArgs, policy::args::PolicyArgs};
+use crate::{kubernetes::duration, live::InventoryArgs, policy::args::PolicyArgs};
 
 /// Run the admission webhook server
 ///
@@ -62,7 +62,7 @@ pub struct ServeArgs {
     pub tls_san: Vec<String>,
     // For tests only.
     /// Lifetime of the self-signed certificate; a new one is signed after two thirds of it
-    #[arg(long, value_parser = duration::from_arg, default_value = "8760h", hide = true)]
+    #[arg(long, value_parser = duration::parse, default_value = "8760h", hide = true)]
     pub tls_self_signed_lifetime: Duration,
     /// The flags for a certificate that setguard manages in the cluster
     #[command(flatten)]
@@ -77,7 +77,7 @@ pub struct ServeArgs {
         value_name = "DURATION",
         env = "SETGUARD_EXPECT_CALL_WITHIN",
         default_value = "5m",
-        value_parser = duration::from_arg
+        value_parser = duration::parse
     )]
     pub expect_call_within: Duration,
     /// The flags for the view of the cluster
@@ -105,7 +105,7 @@ pub struct ServeArgs {
         value_name = "DURATION",
         env = "SETGUARD_DRAIN_DELAY",
         default_value = "5s",
-        value_parser = duration::from_arg
+        value_parser = duration::parse
     )]
     pub drain_delay: Duration,
     /// How long requests in flight may take to finish after the drain delay
@@ -114,7 +114,7 @@ pub struct ServeArgs {
         value_name = "DURATION",
         env = "SETGUARD_GRACE_PERIOD",
         default_value = "20s",
-        value_parser = duration::from_arg
+        value_parser = duration::parse
     )]
     pub grace_period: Duration,
     // The kubelet takes about a minute to update a Secret or ConfigMap in a pod anyway.
@@ -124,7 +124,7 @@ pub struct ServeArgs {
         value_name = "DURATION",
         env = "SETGUARD_POLL_INTERVAL",
         default_value = "10s",
-        value_parser = duration::from_arg,
+        value_parser = duration::parse,
         hide = true
     )]
     pub poll_interval: Duration,

@@ -1,17 +1,24 @@
 //! Reads the bodies of requests into a limited amount of memory.
+//!
+//! The API server sends a body immediately, so the time that the server has waited for bytes
+//! distinguishes a body that stalls from a body that was not let in. If a body needs room, the body
+//! that has stalled for longest loses its room. The bodies that need the least are served first: a
+//! client that wants to block a small body has to send small bodies itself.
 
-mod room;
-
-use std::{future::Future, sync::Arc, time::Duration};
+use std::{
+    collections::BTreeSet,
+    future,
+    sync::{Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
 
 use axum::body::{Body, Bytes};
 use http_body_util::BodyExt as _;
 use tokio::{
     sync::Notify,
-    time::{Instant, timeout_at},
+    time::{Instant, sleep_until, timeout, timeout_at},
 };
 
-use self::room::{Reservation, Room};
 use super::http_error::HttpError;
 
 /// The largest AdmissionReview that is accepted, in bytes.
@@ -27,8 +34,8 @@ pub const MAX_BODY: usize = 8 << 20;
 const ALWAYS_KIB: usize = 16;
 
 /// The limit for all bodies in memory at one time, in KiB: five of the largest. Further requests
-/// wait, the smallest first, for at most as long as the API server waits for them. Shedding them
-/// instead would turn a burst of milliseconds into failed calls.
+/// wait for at most as long as the API server waits for them. Shedding them instead would turn a
+/// burst of milliseconds into failed calls.
 const ALL_KIB: usize = 40 << 10;
 
 /// The part of that limit that one connection may use. An HTTP/1.1 connection cannot have more than
@@ -38,36 +45,132 @@ const CONNECTION_KIB: usize = MAX_BODY >> 10;
 /// The time limit for a body. The API server sends a body immediately.
 const READ_TIMEOUT: Duration = Duration::from_secs(10);
 
+/// The total time that a body may make others wait: less than the API server's shortest timeout,
+/// and more than a busy machine needs to pass on bytes that have arrived.
+const GRACE: Duration = Duration::from_millis(200);
+
+/// The interval at which a body that waits for room looks for other bodies that stall.
+const LOOK: Duration = Duration::from_millis(20);
+
 /// Memory for bodies: of all connections, or of one. Memory is taken as bytes arrive, so a client
 /// that only announces a large body takes none.
 #[derive(Debug)]
-pub struct BodyMemory(Room);
+pub struct BodyMemory {
+    state: Mutex<State>,
+    /// Notified when room was given back, or the next body has its turn.
+    changed: Notify,
+    /// Notifies one of the bodies that have stalled for too long, if another needs room.
+    short: Notify,
+}
+
+#[derive(Debug)]
+struct State {
+    free: usize,
+    /// The total that each waiting body needs, and its number.
+    waiting: BTreeSet<(usize, u64)>,
+    /// The one body that may exceed the room. Without it, bodies that have arrived in part could wait
+    /// for each other.
+    extra: Option<u64>,
+    next: u64,
+}
 
 impl BodyMemory {
     /// Returns the memory for the bodies of all connections.
     pub fn of_all() -> Self {
-        BodyMemory(Room::new(ALL_KIB))
+        Self::new(ALL_KIB)
     }
 
     /// Returns the memory for the bodies of one connection.
     pub fn of_connection() -> Self {
-        BodyMemory(Room::new(CONNECTION_KIB))
+        Self::new(CONNECTION_KIB)
+    }
+
+    fn new(free: usize) -> Self {
+        let state = State { free, waiting: BTreeSet::new(), extra: None, next: 0 };
+        BodyMemory { state: Mutex::new(state), changed: Notify::new(), short: Notify::new() }
+    }
+
+    fn share(&self) -> Share<'_> {
+        let mut state = self.lock();
+        state.next += 1;
+        Share { memory: self, id: state.next, kib: 0 }
+    }
+
+    /// Completes when the caller, which has stalled for too long, has to make room.
+    async fn short(&self) {
+        loop {
+            self.short.notified().await;
+            // Otherwise the notification is an old one.
+            if !self.lock().waiting.is_empty() {
+                return;
+            }
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// The share of one body in the memory of its connection and in the memory of the server, until this is
-/// dropped.
+/// The share of one body in a [`BodyMemory`], until this is dropped.
 #[derive(Debug)]
 pub struct Share<'a> {
-    of: [&'a BodyMemory; 2],
-    /// `None` for a body that needs no room.
-    reservations: Option<[Reservation<'a>; 2]>,
-    /// Notified if other bodies need the room and this body does not arrive.
-    evict: Arc<Notify>,
+    memory: &'a BodyMemory,
+    id: u64,
+    kib: usize,
+}
+
+impl Share<'_> {
+    /// Waits until the body has this many KiB in total.
+    async fn grow(&mut self, kib: usize) {
+        while kib > self.kib {
+            let changed = self.memory.changed.notified();
+            if self.try_grow(kib) {
+                return;
+            }
+            let _ = timeout(LOOK, changed).await;
+        }
+    }
+
+    fn try_grow(&mut self, kib: usize) -> bool {
+        let mut state = self.memory.lock();
+        if state.extra == Some(self.id) {
+            return true;
+        }
+        state.waiting.insert((kib, self.id));
+        if state.waiting.first() != Some(&(kib, self.id)) {
+            return false;
+        }
+        let more = kib - self.kib;
+        if state.free >= more {
+            state.free -= more;
+            self.kib = kib;
+        } else if state.extra.is_none() {
+            state.extra = Some(self.id);
+        } else {
+            self.memory.short.notify_one();
+            return false;
+        }
+        state.waiting.pop_first();
+        drop(state);
+        self.memory.changed.notify_waiters();
+        true
+    }
+}
+
+impl Drop for Share<'_> {
+    fn drop(&mut self) {
+        let mut state = self.memory.lock();
+        state.free += self.kib;
+        state.waiting.retain(|(_, id)| *id != self.id);
+        state.extra = state.extra.filter(|id| *id != self.id);
+        drop(state);
+        self.memory.changed.notify_waiters();
+    }
 }
 
 /// Reads a body, for at most ten seconds and not beyond `deadline`. Its bytes take room in the
-/// memory of its connection and in the memory of all connections.
+/// memory of its connection and in the memory of all connections. A small body takes none.
 ///
 /// # Errors
 /// Returns an error if the body is too large, ends early or does not arrive in time, or if no room
@@ -77,19 +180,32 @@ pub async fn read<'a>(
     connection: &'a BodyMemory,
     all: &'a BodyMemory,
     deadline: Instant,
-) -> Result<(Bytes, Share<'a>), HttpError> {
-    let mut share =
-        Share { of: [connection, all], reservations: None, evict: Arc::new(Notify::new()) };
+) -> Result<(Bytes, Option<[Share<'a>; 2]>), HttpError> {
     let end = deadline.min(Instant::now() + READ_TIMEOUT);
     let (mut first, mut rest) = (Bytes::new(), Vec::new());
+    let (mut shares, mut stalled) = (None, Duration::ZERO);
     loop {
-        let Some(frame) = share.wait(end, body.frame()).await? else { break };
+        let since = Instant::now();
+        let frame = tokio::select! {
+            biased;
+            frame = timeout_at(end, body.frame()) => frame.map_err(|_| HttpError::SlowBody)?,
+            () = make_room(shares.as_ref(), since + GRACE.saturating_sub(stalled)) => {
+                return Err(HttpError::SlowBody);
+            }
+        };
+        stalled += since.elapsed();
+        let Some(frame) = frame else { break };
         let Ok(data) = frame.map_err(|_| HttpError::Body)?.into_data() else { continue };
         let length = first.len() + rest.len() + data.len();
         if length > MAX_BODY {
             return Err(HttpError::TooLarge);
         }
-        timeout_at(deadline, share.grow(length)).await.map_err(|_| HttpError::Busy)?;
+        let kib = length.div_ceil(1024).saturating_sub(ALWAYS_KIB);
+        if kib > 0 {
+            for share in shares.get_or_insert_with(|| [connection.share(), all.share()]) {
+                timeout_at(deadline, share.grow(kib)).await.map_err(|_| HttpError::Busy)?;
+            }
+        }
         // Most bodies arrive in one piece, which needs no copy.
         if first.is_empty() && rest.is_empty() {
             first = data;
@@ -98,37 +214,15 @@ pub async fn read<'a>(
             rest.extend_from_slice(&data);
         }
     }
-    Ok((if rest.is_empty() { first } else { rest.into() }, share))
+    Ok((if rest.is_empty() { first } else { rest.into() }, shares))
 }
 
-impl Share<'_> {
-    /// Waits until there is room for this many bytes in total.
-    async fn grow(&mut self, bytes: usize) {
-        let kib = bytes.div_ceil(1024).saturating_sub(ALWAYS_KIB);
-        if kib == 0 {
-            return;
-        }
-        let new = || self.of.map(|memory| memory.0.reserve(self.evict.clone()));
-        for reservation in self.reservations.get_or_insert_with(new) {
-            reservation.grow(kib).await;
-        }
-    }
-
-    /// Waits for bytes from the client. The wait is short while other bodies need the room.
-    async fn wait<T>(&self, end: Instant, bytes: impl Future<Output = T>) -> Result<T, HttpError> {
-        self.set_waiting(true);
-        let got = tokio::select! {
-            biased;
-            got = timeout_at(end, bytes) => got.map_err(|_| HttpError::SlowBody),
-            () = self.evict.notified() => Err(HttpError::SlowBody),
-        };
-        self.set_waiting(false);
-        got
-    }
-
-    fn set_waiting(&self, waiting: bool) {
-        for reservation in self.reservations.iter().flatten() {
-            reservation.set_waiting(waiting);
-        }
+/// Completes when a body that has been waiting for bytes since the end of its grace has to make room.
+async fn make_room(shares: Option<&[Share<'_>; 2]>, end_of_grace: Instant) {
+    let Some([connection, all]) = shares else { return future::pending().await };
+    sleep_until(end_of_grace).await;
+    tokio::select! {
+        () = connection.memory.short() => {}
+        () = all.memory.short() => {}
     }
 }

@@ -7,7 +7,7 @@ use std::{
 
 use anyhow::Context as _;
 
-use super::{managed::cluster, webhooks::printed::NAME};
+use super::{managed::cluster, webhooks::NAME};
 
 /// Delete the webhook configurations, so that the API server does not call a server that no longer
 /// exists

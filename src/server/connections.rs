@@ -1,34 +1,74 @@
-//! The open connections of the webhook port, and the choice of the connection that closes when
-//! there is no room for another.
+//! The open connections of the webhook port: their limits, and the choice of the connection that
+//! closes when there is no room for another.
 
 use std::{
     collections::BTreeMap,
+    convert::Infallible,
     future::Future,
-    pin::{Pin, pin},
-    sync::{
-        Arc, Mutex, PoisonError,
-        atomic::{AtomicU64, Ordering::Relaxed},
-    },
-    task::{Context, Poll},
+    pin::pin,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
 
 use axum::{
     Router,
-    body::{Body, Bytes},
+    body::Bytes,
     http::{Request, Response},
 };
+use http_body_util::BodyExt as _;
 use hyper::{
-    body::{Frame, Incoming, SizeHint},
-    service::Service,
+    body::{Body, Incoming},
+    service::{Service, service_fn},
 };
-use hyper_util::service::TowerToHyperService;
+use hyper_util::{
+    rt::{TokioExecutor, TokioIo, TokioTimer},
+    server::conn::auto,
+    service::TowerToHyperService,
+};
 use tokio::{
+    io::{AsyncRead, AsyncWrite},
     sync::{Notify, OwnedSemaphorePermit, Semaphore},
-    time::timeout,
+    time::{Instant, sleep_until, timeout},
 };
+use tokio_io_timeout::TimeoutStream;
 
-use super::{body::BodyMemory, stalls::Stalls};
+use super::body::BodyMemory;
+
+/// The number of connections that may use HTTP/2; the others are offered HTTP/1.1 only. The API
+/// server uses HTTP/2 only for a URL of its own host, and then one connection for every hundred
+/// requests.
+const HTTP2_CONNECTIONS: usize = 8;
+
+/// The longest wait for the head of a connection's next request. hyper includes the idle time
+/// between requests. The API server drops idle connections after 90 s; if setguard closed a
+/// connection first, the API server could be sending a request at that moment, and it does not
+/// retry a POST. A client that stops in the middle of a head is as idle as one that sends nothing.
+const IDLE_TIMEOUT: Duration = Duration::from_secs(120);
+const _: () = assert!(IDLE_TIMEOUT.as_secs() > 90);
+
+/// The time for which a client may read nothing. The API server reads every answer.
+const UNREAD_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// The interval of the pings to an HTTP/2 client, and the time after which a client that sends
+/// nothing at all, not even the preface, is disconnected.
+const PING_INTERVAL: Duration = Duration::from_secs(30);
+const SILENCE_TIMEOUT: Duration = Duration::from_secs(60);
+
+/// The number of bytes of an HTTP/1.1 connection that may wait to be parsed. hyper reads up to as
+/// many again before it refuses a head.
+const HTTP1_BUFFER: usize = 32 << 10;
+
+/// The number of requests that an HTTP/2 connection may carry at a time. Go's client starts with up
+/// to this many before it knows the limit.
+const STREAMS: u32 = 100;
+
+/// The number of bytes of a request that an HTTP/2 client may send before they are read. The
+/// default of HTTP/2 is one byte less.
+const STREAM_WINDOW: u32 = 64 << 10;
+
+/// The window for all requests of a connection, so large that requests that wait for memory do not
+/// stop the others. The total over all connections is 50 MiB.
+const CONNECTION_WINDOW: u32 = STREAMS * STREAM_WINDOW;
 
 /// The wait for room before the next search for an idle connection.
 const PAUSE: Duration = Duration::from_millis(100);
@@ -37,29 +77,45 @@ const PAUSE: Duration = Duration::from_millis(100);
 #[derive(Debug)]
 pub struct Connections {
     room: Arc<Semaphore>,
-    open: Mutex<BTreeMap<u64, Arc<State>>>,
-    /// Counts accepted connections and ended requests, to order them.
-    events: AtomicU64,
+    http2_room: Arc<Semaphore>,
+    open: Mutex<Vec<Arc<State>>>,
 }
 
 /// The state of an open connection.
 #[derive(Debug)]
 struct State {
-    /// The connection's requests, and the pending actions of its client.
-    stalls: Arc<Stalls>,
-    /// The order of the last ended request, or else of the accept, as counted by
-    /// `Connections::events`.
-    used: AtomicU64,
+    requests: Mutex<Requests>,
     give_way: Notify,
     /// The memory for the bodies of its requests.
     bodies: Arc<BodyMemory>,
+}
+
+#[derive(Debug)]
+struct Requests {
+    /// The requests whose answer has not been sent, each with the time since when the answer has been
+    /// ready.
+    open: BTreeMap<u64, Option<Instant>>,
+    /// The number of the next request.
+    next: u64,
+    /// The end of the last request, or else the time of the accept.
+    used: Instant,
+}
+
+impl State {
+    fn requests(&self) -> MutexGuard<'_, Requests> {
+        self.requests.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns whether no request is waiting for its answer.
+    fn is_idle(&self) -> bool {
+        self.requests().open.is_empty()
+    }
 }
 
 /// One connection. It is open until this is dropped.
 #[derive(Debug)]
 pub struct Connection {
     all: Arc<Connections>,
-    id: u64,
     state: Arc<State>,
     _room: Option<OwnedSemaphorePermit>,
 }
@@ -69,28 +125,21 @@ impl Connections {
     pub fn new(limit: usize) -> Arc<Self> {
         Arc::new(Connections {
             room: Arc::new(Semaphore::new(limit)),
+            http2_room: Arc::new(Semaphore::new(HTTP2_CONNECTIONS)),
             open: Mutex::default(),
-            events: AtomicU64::new(0),
         })
     }
 
     /// Makes room for a connection that has been accepted. If there is no room, the connection that
     /// has been idle for longest closes; if none is idle, this waits.
     pub async fn open(self: &Arc<Self>) -> Connection {
-        loop {
-            if let Some(connection) = self.try_open() {
-                return connection;
-            }
+        let mut room = self.room.clone().try_acquire_owned().ok();
+        while room.is_none() {
             self.close_idlest();
-            if let Ok(Ok(room)) = timeout(PAUSE, self.room.clone().acquire_owned()).await {
-                return self.add(Some(room));
-            }
+            let free = timeout(PAUSE, self.room.clone().acquire_owned()).await;
+            room = free.ok().and_then(Result::ok);
         }
-    }
-
-    /// Works like [`open`](Self::open), but does not wait and closes nothing.
-    pub fn try_open(self: &Arc<Self>) -> Option<Connection> {
-        Some(self.add(Some(self.room.clone().try_acquire_owned().ok()?)))
+        self.add(room)
     }
 
     /// Opens a connection beyond the limit.
@@ -98,136 +147,182 @@ impl Connections {
         self.add(None)
     }
 
+    /// Returns the right of a connection to use HTTP/2, if there is room for one more.
+    pub fn http2(&self) -> Option<OwnedSemaphorePermit> {
+        self.http2_room.clone().try_acquire_owned().ok()
+    }
+
     fn add(self: &Arc<Self>, room: Option<OwnedSemaphorePermit>) -> Connection {
-        let id = self.next_event();
+        let requests = Requests { open: BTreeMap::new(), next: 0, used: Instant::now() };
         let state = Arc::new(State {
-            stalls: Arc::default(),
-            used: AtomicU64::new(id),
+            requests: Mutex::new(requests),
             give_way: Notify::new(),
             bodies: Arc::new(BodyMemory::of_connection()),
         });
-        self.lock().insert(id, state.clone());
-        Connection { all: self.clone(), id, state, _room: room }
+        self.lock().push(state.clone());
+        Connection { all: self.clone(), state, _room: room }
     }
 
     fn close_idlest(&self) {
         let open = self.lock();
-        let idle = open.values().filter(|state| state.stalls.is_idle());
-        if let Some(idlest) = idle.min_by_key(|state| state.used.load(Relaxed)) {
+        let idle = open.iter().filter(|state| state.is_idle());
+        if let Some(idlest) = idle.min_by_key(|state| state.requests().used) {
             idlest.give_way.notify_one();
         }
     }
 
-    fn next_event(&self) -> u64 {
-        self.events.fetch_add(1, Relaxed)
-    }
-
-    fn lock(&self) -> std::sync::MutexGuard<'_, BTreeMap<u64, Arc<State>>> {
+    fn lock(&self) -> MutexGuard<'_, Vec<Arc<State>>> {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Connection {
-    /// Runs the connection until it ends, its client stalls, or it has to give way to another. A
-    /// connection never gives way while a request is unanswered.
-    pub async fn run(self, work: impl Future<Output = ()>) {
-        let mut work = pin!(work);
-        let mut too_long = pin!(self.state.stalls.too_long());
+    /// Runs the connection until it ends, its client does not read an answer, or it has to give way
+    /// to another. A connection never gives way while a request is unanswered.
+    pub async fn run(&self, work: impl Future<Output = ()>) {
+        tokio::select! {
+            biased;
+            () = work => {}
+            reason = self.must_end() => tracing::debug!(reason, "closed a connection"),
+        }
+    }
+
+    async fn must_end(&self) -> &'static str {
         loop {
+            // HTTP/2 lets a client hold back an answer while it reads everything else.
+            let oldest = self.state.requests().open.values().flatten().min().copied();
+            let end = oldest.unwrap_or_else(Instant::now) + UNREAD_TIMEOUT;
+            if end <= Instant::now() {
+                return "the client did not read an answer";
+            }
             tokio::select! {
-                biased;
-                () = &mut work => return,
-                reason = &mut too_long => {
-                    tracing::debug!(reason, "closed a connection");
-                    return;
-                }
+                () = sleep_until(end) => {}
                 () = self.state.give_way.notified() => {
-                    if self.state.stalls.is_idle() {
-                        tracing::debug!("an idle connection gave way to another");
-                        return;
+                    if self.state.is_idle() {
+                        return "an idle connection gave way to another";
                     }
                 }
             }
         }
     }
 
-    /// Returns the pending actions of its client.
-    pub fn stalls(&self) -> Arc<Stalls> {
-        self.state.stalls.clone()
-    }
-
-    /// Returns a service that answers with `router` and counts the requests of this connection.
-    pub fn count(&self, router: Router) -> Counted {
-        Counted {
-            router: TowerToHyperService::new(router),
-            all: self.all.clone(),
-            state: self.state.clone(),
+    /// Answers the requests of the connection with `router` until it ends. After `close`, the
+    /// connection ends when its requests in flight are answered, or after the time that `close`
+    /// returns.
+    pub async fn serve<S>(
+        &self,
+        stream: S,
+        is_http2: bool,
+        router: Router,
+        close: impl Future<Output = Option<Duration>>,
+    ) where
+        S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    {
+        let mut stream = TimeoutStream::new(stream);
+        stream.set_write_timeout(Some(UNREAD_TIMEOUT));
+        // The protocol is known from ALPN. Detecting it by reading would have no timeout.
+        let mut builder = auto::Builder::new(TokioExecutor::new());
+        if is_http2 {
+            stream.set_read_timeout(Some(SILENCE_TIMEOUT));
+            builder = builder.http2_only();
+            builder
+                .http2()
+                .timer(TokioTimer::new())
+                .keep_alive_interval(PING_INTERVAL)
+                .max_concurrent_streams(STREAMS)
+                .initial_stream_window_size(STREAM_WINDOW)
+                .initial_connection_window_size(CONNECTION_WINDOW);
+        } else {
+            builder = builder.http1_only();
+            builder
+                .http1()
+                .timer(TokioTimer::new())
+                .header_read_timeout(IDLE_TIMEOUT)
+                .max_buf_size(HTTP1_BUFFER);
+        }
+        let stream = TokioIo::new(Box::pin(stream));
+        let mut connection =
+            pin!(builder.serve_connection(stream, service(self.state.clone(), router)));
+        let ended = tokio::select! {
+            ended = connection.as_mut() => ended,
+            limit = close => {
+                connection.as_mut().graceful_shutdown();
+                match limit {
+                    Some(limit) => timeout(limit, connection).await.unwrap_or(Ok(())),
+                    None => connection.await,
+                }
+            }
+        };
+        if let Err(error) = ended {
+            tracing::debug!(error, "a connection ended with an error");
         }
     }
 }
 
 impl Drop for Connection {
     fn drop(&mut self) {
-        self.all.lock().remove(&self.id);
+        self.all.lock().retain(|state| !Arc::ptr_eq(state, &self.state));
     }
 }
 
-/// The service of one connection.
-#[derive(Clone, Debug)]
-pub struct Counted {
-    router: TowerToHyperService<Router>,
-    all: Arc<Connections>,
+/// Returns a service that answers with `router` and keeps track of the requests of a connection.
+fn service(
     state: Arc<State>,
-}
-
-impl Service<Request<Incoming>> for Counted {
-    type Response = Response<Answer>;
-    type Error = std::convert::Infallible;
-    type Future = Pin<Box<dyn Future<Output = Result<Self::Response, Self::Error>> + Send>>;
-
-    fn call(&self, mut request: Request<Incoming>) -> Self::Future {
-        let in_flight = Arc::new(InFlight::new(self));
-        request.extensions_mut().insert(self.state.bodies.clone());
-        let answer = self.router.call(request);
-        Box::pin(async move {
+    router: Router,
+) -> impl Service<
+    Request<Incoming>,
+    Response = Response<impl Body<Data = Bytes, Error = axum::Error> + Send + 'static>,
+    Error = Infallible,
+    Future: Send + 'static,
+> {
+    let router = TowerToHyperService::new(router);
+    service_fn(move |mut request: Request<Incoming>| {
+        let in_flight = Arc::new(InFlight::new(state.clone()));
+        request.extensions_mut().insert(state.bodies.clone());
+        let answer = router.call(request);
+        async move {
             let answer = answer.await?;
-            in_flight.state.stalls.answered(in_flight.id);
-            Ok(answer.map(|body| Answer { body, in_flight }))
-        })
-    }
+            in_flight.answered();
+            let unsent = move |bytes| Unsent { bytes, _in_flight: in_flight.clone() };
+            Ok::<_, Infallible>(answer.map(|body| {
+                body.map_frame(move |frame| frame.map_data(|it| Bytes::from_owner(unsent(it))))
+            }))
+        }
+    })
 }
 
 /// A request whose answer has not been sent. A request also ends if the client resets it.
 #[derive(Debug)]
 struct InFlight {
-    all: Arc<Connections>,
     state: Arc<State>,
     id: u64,
 }
 
 impl InFlight {
-    fn new(service: &Counted) -> Self {
-        let id = service.state.stalls.request();
-        InFlight { all: service.all.clone(), state: service.state.clone(), id }
+    fn new(state: Arc<State>) -> Self {
+        let mut requests = state.requests();
+        let id = requests.next;
+        requests.next += 1;
+        requests.open.insert(id, None);
+        drop(requests);
+        InFlight { state, id }
+    }
+
+    fn answered(&self) {
+        self.state.requests().open.insert(self.id, Some(Instant::now()));
     }
 }
 
 impl Drop for InFlight {
     fn drop(&mut self) {
-        self.state.used.store(self.all.next_event(), Relaxed);
-        self.state.stalls.ended(self.id);
+        let mut requests = self.state.requests();
+        requests.open.remove(&self.id);
+        requests.used = Instant::now();
     }
 }
 
-/// The body of an answer. The request is in flight until all its bytes are sent: HTTP/2 keeps them
-/// for as long as the client does not allow them to be sent.
-#[derive(Debug)]
-pub struct Answer {
-    body: Body,
-    in_flight: Arc<InFlight>,
-}
-
-/// Bytes of an answer that have not been sent.
+/// Bytes of an answer that have not been sent. The request is in flight until they are: HTTP/2 keeps
+/// them for as long as the client does not allow them to be sent.
 struct Unsent {
     bytes: Bytes,
     _in_flight: Arc<InFlight>,
@@ -236,27 +331,5 @@ struct Unsent {
 impl AsRef<[u8]> for Unsent {
     fn as_ref(&self) -> &[u8] {
         &self.bytes
-    }
-}
-
-impl hyper::body::Body for Answer {
-    type Data = Bytes;
-    type Error = axum::Error;
-
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
-        let frame = Pin::new(&mut self.body).poll_frame(cx);
-        let unsent = |bytes| Unsent { bytes, _in_flight: self.in_flight.clone() };
-        frame.map_ok(|frame| frame.map_data(|bytes| Bytes::from_owner(unsent(bytes))))
-    }
-
-    fn is_end_stream(&self) -> bool {
-        self.body.is_end_stream()
-    }
-
-    fn size_hint(&self) -> SizeHint {
-        self.body.size_hint()
     }
 }

@@ -1,9 +1,8 @@
 //! The metrics for Prometheus. Every label has a closed set of values.
 
 pub(crate) mod armed;
-mod cells;
 mod events;
-mod exposition;
+mod labels;
 mod policy;
 mod process;
 mod view;
@@ -12,32 +11,31 @@ use std::{sync::Arc, time::Duration};
 
 use prometheus_client::{
     encoding::text::{encode_eof, encode_registry},
-    metrics::{counter::Counter, gauge::Gauge, info::Info},
+    metrics::{counter::Counter, family::Family, gauge::Gauge, histogram::Histogram, info::Info},
     registry::Registry,
 };
 
 use self::armed::Armed;
-use self::cells::{Counters, Durations, Label, RESULTS, result};
+use self::labels::{Counters, Labels, RESULTS, add, from_zero, result};
 use self::policy::PolicyState;
 use self::process::Process;
-use self::view::{Bytes, OfKinds, ReleaseInForce};
+use self::view::{ReleaseInForce, View};
 pub use self::{
     events::{HandshakeFailure, ManagedEvent},
-    exposition::Exposition,
     view::ReleaseSource,
 };
 use super::telemetry;
 use crate::{
     admission::{Endpoint, Record, review::Operation},
-    catalogue,
-    finding::Mode,
-    inventory::view::Freshness,
     kubernetes::cluster::Version,
     live::Live,
 };
 
 /// The `kind` label of a request that could not be read.
 pub const NO_KIND: &str = "other";
+
+/// A histogram for each value of a label.
+type Histograms = Family<Labels<1>, Histogram, fn() -> Histogram>;
 
 /// All metrics of the server.
 #[derive(Debug)]
@@ -46,7 +44,7 @@ pub struct Metrics {
     /// The metrics of the process, without the prefix of the others.
     process: Registry,
     requests: Counters<4>,
-    durations: Durations<{ ENDPOINTS.len() }>,
+    durations: Histograms,
     findings: Counters<2>,
     injections: Counters<1>,
     in_flight: Gauge,
@@ -62,203 +60,145 @@ pub struct Metrics {
     /// Whether the webhook configurations have their rules.
     pub(crate) armed: Armed,
     release: ReleaseInForce,
+    view: Option<View>,
 }
 
-/// The outcomes of a request: the decision of the answer, or the reason why there was no answer.
-const DECISIONS: [&str; 6] = ["allowed", "denied", "patched", "rejected", "fault", "timeout"];
+/// The upper bounds of the buckets in seconds, from the fastest answers to the longest timeouts in
+/// common use.
+const BUCKETS: [f64; 17] = [
+    0.00005, 0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0,
+    2.0, 3.0, 5.0,
+];
+
 const ENDPOINTS: [Endpoint; 3] =
     [Endpoint::Mutate, Endpoint::MutateControlPlane, Endpoint::Validate];
-const OPERATIONS: [Operation; 5] = [
-    Operation::Connect,
-    Operation::Create,
-    Operation::Delete,
-    Operation::Unknown,
-    Operation::Update,
-];
 
 impl Default for Metrics {
     fn default() -> Self {
-        let label = |name, values: &[&'static str]| Label { name, values: values.to_vec() };
-        let rules: Vec<&'static str> = catalogue::all().iter().map(|rule| rule.meta.id).collect();
-        let modes = [Mode::Audit, Mode::Warn, Mode::Deny].map(Mode::as_str);
-        let mut metrics = Metrics {
-            registry: Registry::with_prefix("setguard"),
-            process: Registry::default(),
-            requests: Counters::new([
-                label("endpoint", &ENDPOINTS.map(Endpoint::path)),
-                label("kind", &["DaemonSet", "StatefulSet", "Pod", NO_KIND]),
-                label("operation", &OPERATIONS.map(Operation::as_str)),
-                label("decision", &DECISIONS),
-            ]),
-            durations: Durations::new("endpoint", ENDPOINTS.map(Endpoint::path)),
-            findings: Counters::new([label("rule", &rules), label("mode", &modes)]),
-            injections: Counters::new([label(
-                "what",
-                &["control-plane-tolerations", "daemon-tolerations", "node-pin"],
-            )]),
-            in_flight: Gauge::default(),
-            certificate_expiry: Gauge::default(),
-            certificate_reloads: Counters::new([label("result", &RESULTS)]),
-            policy: PolicyState::new(),
-            handshake_failures: Counters::new([label(
-                "reason",
-                &HandshakeFailure::ALL.map(HandshakeFailure::as_str),
-            )]),
-            log_lines_dropped: Counter::default(),
-            managed: Counters::new([label("event", &ManagedEvent::ALL.map(ManagedEvent::as_str))]),
-            managed_healthy: Gauge::default(),
-            authority_expiry: Gauge::default(),
-            armed: Armed::default(),
-            release: ReleaseInForce::default(),
-        };
-        metrics.register();
-        metrics
+        Metrics::new(None)
     }
 }
 
 impl Metrics {
-    /// prometheus-client adds the final dot of each help text and the `_total` of each counter.
-    fn register(&mut self) {
-        self.register_requests();
-        self.register_files();
-        self.register_managed();
-        self.armed.register(&mut self.registry);
-        self.process.register_collector(Box::new(Process));
-        let info = Info::new([
+    /// Creates all metrics of a server with this view of the cluster.
+    pub fn with_view(live: &Arc<Live>) -> Self {
+        Metrics::new(live.is_on().then(|| live.clone()))
+    }
+
+    fn new(live: Option<Arc<Live>>) -> Self {
+        let mut registry = Registry::with_prefix("setguard");
+        let r = &mut registry;
+        let durations = Histograms::new_with_constructor(|| Histogram::new(BUCKETS));
+        for endpoint in ENDPOINTS {
+            durations.get_or_create_owned(&[("endpoint", endpoint.path())]);
+        }
+        let build = Info::new([
             ("version", env!("CARGO_PKG_VERSION").to_owned()),
             ("newest_kubernetes", Version::NEWEST.to_string()),
         ]);
-        self.registry.register("build", "The version that is running", info);
-        self.registry.register(
-            "kubernetes_release_info",
-            "The release of Kubernetes that objects are checked against, and its source: the cluster, \
-             the policy (or a flag), or the default",
-            self.release.clone(),
-        );
-    }
-
-    /// Creates all metrics of a server with this view of the cluster.
-    pub fn with_view(live: &Arc<Live>) -> Self {
-        let mut metrics = Metrics::default();
-        if live.is_on() {
-            metrics.register_view(live);
+        r.register("build", "The version that is running", build);
+        let mut process = Registry::default();
+        process.register_collector(Box::new(Process));
+        Metrics {
+            process,
+            requests: add(
+                r,
+                "admission_requests",
+                "Admission requests by decision; 'rejected' means a malformed request, 'fault' an \
+                 internal error, 'timeout' that the review could not start in time",
+                Counters::default(),
+            ),
+            durations: add(
+                r,
+                "admission_duration_seconds",
+                "Time from the head of a request to its answer, including the time to read the body, by endpoint",
+                durations,
+            ),
+            findings: add(
+                r,
+                "findings",
+                "Findings by rule and by the mode in effect",
+                Counters::default(),
+            ),
+            injections: add(
+                r,
+                "injections",
+                "Injections into pods and pod templates",
+                from_zero("what", &["control-plane-tolerations", "daemon-tolerations", "node-pin"]),
+            ),
+            in_flight: add(
+                r,
+                "in_flight_requests",
+                "Admission requests in flight",
+                Gauge::default(),
+            ),
+            handshake_failures: add(
+                r,
+                "tls_handshake_failures",
+                "Failed TLS handshakes; 'refused-by-client' means that the webhook configuration's \
+                 caBundle does not match the certificate",
+                from_zero("reason", &HandshakeFailure::ALL.map(HandshakeFailure::as_str)),
+            ),
+            log_lines_dropped: add(
+                r,
+                "log_lines_dropped",
+                "Lines of the log that were dropped because nothing read the log fast enough",
+                Counter::default(),
+            ),
+            certificate_expiry: add(
+                r,
+                "certificate_expiry_seconds",
+                "Earliest expiry in the chain of the serving certificate, in seconds since 1970; \
+                 subtract time() to get the seconds left",
+                Gauge::default(),
+            ),
+            certificate_reloads: add(
+                r,
+                "certificate_reloads",
+                "Reloads of a changed certificate, key or client CA, by result",
+                from_zero("result", &RESULTS),
+            ),
+            policy: PolicyState::new(r),
+            managed: add(
+                r,
+                "managed_certificate_events",
+                "Events of the managed certificate, its CA and the caBundles",
+                from_zero("event", &ManagedEvent::ALL.map(ManagedEvent::as_str)),
+            ),
+            managed_healthy: add(
+                r,
+                "managed_certificate_healthy",
+                "With --tls-managed: 1 if the last check of the Secret, the caBundles and the webhook \
+                 port succeeded, 0 otherwise",
+                Gauge::default(),
+            ),
+            authority_expiry: add(
+                r,
+                "managed_authority_expiry_seconds",
+                "With --tls-managed: expiry of the newest CA, in seconds since 1970",
+                Gauge::default(),
+            ),
+            armed: Armed::new(r),
+            release: add(
+                r,
+                "kubernetes_release_info",
+                "The release of Kubernetes that objects are checked against, and its source: the cluster, \
+                 the policy (or a flag), or the default",
+                ReleaseInForce::default(),
+            ),
+            view: live.map(|live| View::new(live, r)),
+            registry,
         }
-        metrics
-    }
-
-    fn register_view(&mut self, live: &Arc<Live>) {
-        let of_kinds = |number| OfKinds { live: live.clone(), number };
-        let registry = &mut self.registry;
-        registry.register(
-            "inventory_synced",
-            "1 if the view has all objects of this kind, 0 if they were not listed, cannot be read, \
-             or were not heard of for ten minutes: the rules that need the kind are then silent",
-            of_kinds(|it| Some((it.freshness != Freshness::Unknown).into())),
-        );
-        registry.register(
-            "inventory_stale_seconds",
-            "Seconds since the API server last confirmed the view of this kind; usually below 60",
-            of_kinds(|it| it.silent.map(|silent| silent.as_secs())),
-        );
-        registry.register(
-            "inventory_objects",
-            "Objects of this kind in the view",
-            of_kinds(|it| u64::try_from(it.objects).ok()),
-        );
-        registry.register(
-            "inventory_bytes",
-            "Bytes that the objects of the view take, about",
-            Bytes(live.clone()),
-        );
     }
 
     /// Sets the release that objects are checked against. Returns whether the value changed.
     pub(crate) fn set_release(&self, version: Version, source: ReleaseSource) -> bool {
-        self.release.set(version, source)
-    }
-
-    fn register_requests(&mut self) {
-        let registry = &mut self.registry;
-        registry.register(
-            "admission_requests",
-            "Admission requests by decision; 'rejected' means a malformed request, 'fault' an \
-             internal error, 'timeout' that the review could not start in time",
-            self.requests.clone(),
-        );
-        registry.register(
-            "admission_duration_seconds",
-            "Time from the head of a request to its answer, including the time to read the body, by endpoint",
-            self.durations.clone(),
-        );
-        registry.register(
-            "findings",
-            "Findings by rule and by the mode in effect",
-            self.findings.clone(),
-        );
-        registry.register(
-            "injections",
-            "Injections into pods and pod templates",
-            self.injections.clone(),
-        );
-        registry.register(
-            "in_flight_requests",
-            "Admission requests in flight",
-            self.in_flight.clone(),
-        );
-        registry.register(
-            "tls_handshake_failures",
-            "Failed TLS handshakes; 'refused-by-client' means that the webhook configuration's \
-             caBundle does not match the certificate",
-            self.handshake_failures.clone(),
-        );
-        registry.register(
-            "log_lines_dropped",
-            "Lines of the log that were dropped because nothing read the log fast enough",
-            self.log_lines_dropped.clone(),
-        );
-    }
-
-    /// Registers the metrics of files: the certificate and the policy.
-    fn register_files(&mut self) {
-        let registry = &mut self.registry;
-        registry.register(
-            "certificate_expiry_seconds",
-            "Earliest expiry in the chain of the serving certificate, in seconds since 1970; \
-             subtract time() to get the seconds left",
-            self.certificate_expiry.clone(),
-        );
-        registry.register(
-            "certificate_reloads",
-            "Reloads of a changed certificate, key or client CA, by result",
-            self.certificate_reloads.clone(),
-        );
-        self.policy.register(registry);
-    }
-
-    /// Registers the metrics of a managed certificate; without one, they stay 0.
-    fn register_managed(&mut self) {
-        let registry = &mut self.registry;
-        registry.register(
-            "managed_certificate_events",
-            "Events of the managed certificate, its CA and the caBundles",
-            self.managed.clone(),
-        );
-        registry.register(
-            "managed_certificate_healthy",
-            "With --tls-managed: 1 if the last check of the Secret, the caBundles and the webhook \
-             port succeeded, 0 otherwise",
-            self.managed_healthy.clone(),
-        );
-        registry.register(
-            "managed_authority_expiry_seconds",
-            "With --tls-managed: expiry of the newest CA, in seconds since 1970",
-            self.authority_expiry.clone(),
-        );
+        view::set_release(&self.release, version, source)
     }
 
     /// Counts an event of the managed certificate.
     pub fn managed(&self, event: ManagedEvent) {
-        self.managed.inc([event.as_str()]);
+        self.managed.get_or_create(&[("event", event.as_str())]).inc();
     }
 
     /// Sets whether the managed certificate is in order.
@@ -273,21 +213,35 @@ impl Metrics {
 
     /// Counts a request that was answered.
     pub fn answered(&self, endpoint: Endpoint, record: &Record, took: Duration) {
-        let operation = record.operation.as_str();
-        let decision = record.decision.as_str();
-        self.requests.inc([endpoint.path(), record.kind, operation, decision]);
-        self.durations.observe(endpoint.path(), took);
+        self.request(endpoint, record.kind, record.operation, record.decision.as_str());
+        self.durations.get_or_create(&[("endpoint", endpoint.path())]).observe(took.as_secs_f64());
         for (rule, mode) in &record.findings {
-            self.findings.inc([rule, mode.as_str()]);
+            self.findings.get_or_create(&[("rule", *rule), ("mode", mode.as_str())]).inc();
         }
         for what in &record.injected {
-            self.injections.inc([what]);
+            self.injections.get_or_create(&[("what", *what)]).inc();
         }
     }
 
     /// Counts a request that got no answer: `rejected`, `fault` or `timeout`.
-    pub fn unanswered(&self, endpoint: Endpoint, decision: &str) {
-        self.requests.inc([endpoint.path(), NO_KIND, Operation::Unknown.as_str(), decision]);
+    pub fn unanswered(&self, endpoint: Endpoint, decision: &'static str) {
+        self.request(endpoint, NO_KIND, Operation::Unknown, decision);
+    }
+
+    fn request(
+        &self,
+        endpoint: Endpoint,
+        kind: &'static str,
+        operation: Operation,
+        decision: &'static str,
+    ) {
+        let labels = [
+            ("endpoint", endpoint.path()),
+            ("kind", kind),
+            ("operation", operation.as_str()),
+            ("decision", decision),
+        ];
+        self.requests.get_or_create(&labels).inc();
     }
 
     /// Counts a request as in flight until the guard is dropped.
@@ -309,12 +263,12 @@ impl Metrics {
 
     /// Counts a reload of the certificate; `taken` is whether it succeeded.
     pub fn certificate_reloaded(&self, taken: bool) {
-        self.certificate_reloads.inc([result(taken)]);
+        self.certificate_reloads.get_or_create(&result(taken)).inc();
     }
 
     /// Counts a failed handshake.
     pub fn handshake_failed(&self, why: HandshakeFailure) {
-        self.handshake_failures.inc([why.as_str()]);
+        self.handshake_failures.get_or_create(&[("reason", why.as_str())]).inc();
     }
 
     /// Returns the metrics as OpenMetrics text.
@@ -322,6 +276,10 @@ impl Metrics {
         // The queue of the log has its own counter.
         let dropped = telemetry::dropped_lines();
         self.log_lines_dropped.inc_by(dropped.saturating_sub(self.log_lines_dropped.get()));
+        self.armed.refresh();
+        if let Some(view) = &self.view {
+            view.refresh();
+        }
         let mut text = String::new();
         // Writing to a String does not fail.
         let _ = encode_registry(&mut text, &self.registry)
@@ -344,7 +302,7 @@ impl Drop for InFlight<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::admission::Decision;
+    use crate::{admission::Decision, finding::Mode};
 
     fn record() -> Record {
         Record {

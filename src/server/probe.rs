@@ -16,8 +16,8 @@ use rustls::pki_types::{CertificateDer, ServerName, pem::PemObject};
 use serde_json::{Value, json};
 
 use self::armed::Expected;
-use super::{arming::target::Target, calls::PROBES, configuration::Configuration, duration, https};
-use crate::admission::Endpoint;
+use super::{arming::target::Target, calls::PROBES, configuration::Configuration, https};
+use crate::{admission::Endpoint, kubernetes::duration};
 
 /// Send a valid and an invalid DaemonSet to a server for review
 ///
@@ -57,7 +57,7 @@ pub struct ProbeArgs {
         long,
         value_name = "DURATION",
         default_value = "0s",
-        value_parser = duration::from_arg
+        value_parser = duration::parse
     )]
     pub wait: Duration,
 }

@@ -23,14 +23,13 @@ use tokio::time::{Instant, timeout_at};
 use super::{
     app::{App, Phase},
     body::{self, BodyMemory, MAX_BODY},
-    duration,
     http_error::HttpError,
     panics, record,
 };
 use crate::{
     admission::{self, Answer, Endpoint},
     engine::{Context, deadline::Deadline},
-    kubernetes::kind::Kind,
+    kubernetes::{duration, kind::Kind},
 };
 
 /// The longest time that the API server waits for a webhook. Kubernetes: `timeoutSeconds` is 1 to
@@ -204,7 +203,8 @@ fn today() -> Date {
 fn timeout(uri: &Uri) -> Duration {
     let query = uri.query().unwrap_or_default();
     let given = query.split('&').find_map(|pair| pair.strip_prefix("timeout="));
-    given.and_then(duration::parse).map_or(LONGEST_TIMEOUT, |given| given.min(LONGEST_TIMEOUT))
+    let given = given.and_then(|text| duration::parse(text).ok());
+    given.map_or(LONGEST_TIMEOUT, |given| given.min(LONGEST_TIMEOUT))
 }
 
 /// Returns whether the Content-Type is JSON. Parameters such as `charset=utf-8` are allowed and

@@ -1,19 +1,22 @@
 //! Logging: the destination and the format of the log.
 
-mod line;
-
 use std::{
+    fmt::{self, Debug},
     io::{self, Write},
     sync::OnceLock,
     thread,
     time::Duration,
 };
 
+use tracing::field::Field;
 use tracing_appender::non_blocking::{ErrorCounter, NonBlockingBuilder, WorkerGuard};
-use tracing_subscriber::{EnvFilter, fmt};
+use tracing_subscriber::{
+    EnvFilter,
+    field::MakeExt as _,
+    fmt::format::{self, Writer},
+};
 
-use self::line::{JsonLine, TextFields};
-use crate::printable::Printable;
+use crate::printable::{Printable, one_line};
 
 /// The number of lines that wait for the reader of the log. A line is at most about a kilobyte.
 const QUEUE: usize = 4096;
@@ -68,6 +71,15 @@ impl<W: Write> Write for Line<W> {
     fn flush(&mut self) -> io::Result<()> {
         self.queue.flush()
     }
+}
+
+/// Writes a field of a line of text. tracing-subscriber escapes only messages, but on a terminal no
+/// value may contain an ESC.
+fn text_field(writer: &mut Writer<'_>, field: &Field, value: &dyn Debug) -> fmt::Result {
+    if field.name() != "message" {
+        write!(writer, "{}=", field.name())?;
+    }
+    writer.write_str(&one_line(&format!("{value:?}")))
 }
 
 /// Collects lines and writes them together. Lines that cannot be written are lost, since there is
@@ -129,11 +141,14 @@ pub fn init(format: LogFormat, level: Option<&str>) -> Result<WorkerGuard, Strin
         // has been removed by then.
         Line { queue: if is_terminal { Printable::styled(queue) } else { Printable::new(queue) } }
     };
-    let subscriber = fmt().with_env_filter(filter).with_writer(writer);
+    let subscriber = tracing_subscriber::fmt().with_env_filter(filter).with_writer(writer);
     // This fails if there is already a subscriber, as in tests; that subscriber stays.
     let _ = match format {
-        LogFormat::Json => subscriber.json().event_format(JsonLine::default()).try_init(),
-        LogFormat::Text => subscriber.with_ansi(is_terminal).fmt_fields(TextFields).try_init(),
+        LogFormat::Json => subscriber.json().try_init(),
+        LogFormat::Text => {
+            let fields = format::debug_fn(text_field).delimited(" ");
+            subscriber.with_ansi(is_terminal).fmt_fields(fields).try_init()
+        }
     };
     Ok(guard)
 }
@@ -156,6 +171,8 @@ fn with_quiet_libraries(filter: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::{Arc, Mutex};
+
     use super::*;
 
     #[test]
@@ -172,6 +189,37 @@ mod tests {
         line.write_all(b"next\n").unwrap();
         let written = String::from_utf8(written).unwrap();
         assert_eq!(written, "WARN a\\u009b2J\\u202e\\nINFO forged\nnext\n");
+    }
+
+    #[test]
+    fn no_field_of_a_line_of_text_steers_a_terminal() {
+        #[derive(Clone, Default)]
+        struct Log(Arc<Mutex<Vec<u8>>>);
+        impl Write for Log {
+            fn write(&mut self, line: &[u8]) -> io::Result<usize> {
+                self.0.lock().unwrap().write(line)
+            }
+            fn flush(&mut self) -> io::Result<()> {
+                Ok(())
+            }
+        }
+        let (log, text) = (Log::default(), "\u{1b}[1m\n\u{202e}");
+        let writer = log.clone();
+        let subscriber = tracing_subscriber::fmt()
+            .with_ansi(true)
+            .with_writer(move || writer.clone())
+            .fmt_fields(format::debug_fn(text_field).delimited(" "))
+            .finish();
+        tracing::subscriber::with_default(subscriber, || {
+            tracing::info!(text, shown = %text, number = 1, "{text}");
+        });
+        let written = String::from_utf8(log.0.lock().unwrap().clone()).unwrap();
+        let fields = concat!(
+            r#"\u001b[1m\u000a\u202e text="\u{1b}[1m\n\u{202e}" "#,
+            r"shown=\u001b[1m\u000a\u202e number=1",
+            "\n"
+        );
+        assert!(written.ends_with(fields), "{written:?}");
     }
 
     #[test]

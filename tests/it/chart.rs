@@ -24,16 +24,19 @@ use std::{
     fs,
     path::{Path, PathBuf},
     process::{Command, Output},
+    time::Duration,
 };
 
 use serde_json::{Value, json};
 use setguard::{
+    admission::{self, Endpoint},
+    engine::Context,
     live::{InventoryArgs, Live, Mode},
     policy::Policy,
     server::{metrics::Metrics, webhooks::registrations},
 };
 
-use crate::{helm, support};
+use crate::{daemon::review, helm, support};
 
 fn chart() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("charts/setguard")
@@ -352,12 +355,21 @@ fn alerts_and_dashboard_use_only_existing_metrics() {
     }
     assert!(asked.len() > 5, "{asked:?}");
     let view = InventoryArgs { inventory: Mode::Full, ..InventoryArgs::default() };
-    let types = Metrics::with_view(&Live::new(&view)).encode();
+    let metrics = Metrics::with_view(&Live::new(&view));
+    // A metric with labels is exported once there is a value: of an answer with a finding here.
+    let review = review("mutate/pod-pinned-elsewhere-denied");
+    let policy = Policy::default();
+    let cx = Context::of_review(&policy, jiff::civil::date(2026, 1, 1));
+    let answer = admission::answer(Endpoint::Mutate, review.as_bytes(), &cx).unwrap();
+    metrics.answered(Endpoint::Mutate, &answer.record, Duration::ZERO);
+    let types = metrics.encode();
     // These are in the file of `setguard audit --metrics-file`.
     let of_audit = ["findings", "last_success_timestamp_seconds", "duration_seconds"];
     for name in of_audit {
         assert!(asked.remove(&format!("setguard_audit_{name}")), "no alert uses {name}");
     }
+    // There is no value before the first list of a kind; tests/it/live.rs has one.
+    assert!(asked.remove("setguard_inventory_stale_seconds"));
     for name in asked {
         // OpenMetrics names the metric family; counters, histograms and info metrics add a suffix.
         let (family, kind) = if let Some(family) = name.strip_suffix("_total") {

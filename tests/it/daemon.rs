@@ -197,17 +197,9 @@ impl Daemon {
 
     /// `GET` on the admin port.
     pub fn get(&self, path: &str) -> Reply {
-        self.get_with(path, &[])
-    }
-
-    /// Sends a request with these headers to the admin port.
-    pub fn get_with(&self, path: &str, headers: &[(&str, &str)]) -> Reply {
         let mut stream = TcpStream::connect(self.admin).unwrap();
         stream.set_read_timeout(Some(DEADLINE)).unwrap();
-        let headers: String =
-            headers.iter().map(|(key, value)| format!("{key}: {value}\r\n")).collect();
-        write!(stream, "GET {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n{headers}\r\n")
-            .unwrap();
+        write!(stream, "GET {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n").unwrap();
         Reply::read(&mut stream)
     }
 

@@ -7,9 +7,7 @@ use hyper::{Request, client::conn::http2};
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use setguard::{
     policy::Policy,
-    server::{
-        app::App, connections::Connections, protocol::Protocols, routes::router, stalls::Watched,
-    },
+    server::{app::App, connections::Connections, routes::router},
 };
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _, DuplexStream, duplex},
@@ -27,12 +25,10 @@ const IN_TRANSIT: usize = 1 << 10;
 async fn connect(is_http2: bool) -> (DuplexStream, JoinHandle<()>) {
     let (client, stream) = duplex(IN_TRANSIT);
     let connection = Connections::new(1).open().await;
-    let service = connection.count(router(App::new(Policy::default())));
-    let stream = Watched::new(stream, connection.stalls(), is_http2);
+    let router = router(App::new(Policy::default()));
     let task = tokio::spawn(async move {
-        let protocols = Protocols::default();
         let never = std::future::pending();
-        connection.run(protocols.serve(stream, service, never)).await;
+        connection.run(connection.serve(stream, is_http2, router, never)).await;
     });
     (client, task)
 }
@@ -58,14 +54,14 @@ fn request() -> String {
 async fn a_request_that_has_begun_must_get_on() {
     let (mut client, task) = connect(false).await;
     client.write_all(b"POST /validate HTTP/1.1\r\nHost:").await.unwrap();
-    assert_eq!(lifetime(task).await, 10);
+    assert_eq!(lifetime(task).await, 120);
     // Nor may a later one stop.
     let (mut client, task) = connect(false).await;
     client.write_all(request().as_bytes()).await.unwrap();
     assert!(client.read(&mut [0; IN_TRANSIT]).await.unwrap() > 0);
     sleep(Duration::from_secs(60)).await;
     client.write_all(b"P").await.unwrap();
-    assert_eq!(lifetime(task).await, 10);
+    assert_eq!(lifetime(task).await, 60);
 }
 
 #[tokio::test(start_paused = true)]
@@ -94,7 +90,7 @@ async fn a_connection_in_reserve_may_wait_longer_than_the_api_server_keeps_it() 
 async fn an_http_2_client_must_begin_as_one() {
     let (mut client, task) = connect(true).await;
     client.write_all(b"PRI * HTTP/2.0\r\n").await.unwrap();
-    assert_eq!(lifetime(task).await, 10);
+    assert_eq!(lifetime(task).await, 60);
 }
 
 #[tokio::test(start_paused = true)]

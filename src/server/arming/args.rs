@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::target::Target;
-use crate::server::duration;
+use crate::kubernetes::duration;
 
 /// `--arm-webhooks`, and the flags that require it.
 #[derive(Clone, Debug, clap::Args)]
@@ -27,6 +27,6 @@ pub struct ArmingArgs {
     pub arm_rehearsal: Option<Target>,
     // For tests.
     /// How often to check the rules, in addition to after each change
-    #[arg(long, value_parser = duration::from_arg, default_value = "1m", hide = true)]
+    #[arg(long, value_parser = duration::parse, default_value = "1m", hide = true)]
     pub arm_check_interval: Duration,
 }

@@ -96,6 +96,7 @@ impl State {
 
 #[cfg(test)]
 mod tests {
+    use prometheus_client::registry::Registry;
     use serde_json::json;
 
     use super::*;
@@ -116,7 +117,7 @@ mod tests {
 
     #[test]
     fn rules_that_are_taken_away_are_counted_also_if_they_are_back_at_once() {
-        let ledger = Ledger::new(Armed::default());
+        let ledger = Ledger::new(Armed::new(&mut Registry::default()));
         let losses = || ledger.states.lock().unwrap()[KIND as usize].losses;
         let right = |of: &str| json!([{ "resources": [of] }]);
         let see = |version, annotated, rules: &Value| {

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::{plan::Lifetimes, time::Time};
-use crate::server::{duration, host::host};
+use crate::{kubernetes::duration, server::host::host};
 
 /// A running replica restores a lost Secret in less than a second.
 const PATIENCE: Time = 10;
@@ -63,16 +63,16 @@ pub struct ManagedArgs {
     pub tls_managed_webhook_config: Option<String>,
     // The flags below are for tests.
     /// Lifetime of a CA; a new one is created after two thirds of it
-    #[arg(long, value_parser = duration::from_arg, default_value = "8760h", hide = true)]
+    #[arg(long, value_parser = duration::parse, default_value = "8760h", hide = true)]
     pub tls_managed_ca_lifetime: Duration,
     /// Lifetime of a leaf certificate; a new one is signed after two thirds of it
-    #[arg(long, value_parser = duration::from_arg, default_value = "168h", hide = true)]
+    #[arg(long, value_parser = duration::parse, default_value = "168h", hide = true)]
     pub tls_managed_leaf_lifetime: Duration,
     /// How long a CA is published before anything is signed with it
-    #[arg(long, value_parser = duration::from_arg, default_value = "1m", hide = true)]
+    #[arg(long, value_parser = duration::parse, default_value = "1m", hide = true)]
     pub tls_managed_settle: Duration,
     /// How often to check everything, in addition to after each change
-    #[arg(long, value_parser = duration::from_arg, default_value = "1m", hide = true)]
+    #[arg(long, value_parser = duration::parse, default_value = "1m", hide = true)]
     pub tls_managed_check_interval: Duration,
 }
 

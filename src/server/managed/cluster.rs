@@ -2,7 +2,9 @@
 
 use std::{collections::BTreeMap, future::Future, pin::pin, time::Duration};
 
+use axum::http::{Method, Request, StatusCode, header};
 use futures::{StreamExt as _, TryStreamExt as _};
+use http_body_util::{BodyExt as _, Limited};
 use json_patch::{
     AddOperation, Patch as JsonPatch, PatchOperation, TestOperation, jsonptr::PointerBuf,
 };
@@ -22,7 +24,7 @@ use kube::{
     client::Body,
 };
 use serde::de::DeserializeOwned;
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio::{sync::Notify, time::timeout};
 
 use super::{
@@ -40,6 +42,8 @@ const KEYS: &str = "ca.key";
 
 /// The timeout for one call to the API server.
 const CALL_TIMEOUT: Duration = Duration::from_secs(10);
+/// The maximum number of bytes that [`send`] reads of an answer.
+const LONGEST_ANSWER: usize = 1 << 20;
 /// The duration of a watch, in seconds. The API server ends the watch; if it does not, the client
 /// does.
 const WATCH_SECONDS: u32 = 280;
@@ -116,6 +120,50 @@ pub(crate) async fn client() -> anyhow::Result<Client> {
     config.read_timeout = Some(Duration::from_secs(u64::from(WATCH_SECONDS) + 10));
     config.write_timeout = Some(CALL_TIMEOUT);
     Ok(Client::try_from(config)?)
+}
+
+/// An answer of the API server, with its warnings.
+pub(crate) struct Answer {
+    pub(crate) status: StatusCode,
+    pub(crate) warnings: Vec<String>,
+    /// The object, or the Status that explains a refusal.
+    pub(crate) body: Value,
+}
+
+impl Answer {
+    /// Returns the explanation of a refusal.
+    pub(crate) fn message(&self) -> String {
+        self.body["message"].as_str().unwrap_or_default().to_owned()
+    }
+}
+
+/// Sends a request to the API server for the sake of the warnings in its answer.
+///
+/// # Errors
+/// Returns an error if there is no answer.
+pub(crate) async fn send(
+    client: &Client,
+    what: &str,
+    method: Method,
+    path: &str,
+    body: &Value,
+) -> Result<Answer, CallError> {
+    let content = match method {
+        Method::PATCH => "application/merge-patch+json",
+        _ => "application/json",
+    };
+    let bytes = if body.is_null() { Vec::new() } else { body.to_string().into_bytes() };
+    let request = Request::builder().method(method).uri(path).header(header::CONTENT_TYPE, content);
+    let request = request
+        .body(Body::from(bytes))
+        .map_err(|error| CallError::Failed(what.to_owned(), error.to_string()))?;
+    let response = call(what.to_owned(), client.send(request)).await?;
+    let status = response.status();
+    let warnings = response.headers().get_all(header::WARNING).iter();
+    let warnings = warnings.filter_map(|it| it.to_str().ok()).map(str::to_owned).collect();
+    let body = Limited::new(response.into_body(), LONGEST_ANSWER).collect().await;
+    let body = body.map(|body| body.to_bytes()).unwrap_or_default();
+    Ok(Answer { status, warnings, body: serde_json::from_slice(&body).unwrap_or_default() })
 }
 
 impl Cluster {

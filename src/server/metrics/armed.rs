@@ -1,42 +1,34 @@
 //! The state of the webhook configurations: as they were written, or not.
 
 use std::{
-    fmt,
     sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
 
 use prometheus_client::{
-    encoding::{EncodeMetric, MetricEncoder, NoLabelSet},
-    metrics::{MetricType, counter::Counter},
+    metrics::{counter::Counter, family::Family, gauge::Gauge},
     registry::Registry,
 };
 use tokio::time::Instant;
 
+use super::labels::{Counters, Labels, add, from_zero};
 use crate::server::configuration::Configuration;
 
 /// The state of both configurations. Without `--arm-webhooks` all stays 0.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(crate) struct Armed {
     states: Arc<Mutex<[State; 2]>>,
+    armed: Family<Labels<1>, Gauge>,
+    foreign: Family<Labels<1>, Gauge>,
+    disarmed: Counters<1>,
     uncalled: Counter,
 }
 
 #[derive(Debug, Default)]
 struct State {
     is_as_written: bool,
-    foreign: usize,
-    losses: u64,
     /// The time until which the configuration does not count as armed, since it has just changed.
     doubted: Option<Instant>,
-}
-
-/// One of the metrics.
-#[derive(Clone, Debug)]
-struct Metric {
-    of: Armed,
-    kind: MetricType,
-    value: fn(&State) -> u64,
 }
 
 impl Armed {
@@ -44,6 +36,41 @@ impl Armed {
     const SETTLE: Duration = Duration::from_secs(2);
     /// The rules may be taken away again as soon as they are back, between two scrapes.
     const DOUBT: Duration = Duration::from_secs(60);
+
+    pub(crate) fn new(registry: &mut Registry) -> Self {
+        let kinds = Configuration::ALL.map(Configuration::kind);
+        Armed {
+            states: Arc::default(),
+            armed: add(
+                registry,
+                "webhooks_armed",
+                "With --arm-webhooks: 1 if this webhook configuration exists, each of its webhooks is as it was \
+                 written, with its rules, and nobody has taken the rules away in the last minute, 0 otherwise",
+                Family::default(),
+            ),
+            foreign: add(
+                registry,
+                "webhooks_foreign",
+                "With --arm-webhooks: the webhooks of this configuration that another client has changed, removed or \
+                 added; setguard writes back rules only",
+                from_zero("kind", &kinds),
+            ),
+            disarmed: add(
+                registry,
+                "webhooks_disarmed",
+                "With --arm-webhooks: how often another client has taken the rules of this configuration away; \
+                 setguard writes them back",
+                from_zero("kind", &kinds),
+            ),
+            uncalled: add(
+                registry,
+                "webhooks_uncalled",
+                "With --arm-webhooks: verifications in which an API server did not call setguard, although \
+                 the webhooks had their rules",
+                Counter::default(),
+            ),
+        }
+    }
 
     /// Sets whether this configuration exists and is as it was written, and the number of its webhooks that are not.
     pub(crate) fn set(&self, configuration: Configuration, is_as_written: bool, foreign: usize) {
@@ -53,16 +80,17 @@ impl Armed {
                 state.doubted = Some(state.doubted.map_or(settled, |until| until.max(settled)));
             }
             state.is_as_written = is_as_written;
-            state.foreign = foreign;
         });
+        let foreign = i64::try_from(foreign).unwrap_or(i64::MAX);
+        self.foreign.get_or_create(&label(configuration)).set(foreign);
     }
 
     /// Counts that the rules were taken away.
     pub(crate) fn disarmed(&self, configuration: Configuration) {
         self.with(configuration, |state| {
-            state.losses += 1;
             state.doubted = Some(Instant::now() + Self::DOUBT);
         });
+        self.disarmed.get_or_create(&label(configuration)).inc();
     }
 
     /// Counts a verification in which an API server did not call setguard.
@@ -75,54 +103,17 @@ impl Armed {
         act(&mut states[configuration as usize])
     }
 
-    pub(super) fn register(&self, registry: &mut Registry) {
-        let metric = |kind, value| Metric { of: self.clone(), kind, value };
-        registry.register(
-            "webhooks_armed",
-            "With --arm-webhooks: 1 if this webhook configuration exists, each of its webhooks is as it was \
-             written, with its rules, and nobody has taken the rules away in the last minute, 0 otherwise",
-            metric(MetricType::Gauge, |state| {
-                let is_doubted = state.doubted.is_some_and(|until| Instant::now() < until);
-                u64::from(state.is_as_written && !is_doubted)
-            }),
-        );
-        registry.register(
-            "webhooks_foreign",
-            "With --arm-webhooks: the webhooks of this configuration that another client has changed, removed or \
-             added; setguard writes back rules only",
-            metric(MetricType::Gauge, |state| state.foreign as u64),
-        );
-        registry.register(
-            "webhooks_disarmed",
-            "With --arm-webhooks: how often another client has taken the rules of this configuration away; \
-             setguard writes them back",
-            metric(MetricType::Counter, |state| state.losses),
-        );
-        registry.register(
-            "webhooks_uncalled",
-            "With --arm-webhooks: verifications in which an API server did not call setguard, although \
-             the webhooks had their rules",
-            self.uncalled.clone(),
-        );
+    /// Sets the metrics that change with time.
+    pub(super) fn refresh(&self) {
+        for configuration in Configuration::ALL {
+            let is_armed = self.with(configuration, |state| {
+                state.is_as_written && state.doubted.is_none_or(|until| Instant::now() >= until)
+            });
+            self.armed.get_or_create(&label(configuration)).set(is_armed.into());
+        }
     }
 }
 
-impl EncodeMetric for Metric {
-    fn encode(&self, mut encoder: MetricEncoder<'_>) -> fmt::Result {
-        for configuration in Configuration::ALL {
-            let value = self.of.with(configuration, |state| (self.value)(state));
-            let labels = [("kind", configuration.kind())];
-            let mut encoder = encoder.encode_family(&labels)?;
-            if let MetricType::Counter = self.kind {
-                encoder.encode_counter::<NoLabelSet, u64, u64>(&value, None)?;
-            } else {
-                encoder.encode_gauge(&value)?;
-            }
-        }
-        Ok(())
-    }
-
-    fn metric_type(&self) -> MetricType {
-        self.kind
-    }
+const fn label(configuration: Configuration) -> Labels<1> {
+    [("kind", configuration.kind())]
 }

@@ -2,7 +2,7 @@
 
 use prometheus_client::{metrics::gauge::Gauge, registry::Registry};
 
-use super::cells::{Counters, Label, RESULTS, result};
+use super::labels::{Counters, RESULTS, add, from_zero, result};
 
 /// The metrics of the policy.
 #[derive(Debug)]
@@ -13,35 +13,35 @@ pub(crate) struct PolicyState {
 }
 
 impl PolicyState {
-    pub(super) fn new() -> Self {
-        let result = Label { name: "result", values: RESULTS.to_vec() };
+    pub(super) fn new(registry: &mut Registry) -> Self {
         let is_current = Gauge::default();
         is_current.set(1);
-        PolicyState { reloads: Counters::new([result]), is_current, is_fallback: Gauge::default() }
-    }
-
-    pub(super) fn register(&self, registry: &mut Registry) {
-        registry.register(
-            "policy_reloads",
-            "Reloads of a changed policy file, by result",
-            self.reloads.clone(),
-        );
-        registry.register(
-            "policy_last_reload_successful",
-            "1 if the policy in force is the content of its file, 0 if the last reload failed",
-            self.is_current.clone(),
-        );
-        registry.register(
-            "policy_fallback",
-            "1 if the server has had no valid policy since it started, so that the rules only warn, \
-             0 otherwise",
-            self.is_fallback.clone(),
-        );
+        PolicyState {
+            reloads: add(
+                registry,
+                "policy_reloads",
+                "Reloads of a changed policy file, by result",
+                from_zero("result", &RESULTS),
+            ),
+            is_current: add(
+                registry,
+                "policy_last_reload_successful",
+                "1 if the policy in force is the content of its file, 0 if the last reload failed",
+                is_current,
+            ),
+            is_fallback: add(
+                registry,
+                "policy_fallback",
+                "1 if the server has had no valid policy since it started, so that the rules only warn, \
+                 0 otherwise",
+                Gauge::default(),
+            ),
+        }
     }
 
     /// Counts a reload; `taken` is whether it succeeded.
     pub(crate) fn reloaded(&self, taken: bool) {
-        self.reloads.inc([result(taken)]);
+        self.reloads.get_or_create(&result(taken)).inc();
         self.is_current.set(taken.into());
     }
 

@@ -1,64 +1,88 @@
-//! Metrics of the view of the cluster, computed at each scrape.
+//! Metrics of the view of the cluster, and of the release.
 
-use std::{
-    fmt,
-    sync::{
-        Arc,
-        atomic::{AtomicU64, Ordering::SeqCst},
-    },
-};
+use std::sync::Arc;
 
 use prometheus_client::{
-    encoding::{EncodeMetric, MetricEncoder},
-    metrics::MetricType,
+    metrics::{family::Family, gauge::Gauge},
+    registry::Registry,
 };
 
+use super::labels::{Labels, add};
 use crate::{
+    inventory::view::Freshness,
     kubernetes::cluster::Version,
-    live::{KindState, Live, Release},
+    live::{Live, Release},
     policy::Policy,
 };
 
-/// A number for each kind of the view. Kinds with the value `None` are left out.
+/// The metrics of the view, which [`View::refresh`] sets.
 #[derive(Debug)]
-pub(crate) struct OfKinds {
-    pub(crate) live: Arc<Live>,
-    pub(crate) number: fn(&KindState) -> Option<u64>,
+pub(super) struct View {
+    live: Arc<Live>,
+    synced: Family<Labels<1>, Gauge>,
+    stale_seconds: Family<Labels<1>, Gauge>,
+    objects: Family<Labels<1>, Gauge>,
+    bytes: Gauge,
 }
 
-impl EncodeMetric for OfKinds {
-    fn encode(&self, mut encoder: MetricEncoder<'_>) -> fmt::Result {
+impl View {
+    pub(super) fn new(live: Arc<Live>, registry: &mut Registry) -> Self {
+        View {
+            live,
+            synced: add(
+                registry,
+                "inventory_synced",
+                "1 if the view has all objects of this kind, 0 if they were not listed, cannot be read, \
+                 or were not heard of for ten minutes: the rules that need the kind are then silent",
+                Family::default(),
+            ),
+            stale_seconds: add(
+                registry,
+                "inventory_stale_seconds",
+                "Seconds since the API server last confirmed the view of this kind; usually below 60",
+                Family::default(),
+            ),
+            objects: add(
+                registry,
+                "inventory_objects",
+                "Objects of this kind in the view",
+                Family::default(),
+            ),
+            bytes: add(
+                registry,
+                "inventory_bytes",
+                "Bytes that the objects of the view take, about",
+                Gauge::default(),
+            ),
+        }
+    }
+
+    /// Sets all metrics to the state of the view.
+    pub(super) fn refresh(&self) {
         for state in self.live.kinds() {
-            if let Some(number) = (self.number)(&state) {
-                let labels = [("kind", state.kind.as_str())];
-                encoder.encode_family(&labels)?.encode_gauge(&number)?;
+            let kind = [("kind", state.kind.as_str())];
+            let is_known = state.freshness != Freshness::Unknown;
+            self.synced.get_or_create(&kind).set(is_known.into());
+            self.objects.get_or_create(&kind).set(number(state.objects));
+            match state.silent {
+                Some(silent) => {
+                    self.stale_seconds.get_or_create(&kind).set(number(silent.as_secs()));
+                }
+                None => {
+                    self.stale_seconds.remove(&kind);
+                }
             }
         }
-        Ok(())
-    }
-
-    fn metric_type(&self) -> MetricType {
-        MetricType::Gauge
+        self.bytes.set(number(self.live.bytes()));
     }
 }
 
-/// The memory of the view.
-#[derive(Debug)]
-pub(crate) struct Bytes(pub(crate) Arc<Live>);
-
-impl EncodeMetric for Bytes {
-    fn encode(&self, mut encoder: MetricEncoder<'_>) -> fmt::Result {
-        encoder.encode_gauge(&u64::try_from(self.0.bytes()).unwrap_or(u64::MAX))
-    }
-
-    fn metric_type(&self) -> MetricType {
-        MetricType::Gauge
-    }
+fn number(number: impl TryInto<i64>) -> i64 {
+    number.try_into().unwrap_or(i64::MAX)
 }
 
 /// The source of the release that objects are checked against.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u8)]
 pub enum ReleaseSource {
     /// No source: the newest release that setguard knows applies.
     Default,
@@ -69,9 +93,6 @@ pub enum ReleaseSource {
 }
 
 impl ReleaseSource {
-    const ALL: [ReleaseSource; 3] =
-        [ReleaseSource::Default, ReleaseSource::Policy, ReleaseSource::Cluster];
-
     /// Returns the source of the release for this policy.
     pub(crate) const fn of(policy: &Policy, release: Option<&Release>) -> Self {
         match release {
@@ -91,34 +112,23 @@ impl ReleaseSource {
     }
 }
 
-/// The release that objects are checked against, and its source, in one number.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct ReleaseInForce(Arc<AtomicU64>);
+/// The release that objects are checked against, and its source, as labels.
+pub(super) type ReleaseInForce = Family<Vec<(&'static str, String)>, Gauge>;
 
-impl ReleaseInForce {
-    /// Sets both. Returns whether the value changed.
-    pub(crate) fn set(&self, version: Version, source: ReleaseSource) -> bool {
-        let patch = version.patch().map_or(0, |patch| u64::from(patch) + 1);
-        let now = u64::from(version.minor()) << 48 | patch << 8 | u64::from(source as u8);
-        self.0.swap(now, SeqCst) != now
+/// Sets the release and its source. Returns whether one of them changed.
+pub(super) fn set_release(
+    family: &ReleaseInForce,
+    version: Version,
+    source: ReleaseSource,
+) -> bool {
+    let mut labels =
+        vec![("release", format!("1.{}", version.minor())), ("source", source.as_str().to_owned())];
+    // An absent label equals an empty one, so the series of other releases stay as they are.
+    labels.extend(version.patch().map(|patch| ("patch", patch.to_string())));
+    if family.get(&labels).is_some() {
+        return false;
     }
-}
-
-impl EncodeMetric for ReleaseInForce {
-    fn encode(&self, mut encoder: MetricEncoder<'_>) -> fmt::Result {
-        let now = self.0.load(SeqCst);
-        let [minor, patch, source] = [now >> 48, now >> 8 & 0xff_ffff_ffff, now & 0xff];
-        let source = ReleaseSource::ALL.into_iter().find(|it| u64::from(*it as u8) == source);
-        let source = source.unwrap_or(ReleaseSource::Default).as_str();
-        let release = format!("1.{minor}");
-        let patch = patch.checked_sub(1).map(|patch| patch.to_string());
-        // An absent label equals an empty one, so the series of other releases stay as they are.
-        let mut labels = vec![("release", &*release), ("source", source)];
-        labels.extend(patch.as_deref().map(|patch| ("patch", patch)));
-        encoder.encode_family(&labels)?.encode_gauge(&1u64)
-    }
-
-    fn metric_type(&self) -> MetricType {
-        MetricType::Gauge
-    }
+    family.clear();
+    family.get_or_create(&labels).set(1);
+    true
 }

@@ -20,6 +20,20 @@ use crate::{
 /// The pause between two attempts.
 const PAUSE: Duration = Duration::from_secs(1);
 
+/// Makes an attempt again and again until one succeeds, for `patience` at most.
+pub(super) async fn retry<T>(
+    patience: Duration,
+    mut attempt: impl AsyncFnMut() -> anyhow::Result<T>,
+) -> anyhow::Result<T> {
+    let begun = Instant::now();
+    loop {
+        match attempt().await {
+            Err(_) if begun.elapsed() < patience => sleep(PAUSE).await,
+            result => return result,
+        }
+    }
+}
+
 /// The configurations that have to be armed.
 pub(super) struct Expected<'a> {
     /// The configurations, by kind and name.
@@ -37,25 +51,17 @@ impl Expected<'_> {
         if self.configurations.is_empty() {
             return Ok(BTreeSet::new());
         }
-        let begun = Instant::now();
-        let mut is_new = false;
-        loop {
-            let why = match self.check().await {
-                Ok(webhooks) => {
-                    if is_new {
-                        // Until each API server uses what has just been written.
-                        sleep(PAUSE).await;
-                    }
-                    return Ok(webhooks);
-                }
-                Err(why) => why,
-            };
-            if begun.elapsed() >= patience {
-                return Err(why);
-            }
-            is_new = true;
+        let mut attempts = 0;
+        let webhooks = retry(patience, async || {
+            attempts += 1;
+            self.check().await
+        });
+        let webhooks = webhooks.await?;
+        if attempts > 1 {
+            // Until each API server uses what has just been written.
             sleep(PAUSE).await;
         }
+        Ok(webhooks)
     }
 
     async fn check(&self) -> anyhow::Result<BTreeSet<String>> {

@@ -1,28 +1,19 @@
 //! Writes that are sent to the API server like any user's, with dryRun: setguard has to answer each of them.
 
-use std::{
-    collections::BTreeSet,
-    io::Write as _,
-    time::{Duration, Instant},
-};
+use std::{collections::BTreeSet, io::Write as _, time::Duration};
 
 use anyhow::{Context as _, anyhow, bail};
-use axum::http::{Method, Request, StatusCode, header};
-use http_body_util::{BodyExt as _, Limited};
-use kube::{Client, client::Body};
+use axum::http::{Method, StatusCode};
+use kube::Client;
 use serde_json::{Value, json};
-use tokio::time::sleep;
 
+use super::armed::retry;
 use crate::{
     kubernetes::resource::{RESOURCES, Resource, WorkloadKind},
     object::annotations::{CONTROL_PLANE_LABEL, NODE_ANNOTATION},
-    server::managed::cluster::{self, call},
+    server::managed::cluster::{self, Answer, send},
 };
 
-/// The pause between two attempts.
-const PAUSE: Duration = Duration::from_secs(1);
-/// The maximum number of bytes that are read of an answer.
-const LONGEST_ANSWER: usize = 1 << 20;
 /// The text that each denial by setguard contains.
 const SETGUARD: &str = "(setguard: ";
 /// The rule of the faults that the webhook has to refuse: no policy in the cluster has it, so none is faster.
@@ -41,18 +32,9 @@ pub(super) async fn refused(
     patience: Duration,
 ) -> anyhow::Result<()> {
     let client = cluster::client().await.context("--namespace: cannot find the API server")?;
-    let begun = Instant::now();
     let prover = Prover { client, namespace, webhooks };
-    loop {
-        let why = match prover.prove().await {
-            Ok(proven) => return say(&proven, webhooks, namespace),
-            Err(why) => why,
-        };
-        if begun.elapsed() >= patience {
-            return Err(why);
-        }
-        sleep(PAUSE).await;
-    }
+    let proven = retry(patience, async || prover.prove().await).await?;
+    say(&proven, webhooks, namespace)
 }
 
 fn say(
@@ -98,12 +80,6 @@ enum Sign {
     Warned(&'static str, &'static str),
     /// Tolerations, which the webhook of this name adds.
     Tolerated(&'static str),
-}
-
-struct Answer {
-    status: StatusCode,
-    warnings: Vec<String>,
-    body: Value,
 }
 
 impl Prover<'_> {
@@ -242,7 +218,7 @@ impl Prover<'_> {
         match sign {
             Sign::Refused => {
                 let message = answer.message();
-                if message.contains(SETGUARD) || RULES.iter().any(|rule| answer.warns(rule)) {
+                if message.contains(SETGUARD) || RULES.iter().any(|rule| warns(&answer, rule)) {
                     return Ok(None);
                 }
             }
@@ -250,17 +226,17 @@ impl Prover<'_> {
                 if let Some(name) = refused_by(&answer.message()) {
                     return by(name);
                 }
-                if answer.warns(NEVER) {
+                if warns(&answer, NEVER) {
                     return by(name);
                 }
             }
             Sign::Warned(rule, name) => {
-                if answer.warns(rule) || answer.has_tolerations() {
+                if warns(&answer, rule) || has_tolerations(&answer) {
                     return by(name);
                 }
             }
             Sign::Tolerated(name) => {
-                if answer.has_tolerations() {
+                if has_tolerations(&answer) {
                     return by(name);
                 }
             }
@@ -275,24 +251,7 @@ impl Prover<'_> {
         path: &str,
         body: &Value,
     ) -> anyhow::Result<Answer> {
-        let content = match method {
-            Method::PATCH => "application/merge-patch+json",
-            _ => "application/json",
-        };
-        let bytes = if body.is_null() { Vec::new() } else { body.to_string().into_bytes() };
-        let request = Request::builder()
-            .method(method)
-            .uri(path)
-            .header(header::CONTENT_TYPE, content)
-            .body(Body::from(bytes))?;
-        let response = call(what.to_owned(), self.client.send(request)).await?;
-        let status = response.status();
-        let warnings = response.headers().get_all(header::WARNING);
-        let warnings =
-            warnings.iter().filter_map(|it| it.to_str().ok()).map(str::to_owned).collect();
-        let body = Limited::new(response.into_body(), LONGEST_ANSWER).collect().await;
-        let body = body.map(|body| body.to_bytes()).unwrap_or_default();
-        Ok(Answer { status, warnings, body: serde_json::from_slice(&body).unwrap_or_default() })
+        Ok(send(&self.client, what, method, path, body).await?)
     }
 }
 
@@ -317,28 +276,21 @@ impl Sign {
     }
 }
 
-impl Answer {
-    fn message(&self) -> String {
-        self.body["message"].as_str().unwrap_or_default().to_owned()
-    }
+/// Returns whether a warning is about a rule: a warning by setguard begins with the id, and one by a policy
+/// contains it.
+fn warns(answer: &Answer, rule: &str) -> bool {
+    let (own, policy) = (format!("\"{rule}: "), format!("{SETGUARD}{rule}, "));
+    answer.warnings.iter().any(|it| it.contains(&own) || it.contains(&policy))
+}
 
-    /// Returns whether a warning is about a rule: a warning by setguard begins with the id, and one by a policy
-    /// contains it.
-    fn warns(&self, rule: &str) -> bool {
-        let (own, policy) = (format!("\"{rule}: "), format!("{SETGUARD}{rule}, "));
-        self.warnings.iter().any(|it| it.contains(&own) || it.contains(&policy))
-    }
-
-    /// Returns whether a set or pod that had no tolerations has some now.
-    fn has_tolerations(&self) -> bool {
-        let spec = &self.body["spec"];
-        let tolerations = [&spec["template"]["spec"]["tolerations"], &spec["tolerations"]];
-        // Each pod gets two, for nodes that are not ready, from the API server.
-        let is_ours = |it: &Value| {
-            it["key"].as_str().is_some_and(|it| !it.starts_with("node.kubernetes.io/"))
-        };
-        tolerations.iter().filter_map(|it| it.as_array()).flatten().any(is_ours)
-    }
+/// Returns whether a set or pod that had no tolerations has some now.
+fn has_tolerations(answer: &Answer) -> bool {
+    let spec = &answer.body["spec"];
+    let tolerations = [&spec["template"]["spec"]["tolerations"], &spec["tolerations"]];
+    // Each pod gets two, for nodes that are not ready, from the API server.
+    let is_ours =
+        |it: &Value| it["key"].as_str().is_some_and(|it| !it.starts_with("node.kubernetes.io/"));
+    tolerations.iter().filter_map(|it| it.as_array()).flatten().any(is_ours)
 }
 
 /// Returns the webhook that has refused a write, if setguard has.

@@ -3,7 +3,7 @@
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use rcgen::{CertificateParams, KeyPair};
 use serde_json::{Value, json};
-use setguard::server::webhooks::printed;
+use setguard::server::webhooks;
 
 use super::{COVERED, Cluster, stored};
 
@@ -178,7 +178,7 @@ fn a_guard_that_may_not_be_seen_is_not_taken_for_one_that_works() {
 /// A manual registration has no annotation and no label, but its webhooks have the usual names.
 #[test]
 fn what_serve_prints_is_recognized() {
-    let printed = printed::yaml("127.0.0.1", 8443, "PEM").unwrap();
+    let printed = webhooks::printed("127.0.0.1", 8443, "PEM").unwrap();
     let names = printed.lines().filter(|line| line.trim_start().starts_with("name: "));
     let names: Vec<_> = names.filter(|line| line.contains(".setguard.io")).collect();
     assert!(names.len() >= 2, "{printed}");
