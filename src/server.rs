@@ -3,13 +3,13 @@
 #![expect(clippy::disallowed_methods, reason = "a server reads files and the clock")]
 
 pub mod accept;
+pub mod activation;
 pub mod admin;
 pub mod app;
 pub mod args;
-pub mod arming;
 mod bind;
 pub mod body;
-mod calls;
+mod call_tracker;
 pub mod cleanup;
 mod configuration;
 pub mod connections;
@@ -27,7 +27,6 @@ mod record;
 pub mod routes;
 pub mod telemetry;
 pub mod tls;
-mod uncalled;
 pub mod webhooks;
 
 use std::{
@@ -202,9 +201,9 @@ async fn serve(
     }
     app.set_phase(Phase::Ready);
     if args.arming.arm_webhooks.is_none() {
-        uncalled::expect(app.clone(), args.expect_call_within);
+        call_tracker::warn_of_silence(app.clone(), args.expect_call_within);
     }
-    arming::start(app.clone(), &args.arming, args.managed.tls_managed).await?;
+    activation::start(app.clone(), &args.arming, args.managed.tls_managed).await?;
     tracing::info!(
         version = env!("CARGO_PKG_VERSION"),
         webhook = %listening.webhook,

@@ -10,7 +10,7 @@ use tokio::sync::Semaphore;
 
 use super::{
     body::BodyMemory,
-    calls::Calls,
+    call_tracker::CallTracker,
     metrics::{Metrics, ReleaseSource},
 };
 use crate::{
@@ -46,7 +46,7 @@ pub struct App {
     /// The metrics.
     pub metrics: Metrics,
     /// Tracks whether an API server calls.
-    pub(crate) calls: Calls,
+    pub(crate) calls: CallTracker,
     /// The memory for the bodies of requests.
     pub(crate) bodies: BodyMemory,
     /// A permit is held while a large review is evaluated. Each review may take up to 24 MiB, so
@@ -92,7 +92,7 @@ impl App {
             parts: Mutex::new(Parts { policy, release: None }),
             live,
             metrics,
-            calls: Calls::default(),
+            calls: CallTracker::default(),
             bodies: BodyMemory::of_all(),
             evaluating: Arc::new(Semaphore::new(LARGE_REVIEWS)),
             phase: AtomicU8::new(Phase::Starting as u8),

@@ -3,8 +3,8 @@
 use std::{net::SocketAddr, path::PathBuf, time::Duration};
 
 use super::{
-    arming::ArmingArgs, host::host, managed::ManagedArgs, policy::IfInvalid, telemetry::LogFormat,
-    tls::MinVersion,
+    activation::ActivationArgs, host::host, managed::ManagedArgs, policy::IfInvalid,
+    telemetry::LogFormat, tls::MinVersion,
 };
 use crate::{kubernetes::duration, live::InventoryArgs, policy::args::PolicyArgs};
 
@@ -69,7 +69,7 @@ pub struct ServeArgs {
     pub managed: ManagedArgs,
     /// The flags for arming the webhook configurations
     #[command(flatten)]
-    pub arming: ArmingArgs,
+    pub arming: ActivationArgs,
     /// How long to wait for the first call of an API server before a warning in the log says that
     /// there was none; 0 means for ever. With --arm-webhooks setguard finds out by itself
     #[arg(

@@ -16,7 +16,9 @@ use rustls::pki_types::{CertificateDer, ServerName, pem::PemObject};
 use serde_json::{Value, json};
 
 use self::armed::Expected;
-use super::{arming::target::Target, calls::PROBES, configuration::Configuration, https};
+use super::{
+    activation::target::Target, call_tracker::PROBES, configuration::Configuration, https,
+};
 use crate::{admission::Endpoint, kubernetes::duration};
 
 /// Send a valid and an invalid DaemonSet to a server for review

@@ -11,7 +11,7 @@ use tokio::time::sleep;
 use crate::{
     live::registered::compare,
     server::{
-        arming::{api, rehearsal::rehearse, target::Target},
+        activation::{api, dry_run_probe::rehearse, target::Target},
         configuration::Configuration,
         managed::cluster::{self, call},
     },

@@ -14,7 +14,7 @@ use crate::{
 
 /// Compares each version of both configurations with their annotations.
 #[derive(Debug)]
-pub(super) struct Ledger {
+pub(super) struct KeptRules {
     metrics: Armed,
     states: Mutex<[State; 2]>,
 }
@@ -29,9 +29,9 @@ struct State {
     losses: u64,
 }
 
-impl Ledger {
+impl KeptRules {
     pub(super) fn new(metrics: Armed) -> Self {
-        Ledger { metrics, states: Mutex::default() }
+        KeptRules { metrics, states: Mutex::default() }
     }
 
     /// Takes in a version of a configuration, as a watch reports it: a read may skip versions.
@@ -117,7 +117,7 @@ mod tests {
 
     #[test]
     fn rules_that_are_taken_away_are_counted_also_if_they_are_back_at_once() {
-        let ledger = Ledger::new(Armed::new(&mut Registry::default()));
+        let ledger = KeptRules::new(Armed::new(&mut Registry::default()));
         let losses = || ledger.states.lock().unwrap()[KIND as usize].losses;
         let right = |of: &str| json!([{ "resources": [of] }]);
         let see = |version, annotated, rules: &Value| {

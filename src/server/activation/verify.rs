@@ -10,8 +10,8 @@ use serde_json::Value;
 use tokio::time::{Instant, sleep};
 
 use super::{
+    dry_run_probe::{self, PAUSE, REHEARSALS},
     problem::Problem,
-    rehearsal::{self, PAUSE, REHEARSALS},
     target::Target,
     why::{PATIENCE, Silent},
 };
@@ -84,7 +84,7 @@ impl Verification {
 
 /// Has the API server call setguard once, through each of these configurations.
 async fn rehearse(target: &Target, armed: &[(Configuration, Value)]) -> Result<(), Problem> {
-    let rehearsed = rehearsal::rehearse(target).await?;
+    let rehearsed = dry_run_probe::rehearse(target).await?;
     let silent = armed.iter().find(|(it, _)| !rehearsed.called.contains(it));
     let Some((configuration, read)) = silent else { return Ok(()) };
     let silent = Silent {

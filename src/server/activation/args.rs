@@ -7,7 +7,7 @@ use crate::kubernetes::duration;
 
 /// `--arm-webhooks`, and the flags that require it.
 #[derive(Clone, Debug, clap::Args)]
-pub struct ArmingArgs {
+pub struct ActivationArgs {
     /// Name of both webhook configurations: write the rules that their annotation setguard.io/webhooks
     /// lists, once the API server can call this server
     #[arg(long, value_name = "NAME", env = "SETGUARD_ARM_WEBHOOKS")]

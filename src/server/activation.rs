@@ -15,9 +15,9 @@
 //! counts what differs.
 
 mod args;
-mod ledger;
+pub(crate) mod dry_run_probe;
+mod kept_rules;
 mod problem;
-pub(crate) mod rehearsal;
 pub(crate) mod target;
 mod verify;
 mod why;
@@ -42,11 +42,11 @@ use tokio::{
     time::{Instant, sleep, sleep_until},
 };
 
-pub use self::args::ArmingArgs;
+pub use self::args::ActivationArgs;
 use self::{
-    ledger::Ledger,
+    dry_run_probe::{PAUSE, REHEARSALS},
+    kept_rules::KeptRules,
     problem::Problem,
-    rehearsal::{PAUSE, REHEARSALS},
     target::Target,
     verify::Verification,
     why::Silent,
@@ -68,7 +68,7 @@ const LONGEST_WAIT: Duration = Duration::from_secs(10);
 const INSTALLED_BY_HELM: &str = "meta.helm.sh/release-name";
 
 /// Arms the webhook configurations with a name.
-pub(crate) struct Arming {
+pub(crate) struct Activation {
     app: Arc<App>,
     name: String,
     owner: Option<String>,
@@ -83,7 +83,7 @@ pub(crate) struct Arming {
     /// without calling setguard.
     silent_since: Option<Instant>,
     /// Each version of the configurations.
-    ledger: Arc<Ledger>,
+    ledger: Arc<KeptRules>,
     /// A configuration that was deleted although the other one exists.
     deleted: Option<Problem>,
     /// What other clients have changed, so that each change is logged once.
@@ -105,7 +105,7 @@ pub(crate) struct Arming {
 /// Returns an error if there is neither a kubeconfig nor a service account.
 pub(crate) async fn start(
     app: Arc<App>,
-    args: &ArmingArgs,
+    args: &ActivationArgs,
     is_managed: bool,
 ) -> anyhow::Result<()> {
     let Some(name) = args.arm_webhooks.clone() else { return Ok(()) };
@@ -117,8 +117,8 @@ pub(crate) async fn start(
         namespace: client.default_namespace().to_owned(),
         name: format!("{name}-rehearsal"),
     });
-    let arming = Arming {
-        ledger: Arc::new(Ledger::new(app.metrics.armed.clone())),
+    let arming = Activation {
+        ledger: Arc::new(KeptRules::new(app.metrics.armed.clone())),
         app,
         name,
         owner: args.arm_owner.clone(),
@@ -178,7 +178,7 @@ impl Unarmed {
     }
 }
 
-impl Arming {
+impl Activation {
     async fn run(mut self) {
         let changed = Notify::new();
         let (client, name, ledger) =
@@ -222,7 +222,7 @@ impl Arming {
                 self.wait = FIRST_WAIT;
                 self.is_proven = !self.armed.is_empty();
                 let owned = self.own().await.err();
-                let Arming { app, verification, target, armed, interval, .. } = self;
+                let Activation { app, verification, target, armed, interval, .. } = self;
                 if verification.verify(target, armed, *interval).await {
                     app.metrics.armed.uncalled();
                 }
@@ -381,11 +381,11 @@ impl Arming {
     /// Has the API server call setguard once, through each of these configurations.
     async fn rehearse(&mut self, unarmed: &[Unarmed]) -> Result<(), Problem> {
         let calls = &self.app.calls;
-        let before = Configuration::ALL.map(|it| calls.rehearsals(rehearsal::endpoint(it)));
-        let rehearsed = rehearsal::rehearse(&self.target).await?;
+        let before = Configuration::ALL.map(|it| calls.rehearsals(dry_run_probe::endpoint(it)));
+        let rehearsed = dry_run_probe::rehearse(&self.target).await?;
         let silent = unarmed.iter().find(|it| !rehearsed.called.contains(&it.configuration));
         let Some(Unarmed { configuration, read, .. }) = silent else { return Ok(()) };
-        let endpoint = rehearsal::endpoint(*configuration);
+        let endpoint = dry_run_probe::endpoint(*configuration);
         let lasts = self.silence();
         let silent = Silent {
             target: &self.target,
