@@ -26,15 +26,9 @@ use std::{
 };
 
 use clap::Parser;
-use setguard_testing::{client, harness, http, link, manifests, numbers, service};
+use setguard_testing::{background, harness, http, link, manifests, numbers, service};
 
-use crate::{
-    faults::{FAULTS, Fault},
-    harness::control_plane::ASSETS,
-    site::Site,
-    tally::Tally,
-    writers::Writers,
-};
+use crate::{faults::FAULTS, harness::control_plane::ASSETS, site::Site, tally::Tally};
 
 #[derive(Debug, Parser)]
 struct Arguments {
@@ -47,8 +41,6 @@ struct Arguments {
     /// Writes per second
     #[arg(long, default_value = "26")]
     rate: u32,
-    /// Words in the names of faults; all faults by default
-    words: Vec<String>,
     /// The program to test, instead of the one that was built
     #[arg(long, default_value = env!("CARGO_BIN_EXE_setguard"))]
     program: PathBuf,
@@ -69,38 +61,26 @@ fn main() {
     };
     let mut site = Site::start(Path::new(&assets), &arguments.program);
     let tally = Arc::new(Tally::new());
-    let writers = Writers::start(&site, arguments.rate, &tally);
-    let wanted = |fault: &&'static Fault| {
-        arguments.words.is_empty() || arguments.words.iter().any(|it| fault.name.contains(&**it))
-    };
-    let faults: Vec<&'static Fault> = FAULTS.iter().filter(wanted).collect();
+    let writers = writers::start(&site, arguments.rate, &tally);
 
     println!("{}", tally::HEAD);
     let start = Instant::now();
-    let (mut next_fault, mut next_minute) = (arguments.every, 1);
-    let mut turn = faults.iter().cycle();
-    while next_minute <= arguments.minutes {
-        let until = next_fault.min(next_minute * 60);
-        thread::sleep(Duration::from_secs(until).saturating_sub(start.elapsed()));
-        if until == next_fault {
-            next_fault += arguments.every;
-            // The last minute shows that everything has recovered.
-            if next_minute < arguments.minutes
-                && let Some(fault) = turn.next()
-            {
-                tally.begins(fault);
-                (fault.run)(&mut site);
-            }
+    let turns = arguments.minutes * 60 / arguments.every;
+    for (turn, fault) in (1..=turns).zip(FAULTS.iter().cycle()) {
+        // The last turns show that everything has recovered.
+        if turn + 2 <= turns {
+            tally.begins(fault.name);
+            (fault.run)(&mut site);
+        } else {
+            tally.begins("nothing");
         }
-        if until >= next_minute * 60 {
-            println!("{}", tally.minute(next_minute, &site));
-            next_minute += 1;
-        }
+        let end = Duration::from_secs(turn * arguments.every);
+        thread::sleep(end.saturating_sub(start.elapsed()));
+        println!("{}", tally.row(start.elapsed().as_secs_f64() / 60.0, &site));
     }
     let kept = writers.stop();
     let lost = writers::lost(&site, &kept);
-    println!("\n{}", tally.by_fault());
-    println!("objects that the API server had confirmed: {}, lost: {}", kept.len(), lost.len());
+    println!("\nobjects that the API server had confirmed: {}, lost: {}", kept.len(), lost.len());
     assert_eq!(lost, [""; 0], "lost objects");
     tally.assert_right();
 }

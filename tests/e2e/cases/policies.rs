@@ -36,10 +36,7 @@ use crate::{
 };
 
 pub(super) const CASES: &[Case] = &[
-    Case {
-        needs: &[CONTROLLER_MANAGER],
-        ..Case::new("policies-find-what-setguard-finds", same_findings)
-    },
+    Case::needing(&[CONTROLLER_MANAGER], "policies-find-what-setguard-finds", same_findings),
     Case::new("policies-cost-no-more-than-lists-are-long", costs::linear),
     Case::new("policies-deny-warn-and-exempt", modes),
     Case::new("policies-inject-what-setguard-injects", injected::same_injections),

@@ -25,23 +25,18 @@ use crate::{
     namespace::Namespace,
 };
 
+/// What cases need whose pods are bound to nodes.
+const RUNNING: &[&str] = &[CONTROLLER_MANAGER, SCHEDULER];
+
 pub(super) const CASES: &[Case] = &[
-    Case {
-        needs: &[CONTROLLER_MANAGER, SCHEDULER],
-        ..Case::new("what-is-stuck-is-named-and-repaired", named_and_repaired)
-    },
-    Case {
-        needs: &[CONTROLLER_MANAGER, SCHEDULER],
-        ..Case::new("what-is-seldom-seen-is-named-and-repaired", seldom::named_and_repaired)
-    },
-    Case {
-        needs: &[CONTROLLER_MANAGER, SCHEDULER],
-        ..Case::new("a-wait-tells-what-is-stuck-and-passes-the-rest", wait::told_and_passed)
-    },
-    Case {
-        needs: &[CONTROLLER_MANAGER, SCHEDULER, HELM],
-        ..Case::new("the-recipes-of-a-wait-work", recipes::run_for_real)
-    },
+    Case::needing(RUNNING, "what-is-stuck-is-named-and-repaired", named_and_repaired),
+    Case::needing(RUNNING, "what-is-seldom-seen-is-named-and-repaired", seldom::named_and_repaired),
+    Case::needing(RUNNING, "a-wait-tells-what-is-stuck-and-passes-the-rest", wait::told_and_passed),
+    Case::needing(
+        &[CONTROLLER_MANAGER, SCHEDULER, HELM],
+        "the-recipes-of-a-wait-work",
+        recipes::run_for_real,
+    ),
     Case::new("a-wait-survives-a-restart", wait::restarts),
     Case::new("a-wait-needs-the-documented-rights", wait::rights),
 ];

@@ -11,13 +11,17 @@
     reason = "a test fails by panicking, prints for people to read, and has no users"
 )]
 
+pub mod background;
 pub mod certificate;
 pub mod client;
+pub mod cluster;
 pub mod corpus;
 pub mod harness;
 pub mod helm;
 pub mod http;
+pub mod lengthen;
 pub mod link;
+pub mod load;
 pub mod manifests;
 pub mod numbers;
 pub mod pages;

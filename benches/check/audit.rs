@@ -4,11 +4,7 @@ use std::{fs, path::Path};
 
 use serde_json::Value;
 
-use crate::{
-    cluster::Cluster,
-    cost::{Cost, wait_for},
-    harness::process::Process,
-};
+use crate::{Cluster, Cost, Process, wait_for};
 
 /// Measures and prints the results.
 pub(crate) fn measure() {

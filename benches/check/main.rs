@@ -1,0 +1,77 @@
+//! Measures what needs no server: `setguard check` on many files, `setguard audit` of a large cluster,
+//! and how the cost of a review and of `check` grows with their input. See benches/README.md.
+//!
+//! `cargo bench --bench check -- [manifests] [audit] [growth] [rules]`
+
+#![allow(
+    clippy::disallowed_methods,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::print_stdout,
+    reason = "a benchmark reads the clock, fails by panicking and prints figures"
+)]
+
+mod audit;
+mod growth;
+mod manifests;
+mod rules;
+
+use std::{
+    env,
+    process::ExitStatus,
+    thread,
+    time::{Duration, Instant},
+};
+
+use setguard_testing::{
+    cluster::Cluster,
+    harness::process::Process,
+    lengthen,
+    numbers::{memory, processor_seconds},
+    reviews,
+};
+
+/// The sections, by their names.
+const SECTIONS: [(&str, fn()); 4] = [
+    ("manifests", manifests::measure),
+    ("audit", audit::measure),
+    ("growth", growth::measure),
+    ("rules", rules::measure),
+];
+
+fn main() {
+    // `cargo test --all-targets` runs benchmarks too, without `--bench`.
+    if !env::args().any(|arg| arg == "--bench") {
+        return;
+    }
+    let wanted: Vec<String> = env::args().skip(1).filter(|arg| !arg.starts_with('-')).collect();
+    for (name, measure) in SECTIONS {
+        if wanted.is_empty() || wanted.iter().any(|wanted| wanted == name) {
+            measure();
+        }
+    }
+}
+
+/// The resources that a process used from start to end.
+struct Cost {
+    seconds: f64,
+    /// Seconds of processor time.
+    processor: f64,
+    /// The maximum memory, in MiB.
+    memory: f64,
+}
+
+/// Waits until a process that was just started ends.
+fn wait_for(process: &mut Process) -> (ExitStatus, Cost) {
+    let start = Instant::now();
+    let mut cost = Cost { seconds: 0.0, processor: 0.0, memory: 0.0 };
+    loop {
+        cost.processor = cost.processor.max(processor_seconds(process.id()));
+        cost.memory = cost.memory.max(memory(process.id(), "VmHWM").unwrap_or_default());
+        if let Some(status) = process.ended() {
+            cost.seconds = start.elapsed().as_secs_f64();
+            return (status, cost);
+        }
+        thread::sleep(Duration::from_millis(2));
+    }
+}
