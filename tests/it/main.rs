@@ -99,6 +99,7 @@ mod readings;
 mod release;
 mod rendered;
 mod reports;
+mod review;
 mod rollouts;
 mod schema;
 #[cfg(all(feature = "server", unix))]

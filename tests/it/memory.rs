@@ -66,14 +66,8 @@ impl Server {
 
 /// A review of an object that is created, or that replaces an old one.
 fn review(object: &Value, old: Option<&Value>) -> String {
-    let group = if object["kind"] == "Pod" { "" } else { "apps" };
-    json!({"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": {
-        "uid": "1", "operation": if old.is_some() { "UPDATE" } else { "CREATE" },
-        "name": "agent", "namespace": "shop",
-        "kind": {"group": group, "version": "v1", "kind": object["kind"]},
-        "userInfo": {"username": "system:kube-controller-manager"},
-        "object": object, "oldObject": old}})
-    .to_string()
+    let user = json!({"username": "system:kube-controller-manager"});
+    crate::review::review(json!({"userInfo": user, "object": object, "oldObject": old}))
 }
 
 /// The object with this list or map at the length at which it is nearly too large to be read.

@@ -79,8 +79,7 @@ impl Cluster {
 
     /// The names of the pods that are deleted, in their order, and where the plan stops.
     fn deleted(&self, manifest: &Value) -> (Vec<String>, Value) {
-        let ran = self.plan(manifest);
-        assert_eq!(ran.code, 0, "{}\n{}", ran.stdout, ran.stderr);
+        let ran = self.plan(manifest).ends(0);
         let plan: Value = serde_json::from_str(&ran.stdout).unwrap();
         let object = &plan["objects"][0];
         let steps = object["steps"].as_array().unwrap_or_else(|| panic!("{plan:#}"));
@@ -118,9 +117,7 @@ fn a_broken_pod_of_the_cluster_stops_the_rollout() {
 fn what_may_not_be_read_is_an_error() {
     let cluster = Cluster::new([true; 3]);
     cluster.api_server.change(|world| world.forbidden = ["pods"].into());
-    let ran = cluster.plan(&set("db:2"));
-    assert_eq!(ran.code, 2, "{}", ran.stdout);
-    assert!(ran.stderr.contains("/pods"), "{}", ran.stderr);
+    cluster.plan(&set("db:2")).ends(2).reports("/pods");
 }
 
 /// Rights that only make the plan better may be missing.
@@ -134,8 +131,7 @@ fn what_is_unknown_without_a_right_is_said() {
     assert_eq!(cluster.plan(&fewer).stderr, "");
     let kinds = ["persistentvolumes", "poddisruptionbudgets"];
     cluster.api_server.change(|world| world.forbidden = kinds.into());
-    let ran = cluster.plan(&fewer);
-    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    let ran = cluster.plan(&fewer).ends(0);
     for kind in ["PersistentVolumes", "PodDisruptionBudgets"] {
         let note = format!("note: {kind} may not be read, so it isn't known ");
         assert!(ran.stderr.contains(&note), "{}", ran.stderr);

@@ -50,8 +50,7 @@ impl Cluster {
     /// The events of a wait that ends with this code.
     #[track_caller]
     fn events(&self, code: i32, args: &[&str]) -> Vec<Value> {
-        let ran = self.run(&[&["--format", "json"], args].concat());
-        assert_eq!(ran.code, code, "{}\n{}", ran.stdout, ran.stderr);
+        let ran = self.run(&[&["--format", "json"], args].concat()).ends(code);
         ran.stdout.lines().map(|line| serde_json::from_str(line).expect(line)).collect()
     }
 
@@ -168,8 +167,7 @@ fn with_bad_image(revision: &str) -> Cluster {
 fn a_set_that_is_rolled_out_is_a_line_and_exit_code_0() {
     let cluster = Cluster::new();
     cluster.has("statefulsets", &set("db", 3, 3));
-    let ran = cluster.run(&["statefulset/db", "-n", "shop"]);
-    assert_eq!((ran.code, ran.stderr.as_str()), (0, ""));
+    let ran = cluster.run(&["statefulset/db", "-n", "shop"]).ends(0).reports_only("");
     let lines: Vec<_> = ran.stdout.lines().map(|line| line.split_once(' ').unwrap()).collect();
     assert!(lines.iter().all(|(time, _)| time.parse::<Timestamp>().is_ok()), "{lines:?}");
     let text: Vec<_> = lines.iter().map(|(_, text)| *text).collect();
@@ -212,8 +210,7 @@ fn what_cannot_succeed_ends_early_with_the_diagnosis_and_the_command() {
         (&json!("end"), &json!("1 of 2 sets cannot succeed"))
     );
 
-    let ran = cluster.run(&args);
-    assert_eq!(ran.code, 1);
+    let ran = cluster.run(&args).ends(1);
     let text = ran.stdout;
     assert!(text.contains(": cannot succeed: 1 of 3 updated, 2 of 3 ready\n"), "{text}");
     assert!(text.contains("warning[rollout-stuck-at-ordinal]: "), "{text}");
@@ -339,8 +336,7 @@ fn what_is_not_there_is_an_error() {
     assert!(error(&["deployment/db"]).contains("statefulset or daemonset"));
     cluster.folder.write("broken.yaml", b"kind: [");
     assert!(error(&["-f", "broken.yaml"]).contains("broken.yaml:"));
-    let ran = cluster.run(&["--for-release", "front", "-n", "shop", "--allow-none"]);
-    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    cluster.run(&["--for-release", "front", "-n", "shop", "--allow-none"]).ends(0);
 }
 
 #[test]

@@ -33,7 +33,7 @@ use crate::{
     },
     http,
     kubelet::Kubelet,
-    manifests::{daemon_set, stateful_set},
+    manifests::{add_claim, daemon_set, stateful_set},
     namespace::Namespace,
     node,
     service::Service,
@@ -216,12 +216,9 @@ fn scaled(site: &Site<'_>, release: &Release<'_>, values: &mut Value) {
     let mut set = stateful_set("db");
     set["spec"]["persistentVolumeClaimRetentionPolicy"] =
         json!({ "whenDeleted": "Retain", "whenScaled": "Delete" });
-    set["spec"]["template"]["spec"]["containers"][0]["volumeMounts"] =
-        json!([{ "name": "data", "mountPath": "/data" }]);
+    add_claim(&mut set, None, "1Gi");
     set["spec"]["template"]["spec"]["containers"][0]["readinessProbe"] =
         json!({ "tcpSocket": { "port": 80 } });
-    set["spec"]["volumeClaimTemplates"] = json!([{ "metadata": { "name": "data" }, "spec": {
-        "accessModes": ["ReadWriteOnce"], "resources": { "requests": { "storage": "1Gi" } } } }]);
     site.shop.apply(&set).accepted();
     let scale =
         || site.shop.kubectl(&["scale", "statefulset/db", "--replicas=1", "--dry-run=server"], "");

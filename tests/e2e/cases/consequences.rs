@@ -8,7 +8,7 @@ use crate::{
         control_plane::{CONTROLLER_MANAGER, ControlPlane, SCHEDULER, SETGUARD},
         process::{becomes, eventually},
     },
-    manifests::{daemon_set, stateful_set},
+    manifests::{add_claim, daemon_set, stateful_set},
     namespace::Namespace,
     node,
     viewer::{self, Viewer},
@@ -239,11 +239,7 @@ fn claims(namespace: &Namespace<'_>) {
         set["spec"]["replicas"] = json!(3);
         set["spec"]["persistentVolumeClaimRetentionPolicy"] =
             json!({ "whenDeleted": "Retain", "whenScaled": "Delete" });
-        set["spec"]["template"]["spec"]["containers"][0]["volumeMounts"] =
-            json!([{ "name": "data", "mountPath": "/data" }]);
-        set["spec"]["volumeClaimTemplates"] = json!([{ "metadata": { "name": "data" },
-            "spec": { "accessModes": ["ReadWriteOnce"],
-                "resources": { "requests": { "storage": "1Gi" } } } }]);
+        add_claim(&mut set, None, "1Gi");
         set
     };
     for name in ["kept", "free"] {

@@ -61,8 +61,7 @@ fn an_earlier_audit_is_the_json_of_an_audit() {
         [("{", "cannot be read"), ("{\"kind\": \"CheckReport\"}", "is a CheckReport")]
     {
         cluster.folder.write("last.json", text.as_bytes());
-        let ran = cluster.run(&AGAINST);
-        assert_eq!(ran.code, 2);
+        let ran = cluster.run(&AGAINST).ends(2);
         assert!(
             ran.stderr.contains("--against: last.json") && ran.stderr.contains(why),
             "{}",
@@ -84,12 +83,12 @@ fn one_set_can_be_audited_alone() {
     let both = cluster.findings(1, &["sts/a", "sts/down", "-n", "shop"]);
     assert_eq!(both.len(), 2);
 
-    let ran = cluster.run(&["sts/none", "-n", "shop"]);
-    assert_eq!(ran.code, 2);
-    assert!(ran.stderr.contains("error: there is no StatefulSet shop/none\n"), "{}", ran.stderr);
+    cluster
+        .run(&["sts/none", "-n", "shop"])
+        .ends(2)
+        .reports("error: there is no StatefulSet shop/none\n");
     // The namespace of the kubeconfig, which names none.
-    let ran = cluster.run(&["ds/none"]);
-    assert!(ran.stderr.contains("there is no DaemonSet default/none"), "{}", ran.stderr);
+    cluster.run(&["ds/none"]).reports("there is no DaemonSet default/none");
     for args in [
         &["sts/a", "-A"][..],
         &["a"],

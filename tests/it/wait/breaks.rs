@@ -105,14 +105,11 @@ fn without_the_right_to_read_pods_the_status_counts() {
     let cluster = Cluster::new();
     cluster.has("statefulsets", &set("db", 3, 3)).has("pods", &pod("db-0", "new", "", ""));
     cluster.api_server.change(|world| world.forbidden = ["pods", "nodes", "events"].into());
-    let ran = cluster.run(&["sts/db", "-n", "shop"]);
-    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    let ran = cluster.run(&["sts/db", "-n", "shop"]).ends(0);
     let why = "note: these cannot be read, so why a rollout waits may stay unknown: nodes, pods, events\n";
     assert_eq!(ran.stderr, why);
     cluster.api_server.change(|world| world.forbidden = ["statefulsets"].into());
-    let ran = cluster.run(&["-l", "app=db", "-n", "shop"]);
-    assert_eq!(ran.code, 2, "{}", ran.stdout);
-    assert!(ran.stderr.contains("403: you may not"), "{}", ran.stderr);
+    cluster.run(&["-l", "app=db", "-n", "shop"]).ends(2).reports("403: you may not");
 }
 
 #[test]

@@ -15,6 +15,17 @@ pub fn stateful_set(name: &str) -> Value {
     set
 }
 
+/// Adds a claim of this class and size to a StatefulSet, and mounts it.
+pub fn add_claim(set: &mut Value, class: Option<&str>, size: &str) {
+    set["spec"]["template"]["spec"]["containers"][0]["volumeMounts"] =
+        json!([{ "name": "data", "mountPath": "/data" }]);
+    let resources = json!({ "requests": { "storage": size } });
+    let spec = json!({
+        "accessModes": ["ReadWriteOnce"], "storageClassName": class, "resources": resources,
+    });
+    set["spec"]["volumeClaimTemplates"] = json!([{ "metadata": { "name": "data" }, "spec": spec }]);
+}
+
 /// A pod without faults.
 pub fn pod(name: &str) -> Value {
     json!({
