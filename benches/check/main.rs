@@ -16,19 +16,10 @@ mod growth;
 mod manifests;
 mod rules;
 
-use std::{
-    env,
-    process::ExitStatus,
-    thread,
-    time::{Duration, Instant},
-};
+use std::env;
 
 use setguard_testing::{
-    cluster::Cluster,
-    harness::process::Process,
-    lengthen,
-    numbers::{memory, processor_seconds},
-    reviews,
+    cluster::Cluster, harness::process::Process, lengthen, numbers::Cost, reviews,
 };
 
 /// The sections, by their names.
@@ -49,29 +40,5 @@ fn main() {
         if wanted.is_empty() || wanted.iter().any(|wanted| wanted == name) {
             measure();
         }
-    }
-}
-
-/// The resources that a process used from start to end.
-struct Cost {
-    seconds: f64,
-    /// Seconds of processor time.
-    processor: f64,
-    /// The maximum memory, in MiB.
-    memory: f64,
-}
-
-/// Waits until a process that was just started ends.
-fn wait_for(process: &mut Process) -> (ExitStatus, Cost) {
-    let start = Instant::now();
-    let mut cost = Cost { seconds: 0.0, processor: 0.0, memory: 0.0 };
-    loop {
-        cost.processor = cost.processor.max(processor_seconds(process.id()));
-        cost.memory = cost.memory.max(memory(process.id(), "VmHWM").unwrap_or_default());
-        if let Some(status) = process.ended() {
-            cost.seconds = start.elapsed().as_secs_f64();
-            return (status, cost);
-        }
-        thread::sleep(Duration::from_millis(2));
     }
 }

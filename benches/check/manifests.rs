@@ -9,7 +9,7 @@ use std::{
 use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::{Cost, Process, wait_for};
+use crate::{Cost, Process};
 
 /// Measures and prints the results.
 pub(crate) fn measure() {
@@ -41,11 +41,10 @@ fn written(count: u32, manifest: &dyn Fn(u32) -> String) -> TempDir {
 
 /// Commits all files of a folder to a repository of its own.
 fn commit(folder: &Path) {
-    let identity = ["-c", "user.name=bench", "-c", "user.email=bench@example.com"];
-    for args in [&["init", "--quiet"][..], &["add", "."], &["commit", "--quiet", "-m", "all"]] {
-        let ran = Command::new("git").args(identity).args(args).current_dir(folder).output();
-        assert!(ran.expect("git").status.success(), "git {args:?}");
-    }
+    let git = "git -c user.name=bench -c user.email=bench@example.com";
+    let commands = format!("{git} init -q && {git} add . && {git} commit -qm all");
+    let ran = Command::new("sh").args(["-c", &commands]).current_dir(folder).status();
+    assert!(ran.expect("a shell").success(), "{commands}");
 }
 
 fn run(folder: &TempDir, count: u32, args: &[&str], title: &str) {
@@ -56,7 +55,7 @@ fn run(folder: &TempDir, count: u32, args: &[&str], title: &str) {
     let program = env::var_os("SETGUARD").map_or_else(own, PathBuf::from);
     let program = program.canonicalize().expect("setguard");
     let mut process = Process::start_in(folder.path(), &program, &args, logs.path());
-    let (status, Cost { seconds, processor, memory }) = wait_for(&mut process);
+    let (status, Cost { seconds, processor, memory }) = Cost::of(&mut process);
     let report = fs::read_to_string(&process.output).unwrap_or_default();
     assert!(matches!(status.code(), Some(0 | 1)), "setguard check ended with {status}");
     let report: Value = serde_json::from_str(&report).expect("a report");

@@ -40,10 +40,7 @@ const MEASUREMENTS: usize = 5;
 /// A rule that takes less than this for the long input is not slow, whatever the short one takes.
 const NEGLIGIBLE: f64 = 1e-3;
 
-/// Reports the parts that are slower than n log n.
-///
-/// # Panics
-/// If there is one.
+/// Panics if a part is slower than n log n.
 pub(crate) fn measure() {
     let slow: Vec<String> = objects().iter().flat_map(slow_cases).collect();
     assert!(slow.is_empty(), "{} cases are slower than n log n:\n{}", slow.len(), slow.join("\n"));
@@ -79,9 +76,8 @@ fn slow_cases(object: &Value) -> Vec<String> {
             };
             let found = [1, 2, 4, 8, 16, 32].into_iter().find_map(evaluated);
             let (shorter, long) = found.expect("an object that is evaluated");
-            let short = with(SHORT / shorter);
             let name = if let [one] = &case[..] { one } else { "all lists" };
-            let slow_now = slow_parts(&parts, &short, &long);
+            let slow_now = slow_parts(&parts, &|| with(SHORT / shorter), &long);
             slow.extend(slow_now.iter().map(|it| format!("{elements:?} {name} of a {kind}: {it}")));
         }
     }
@@ -89,31 +85,34 @@ fn slow_cases(object: &Value) -> Vec<String> {
 }
 
 /// The parts that are slow for the long object, with how slow.
-fn slow_parts(parts: &[Part], short: &Texts, long: &Texts) -> Vec<String> {
-    let seconds = |texts: &Texts, (_, run): &Part| {
-        texts.review(|review| {
-            let start = processor_time();
-            run(review);
-            processor_time() - start
-        })
+fn slow_parts(parts: &[Part], short: &dyn Fn() -> Texts, long: &Texts) -> Vec<String> {
+    let seconds = |(_, run): &Part, review: &Review<'_>| {
+        let start = processor_time();
+        run(review);
+        processor_time() - start
     };
-    let is_slow = |part: &Part| {
-        let mut text = None;
+    // Reading an object takes longer than most parts, so it is read once for all of them.
+    let costs: Vec<_> = long.review(|review| {
+        let costs = parts.iter().map(|part| (part, seconds(part, review)));
+        costs.filter(|(_, cost)| *cost >= NEGLIGIBLE).collect()
+    });
+    if costs.is_empty() {
+        return Vec::new();
+    }
+    let short = short();
+    let is_slow = |(part, mut cost): (&Part, f64)| {
+        let mut times = 0.0;
         for _ in 0..MEASUREMENTS {
-            let long = seconds(long, part);
-            if long < NEGLIGIBLE {
-                return None;
-            }
             // The first to use the object: the long one does not fit into the caches either.
-            let times = long / seconds(short, part);
-            if times <= MAX_GROWTH {
+            times = cost / short.review(|review| seconds(part, review));
+            if cost < NEGLIGIBLE || times <= MAX_GROWTH {
                 return None;
             }
-            text = Some(format!("{}: {times:.0} times, {:.1} ms", part.0, long * 1e3));
+            cost = long.review(|review| seconds(part, review));
         }
-        text
+        Some(format!("{}: {times:.0} times, {:.1} ms", part.0, cost * 1e3))
     };
-    parts.iter().filter_map(is_slow).collect()
+    costs.into_iter().filter_map(is_slow).collect()
 }
 
 /// A part of the work for an object, with its name.

@@ -4,46 +4,38 @@ use std::{thread, time::Duration};
 
 use crate::site::{POLICY, Site};
 
-/// A fault.
-#[derive(Debug)]
-pub(crate) struct Fault {
-    pub(crate) name: &'static str,
-    pub(crate) run: fn(&mut Site),
-}
+/// A fault: its name, and what breaks.
+pub(crate) type Fault = (&'static str, fn(&mut Site));
 
 /// The fault after which nothing calls setguard for a while.
 pub(crate) const SWITCHED_OFF: &str = "the configurations are deleted and made again";
 
-const fn fault(name: &'static str, run: fn(&mut Site)) -> Fault {
-    Fault { name, run }
-}
-
 /// All faults.
 pub(crate) static FAULTS: &[Fault] = &[
-    fault("a replica is killed", |site| replaced(site, 0, true)),
-    fault("a replica is told to end", |site| replaced(site, 1, false)),
-    fault("the API server is killed", |site| {
+    ("a replica is killed", |site| replaced(site, 0, true)),
+    ("a replica is told to end", |site| replaced(site, 1, false)),
+    ("the API server is killed", |site| {
         site.plane.stop_api_server();
         site.plane.start_api_server(&[]);
     }),
-    fault("the certificate is rotated", |site| site.rotate()),
-    fault("an invalid policy", |site| policy(site, "rules: {nothing: 5}\n")),
-    fault("another valid policy", |site| {
+    ("the certificate is rotated", |site| site.rotate()),
+    ("an invalid policy", |site| policy(site, "rules: {nothing: 5}\n")),
+    ("another valid policy", |site| {
         policy(site, &format!("{POLICY}  tolerates-everything: deny\n"));
     }),
-    fault(SWITCHED_OFF, |site| {
+    (SWITCHED_OFF, |site| {
         for kind in ["validatingwebhookconfiguration", "mutatingwebhookconfiguration"] {
             site.plane.kubectl.run(&["delete", kind, "setguard"], "").accepted();
         }
         site.register();
     }),
-    fault("the watches are cut", |site| site.link.cut()),
-    fault("the watches are silent", |site| {
+    ("the watches are cut", |site| site.link.cut()),
+    ("the watches are silent", |site| {
         site.link.silence();
         thread::sleep(Duration::from_secs(10));
         site.link.cut();
     }),
-    fault("etcd is killed", |site| site.plane.restart_etcd()),
+    ("etcd is killed", |site| site.plane.restart_etcd()),
 ];
 
 /// Ends a replica, and starts it again as a kubelet does.

@@ -30,20 +30,17 @@ use setguard_testing::{background, harness, http, link, manifests, numbers, serv
 
 use crate::{faults::FAULTS, harness::control_plane::ASSETS, site::Site, tally::Tally};
 
+/// Seconds between two faults.
+const EVERY: u64 = 30;
+
 #[derive(Debug, Parser)]
 struct Arguments {
     /// Length in minutes
     #[arg(long, default_value = "10")]
     minutes: u64,
-    /// Seconds between two faults
-    #[arg(long, default_value = "30")]
-    every: u64,
     /// Writes per second
     #[arg(long, default_value = "26")]
     rate: u32,
-    /// The program to test, instead of the one that was built
-    #[arg(long, default_value = env!("CARGO_BIN_EXE_setguard"))]
-    program: PathBuf,
     /// Set by `cargo bench`
     #[arg(long, hide = true)]
     bench: bool,
@@ -59,22 +56,24 @@ fn main() {
         println!("skipped: {ASSETS} does not name a folder with etcd and kube-apiserver");
         return;
     };
-    let mut site = Site::start(Path::new(&assets), &arguments.program);
+    let own = || PathBuf::from(env!("CARGO_BIN_EXE_setguard"));
+    let program = env::var_os("SETGUARD").map_or_else(own, PathBuf::from);
+    let mut site = Site::start(Path::new(&assets), &program);
     let tally = Arc::new(Tally::new());
     let writers = writers::start(&site, arguments.rate, &tally);
 
     println!("{}", tally::HEAD);
     let start = Instant::now();
-    let turns = arguments.minutes * 60 / arguments.every;
-    for (turn, fault) in (1..=turns).zip(FAULTS.iter().cycle()) {
+    let turns = arguments.minutes * 60 / EVERY;
+    for (turn, (name, run)) in (1..=turns).zip(FAULTS.iter().cycle()) {
         // The last turns show that everything has recovered.
         if turn + 2 <= turns {
-            tally.begins(fault.name);
-            (fault.run)(&mut site);
+            tally.begins(name);
+            run(&mut site);
         } else {
             tally.begins("nothing");
         }
-        let end = Duration::from_secs(turn * arguments.every);
+        let end = Duration::from_secs(turn * EVERY);
         thread::sleep(end.saturating_sub(start.elapsed()));
         println!("{}", tally.row(start.elapsed().as_secs_f64() / 60.0, &site));
     }

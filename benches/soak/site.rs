@@ -9,7 +9,7 @@ use setguard::server::webhooks::printed;
 use crate::{
     harness::{
         control_plane::{ControlPlane, SETGUARD},
-        process::eventually,
+        process::becomes,
     },
     link::Link,
     manifests::stateful_set,
@@ -74,11 +74,9 @@ impl Site {
         site.register();
         let mut bad = stateful_set("probe");
         bad["spec"]["template"]["spec"]["terminationGracePeriodSeconds"] = json!(0);
-        eventually("a refusal by setguard", || {
-            let args = ["create", "--dry-run=server", "-n", NAMESPACE, "-f", "-"];
-            let output = site.plane.kubectl.run(&args, &bad.to_string());
-            if output.stderr.contains("(setguard: ") { Ok(()) } else { Err(output) }
-        });
+        let args = ["create", "--dry-run=server", "-n", NAMESPACE, "-f", "-"];
+        let create = || site.plane.kubectl.run(&args, &bad.to_string());
+        becomes("a refusal by setguard", create, |it| it.stderr.contains("(setguard: "));
         site
     }
 

@@ -3,7 +3,7 @@
 use std::{
     fs,
     io::Write as _,
-    path::{Path, PathBuf},
+    path::Path,
     process::{Command, Output, Stdio},
 };
 
@@ -34,6 +34,7 @@ use setguard::{
     },
     yaml,
 };
+pub use setguard_testing::manifests::fixtures;
 
 /// A finding, flattened for comparison.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -44,23 +45,6 @@ pub struct Found {
     pub field: String,
     pub pointer: String,
     pub text: String,
-}
-
-/// The fixtures in a folder under `tests/fixtures`, with their texts, but without old objects.
-pub fn fixtures(folder: &str) -> Vec<(PathBuf, String)> {
-    let mut paths = vec![Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures").join(folder)];
-    let mut files = Vec::new();
-    while let Some(path) = paths.pop() {
-        if path.is_dir() {
-            paths.extend(fs::read_dir(&path).unwrap().map(|entry| entry.unwrap().path()));
-        } else if path.extension().is_some_and(|extension| extension == "yaml")
-            && !path.to_string_lossy().ends_with(".old.yaml")
-        {
-            files.push((path.clone(), fs::read_to_string(&path).unwrap()));
-        }
-    }
-    files.sort();
-    files
 }
 
 /// The documents of a stream, as JSON.

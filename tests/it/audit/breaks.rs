@@ -52,7 +52,7 @@ fn a_set_that_vanished_with_its_list_causes_no_advice_about_rights() {
 
 #[test]
 fn a_context_that_does_not_exist_is_reported_with_those_that_do() {
-    let cluster = Cluster::new();
+    let cluster = Cluster::audited();
     let ran = cluster.run(&["--context", "other"]);
     let why = "error: no usable kubeconfig: it has no context \"other\"; its contexts are: test\n";
     assert_eq!((ran.code, ran.stderr.as_str()), (2, why));

@@ -15,7 +15,7 @@ const AGAINST: [&str; 2] = ["--against", "last.json"];
 
 #[test]
 fn what_is_new_still_there_and_gone_is_said() {
-    let cluster = Cluster::new().rules(COVERED, "");
+    let cluster = Cluster::audited().rules(COVERED, "");
     for name in ["a", "b"] {
         cluster.has("statefulsets", &covered("shop", name));
     }
@@ -73,7 +73,7 @@ fn an_earlier_audit_is_the_json_of_an_audit() {
 
 #[test]
 fn one_set_can_be_audited_alone() {
-    let cluster = Cluster::new().rules(COVERED, "");
+    let cluster = Cluster::audited().rules(COVERED, "");
     cluster.has("statefulsets", &waiting("down", 0)).has("statefulsets", &covered("shop", "a"));
     let found = cluster.findings(1, &["statefulset/down", "-n", "shop"]);
     assert_eq!(found, ["fewer-ready-than-wanted shop/down"]);

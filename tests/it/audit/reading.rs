@@ -7,7 +7,7 @@ use super::{COVERED, Cluster, covered, mixed, stored, unhealthy};
 #[test]
 fn the_release_and_the_feature_gates_of_the_cluster_apply() {
     let ignored = [("max-unavailable-ignored", "warn")];
-    let cluster = Cluster::new().rules(&ignored, "");
+    let cluster = Cluster::audited().rules(&ignored, "");
     let mut set = stored("StatefulSet", "shop", "db");
     set["spec"]["updateStrategy"]["rollingUpdate"]["maxUnavailable"] = json!(2);
     cluster.has("statefulsets", &set);
@@ -42,7 +42,7 @@ fn what_may_not_be_read_is_named_once_and_the_rest_is_done() {
 #[test]
 fn what_may_not_be_read_is_not_taken_for_absent() {
     let missing = |forbidden: &[&'static str]| {
-        let cluster = Cluster::new();
+        let cluster = Cluster::audited();
         let mut set = stored("DaemonSet", "shop", "agent");
         set["spec"]["template"]["spec"]["priorityClassName"] = json!("high");
         set["spec"]["template"]["spec"]["serviceAccountName"] = json!("agent");
@@ -68,7 +68,7 @@ fn without_any_set_that_may_be_read_it_fails() {
 
 #[test]
 fn lists_are_read_in_pages_and_two_at_a_time() {
-    let cluster = Cluster::new().rules(COVERED, "");
+    let cluster = Cluster::audited().rules(COVERED, "");
     for i in 0..1203 {
         cluster.has("statefulsets", &stored("StatefulSet", "shop", &format!("db-{i}")));
     }
@@ -108,7 +108,7 @@ fn a_list_without_end_is_given_up() {
 #[test]
 fn a_list_goes_on_when_its_version_is_gone() {
     for with_token in [true, false] {
-        let cluster = Cluster::new().rules(COVERED, "");
+        let cluster = Cluster::audited().rules(COVERED, "");
         for i in 0..600 {
             cluster.has("statefulsets", &covered("shop", &format!("db-{i}")));
         }
@@ -158,7 +158,7 @@ fn only_the_namespaces_that_are_named_are_read() {
 #[test]
 fn claims_are_read_only_where_they_decide() {
     let shared = [("shared-volume", "warn")];
-    let cluster = Cluster::new().rules(&shared, "");
+    let cluster = Cluster::audited().rules(&shared, "");
     cluster.has("daemonsets", &stored("DaemonSet", "bank", "agent"));
     assert_eq!(cluster.findings(0, &[]), [""; 0]);
     assert_eq!(cluster.api_server.asked("persistentvolume"), 0);
@@ -176,7 +176,7 @@ fn claims_are_read_only_where_they_decide() {
 
 #[test]
 fn a_cluster_that_does_not_answer_is_a_failure() {
-    let cluster = Cluster::new();
+    let cluster = Cluster::audited();
     let ran = cluster.run(&["--context", "other"]).ends(2);
     assert!(ran.stderr.starts_with("error: no usable kubeconfig"), "{}", ran.stderr);
     cluster.api_server.change(|world| world.garbage = Some("<html>".to_owned()));

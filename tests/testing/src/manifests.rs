@@ -1,6 +1,13 @@
-//! Small manifests that the API server accepts, for the cases to modify.
+//! Small manifests that the API server accepts, for the cases to modify, and the fixtures.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
 
 use serde_json::{Value, json};
+
+use crate::ROOT;
 
 /// A DaemonSet without faults.
 pub fn daemon_set(name: &str) -> Value {
@@ -50,4 +57,21 @@ fn workload(kind: &str, name: &str) -> Value {
 
 fn pod_spec() -> Value {
     json!({ "containers": [{ "name": "main", "image": "registry.example/main:1" }] })
+}
+
+/// The fixtures in a folder under `tests/fixtures`, with their texts, but without old objects.
+pub fn fixtures(folder: &str) -> Vec<(PathBuf, String)> {
+    let mut paths = vec![Path::new(ROOT).join("tests/fixtures").join(folder)];
+    let mut files = Vec::new();
+    while let Some(path) = paths.pop() {
+        if path.is_dir() {
+            paths.extend(fs::read_dir(&path).unwrap().map(|entry| entry.unwrap().path()));
+        } else if path.extension().is_some_and(|extension| extension == "yaml")
+            && !path.to_string_lossy().ends_with(".old.yaml")
+        {
+            files.push((path.clone(), fs::read_to_string(&path).unwrap()));
+        }
+    }
+    files.sort();
+    files
 }
