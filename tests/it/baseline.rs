@@ -83,7 +83,7 @@ fn nothing_hides_what_the_api_server_refuses() {
         folder
             .check("a.yaml --baseline known")
             .ends(2)
-            .reports(&format!("known:1: a baseline cannot hide {rule}"));
+            .reports(format!("known:1: a baseline cannot hide {rule}"));
     }
 }
 
@@ -266,7 +266,7 @@ fn a_selection_is_counted_and_leaves_the_baseline_alone() {
     folder
         .check("a.yaml --ignore on-delete-ignores-rolling-updat")
         .ends(2)
-        .reports(&format!("did you mean {rule}?"));
+        .reports(format!("did you mean {rule}?"));
 }
 
 #[test]

@@ -226,10 +226,10 @@ fn scaled(site: &Site<'_>, release: &Release<'_>, values: &mut Value) {
     values["policy"]["limits"] = json!([{ "deletesClaims": false, "reason": "agreed" }]);
     release.run("upgrade", values);
     let refused = "data-db-1; the policy forbids it by deletesClaims: false";
-    becomes("scale-downs to be refused", || scale(), |output| output.stderr.contains(refused));
+    becomes("scale-downs to be refused", &scale, |output| output.stderr.contains(refused));
     values["policy"]["limits"] = json!([]);
     release.run("upgrade", values);
-    becomes("scale-downs to be accepted", || scale(), |output| output.success);
+    becomes("scale-downs to be accepted", scale, |output| output.success);
     site.shop.kubectl(&["delete", "statefulset/db"], "").silently();
 }
 

@@ -93,7 +93,7 @@ pub(super) fn quota(shared: &Namespace<'_>) {
     create().refused(&["insufficient quota to match these scopes"]);
     values["priorityClassQuota"] = json!({ "enabled": true });
     install("upgrade", &values);
-    becomes("the pods to be admitted", || create(), |output| output.success);
+    becomes("the pods to be admitted", create, |output| output.success);
 }
 
 /// Restarts the API server with the configuration of an admission plugin.

@@ -153,7 +153,7 @@ fn restored(account: &Account<'_>, own: &Namespace<'_>, release: &Release<'_>, v
     let published = own.read(&format!("{}/{NAME}", KINDS[0]))["webhooks"][0]["clientConfig"].take();
     let data = || own.read(&format!("secret/{SECRET}"))["data"].take();
     release.run("upgrade", values);
-    becomes("the same CA", || data(), |now| now["ca.crt"] == published["caBundle"]);
+    becomes("the same CA", &data, |now| now["ca.crt"] == published["caBundle"]);
     let before = data();
     release.run("upgrade", values);
     release.run("rollback", &Value::Null);
