@@ -2,13 +2,12 @@
 //! probes.
 
 use std::{
-    io::{Read as _, Write as _},
-    net::TcpStream,
     thread,
     time::{Duration, Instant},
 };
 
 use crate::{
+    http,
     numbers::Latencies,
     plain::{self, Connection},
     reviews,
@@ -59,20 +58,11 @@ pub(crate) fn longest_probe(target: &Target, length: Duration) -> String {
     let mut longest = Duration::ZERO;
     while start.elapsed() < length {
         let sent = Instant::now();
-        if !probe(target) {
+        if !http::get(target.admin, "/livez").starts_with("HTTP/1.1 200") {
             return format!("failed after {} ms", sent.elapsed().as_millis());
         }
         longest = longest.max(sent.elapsed());
         thread::sleep(PAUSE);
     }
     format!("{:.1} ms", longest.as_secs_f64() * 1e3)
-}
-
-fn probe(target: &Target) -> bool {
-    let Ok(mut stream) = TcpStream::connect(target.admin) else { return false };
-    let mut answer = String::new();
-    let read = stream
-        .write_all(b"GET /livez HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
-        .and_then(|()| stream.read_to_string(&mut answer));
-    read.is_ok() && answer.starts_with("HTTP/1.1 200")
 }

@@ -27,7 +27,7 @@ use std::{
 };
 
 use clap::Parser;
-use setguard_testing::{certificate, numbers, plain, reviews};
+use setguard_testing::{certificate, http, numbers, plain, reviews};
 use tokio::runtime::Runtime;
 
 use crate::{

@@ -1,8 +1,7 @@
-//! Measures the whole program in one run: `setguard serve` against the same stack that answers
-//! without reading, the same with a view of a large cluster, an API server with and without the webhooks, `setguard check`
-//! on many files, and `setguard audit` of a large cluster. Uses only the loopback interface. See benches/README.md.
+//! Measures `setguard serve`: against the same stack that answers without reading, with a view of a
+//! large cluster, and behind a real API server. Uses only the loopback interface. See benches/README.md.
 //!
-//! `cargo bench --bench load -- [throughput] [view] [api-server] [check] [audit] [growth] [policies] [compare]`
+//! `cargo bench --bench load -- [throughput] [view] [api-server]`
 
 #![allow(
     clippy::disallowed_methods,
@@ -13,35 +12,27 @@
 )]
 
 mod api_server;
-mod audit;
 mod bare;
-mod check;
-mod cluster;
-mod compare;
-mod cost;
-mod external;
-mod growth;
-mod plot;
-mod policies;
 mod throughput;
 mod view;
-mod writes;
 
 use std::{
-    env, fs,
-    path::PathBuf,
-    process::{Command, Stdio},
+    env,
+    path::{Path, PathBuf},
+    process::{self, Command},
+    time::Duration,
 };
 
 use clap::{Parser, ValueEnum};
-use setguard_testing::{certificate, harness, numbers, plain, reviews};
+use setguard_testing::{
+    certificate, harness, http,
+    load::{self, Load},
+    manifests, numbers, plain, reviews,
+};
 
 /// The core for the measured server, and the core for the client that measures it.
 const SERVER_CORE: &str = "0";
 const CLIENT_CORE: &str = "1";
-const PINNED: &str = "SETGUARD_LOAD_PINNED";
-/// Names the file into which the figures of `throughput` are also written.
-const FIGURES: &str = "SETGUARD_LOAD_FIGURES";
 
 #[derive(Debug, Parser)]
 struct Arguments {
@@ -56,12 +47,12 @@ struct Arguments {
     /// Connections that are kept alive
     #[arg(long, default_value = "8")]
     connections: usize,
-    /// The review that `throughput` sends
-    #[arg(long, value_enum, default_value = "daemon-set-update")]
-    review: Review,
-    /// A folder for the plots of `growth`
-    #[arg(long, value_name = "FOLDER")]
-    plots: Option<PathBuf>,
+    /// The review that `throughput` sends, in JSON; by default the UPDATE of a DaemonSet
+    #[arg(long, value_name = "FILE")]
+    review: Option<PathBuf>,
+    /// The size of that UPDATE, in environment variables: 5 are 7 KB, 1240 are 300 KB
+    #[arg(long, default_value_t = reviews::SMALL)]
+    variables: usize,
     /// Set by `cargo bench`
     #[arg(long, hide = true)]
     bench: bool,
@@ -70,35 +61,16 @@ struct Arguments {
     bare: Option<Vec<String>>,
 }
 
-/// A review as a kube-apiserver sends it.
-#[derive(Clone, Copy, Debug, PartialEq, ValueEnum)]
-enum Review {
-    /// A new image of a DaemonSet, 7 KB
-    DaemonSetUpdate,
-    /// A new image of a DaemonSet, 300 KB
-    DaemonSetUpdateLarge,
-    /// A new image of a DaemonSet with 100 pods, 30 at a time
-    #[value(name = "daemon-set-of-100-pods")]
-    DaemonSetOf100Pods,
-    /// A new DaemonSet
-    DaemonSetCreate,
-    /// A new partition of a StatefulSet
-    StatefulSetUpdate,
-}
-
-impl Review {
-    fn body(self) -> Vec<u8> {
-        match self {
-            Review::DaemonSetUpdate => reviews::daemon_set_update(reviews::SMALL),
-            Review::DaemonSetUpdateLarge => reviews::daemon_set_update(reviews::LARGE),
-            Review::DaemonSetOf100Pods => reviews::daemon_set_of_100_pods(),
-            Review::DaemonSetCreate => reviews::daemon_set_create(),
-            Review::StatefulSetUpdate => reviews::stateful_set_update(),
+impl Arguments {
+    /// The requests with a review, to servers with this certificate.
+    fn load(&self, certificate: &Path, review: &[u8]) -> Load {
+        Load {
+            tls: plain::trust(certificate),
+            request: plain::post("/validate?timeout=10s", "", review),
+            connections: self.connections,
+            rounds: self.rounds,
+            length: Duration::from_secs(self.seconds),
         }
-    }
-
-    fn name(self) -> String {
-        self.to_possible_value().map(|value| value.get_name().to_owned()).expect("a name")
     }
 }
 
@@ -107,13 +79,6 @@ enum Section {
     Throughput,
     View,
     ApiServer,
-    Check,
-    Audit,
-    Growth,
-    /// ValidatingAdmissionPolicies of setguard and of other programs; only on request
-    Policies,
-    /// A comparison with other programs, as one table; only on request
-    Compare,
 }
 
 fn main() {
@@ -125,94 +90,33 @@ fn main() {
     if let Some(bare) = &arguments.bare {
         return bare::serve(&bare[0], &bare[1], &bare[2]);
     }
-    if env::var_os(PINNED).is_none() && env::var_os(FIGURES).is_none() {
-        println!("{}", machine());
-    }
     let wants = |section| arguments.sections.is_empty() || arguments.sections.contains(&section);
-    if wants(Section::Throughput) {
-        pinned(&arguments, "throughput", |arguments| {
-            let figures = throughput::measure(arguments);
-            if let Some(path) = env::var_os(FIGURES) {
-                let figures = serde_json::to_vec(&figures).expect("JSON");
-                fs::write(path, figures).expect("a file");
-            }
-        });
-    }
-    if wants(Section::View) {
-        pinned(&arguments, "view", view::measure);
-    }
+    // First, because an API server needs all cores.
     if wants(Section::ApiServer) {
         api_server::measure(&arguments);
     }
-    if wants(Section::Check) {
-        check::measure();
+    let core = pin_to_client_core().then_some(SERVER_CORE);
+    if wants(Section::Throughput) {
+        throughput::measure(&arguments, core);
     }
-    if wants(Section::Audit) {
-        audit::measure();
-    }
-    if arguments.sections.contains(&Section::Compare) {
-        compare(&arguments);
-    }
-    if arguments.sections.contains(&Section::Policies) {
-        policies::measure(&arguments);
-    }
-    if wants(Section::Growth) {
-        growth::measure(&arguments);
+    if wants(Section::View) {
+        view::measure(&arguments, core);
     }
 }
 
-/// Measures the throughput, then the rest, and prints one table.
-fn compare(arguments: &Arguments) {
-    let folder = tempfile::tempdir().expect("a folder");
-    let path = folder.path().join("figures.json");
-    // The load runs in a process of its own, which is tied to a core.
-    let me = env::current_exe().expect("the path of this program");
-    let rounds = arguments.rounds.to_string();
-    let mut load = Command::new(me);
-    load.args(["throughput", "--bench", "--seconds", &arguments.seconds.to_string()]);
-    load.args(["--rounds", &rounds, "--connections", &arguments.connections.to_string()]);
-    let status = load.env(FIGURES, &path).status().expect("this program starts");
-    assert!(status.success(), "the measurement ended with {status}");
-    let figures = fs::read(&path).expect("figures");
-    let figures: Vec<throughput::Figures> = serde_json::from_slice(&figures).expect("figures");
-    compare::measure(arguments, &figures);
-}
-
-/// Measures a section, with one core for the server and one for the client if possible.
-fn pinned(arguments: &Arguments, section: &str, measure: fn(&Arguments)) {
-    if env::var_os(PINNED).is_some() {
-        println!("server on core {SERVER_CORE}, load on core {CLIENT_CORE}");
-        measure(arguments);
-    } else if taskset_works() {
-        let me = env::current_exe().expect("the path of this program");
-        let mut again = Command::new("taskset");
-        again.args(["-c", CLIENT_CORE]).arg(me).arg(section);
-        again.args(["--bench", "--seconds", &arguments.seconds.to_string()]);
-        again.args(["--rounds", &arguments.rounds.to_string()]);
-        again.args(["--connections", &arguments.connections.to_string()]);
-        again.args(["--review", &arguments.review.name()]);
-        let status = again.env(PINNED, "1").status().expect("taskset starts");
-        assert!(status.success(), "the measurement ended with {status}");
+/// Ties this thread, and those that it starts, to a core that the servers do not use. Returns whether
+/// there is one.
+fn pin_to_client_core() -> bool {
+    let taskset = |arguments: &[&str]| {
+        let output = Command::new("taskset").args(arguments).output();
+        output.is_ok_and(|output| output.status.success())
+    };
+    let is_pinned = taskset(&["-c", SERVER_CORE, "true"])
+        && taskset(&["-cp", CLIENT_CORE, &process::id().to_string()]);
+    if is_pinned {
+        println!("\nserver on core {SERVER_CORE}, load on core {CLIENT_CORE}");
     } else {
-        println!("no taskset or no second core: server and load share the cores");
-        measure(arguments);
+        println!("\nno taskset or no second core: server and load share the cores");
     }
-}
-
-fn taskset_works() -> bool {
-    let both = format!("{SERVER_CORE},{CLIENT_CORE}");
-    let mut command = Command::new("taskset");
-    command.args(["-c", &both, "true"]).stdout(Stdio::null()).stderr(Stdio::null());
-    command.status().is_ok_and(|status| status.success())
-}
-
-/// The machine that the measurements run on.
-fn machine() -> String {
-    let read = |path| fs::read_to_string(path).unwrap_or_default();
-    let processors = read("/proc/cpuinfo");
-    let models = processors.lines().filter(|line| line.starts_with("model name"));
-    let names: Vec<&str> = models.filter_map(|line| Some(line.split_once(':')?.1.trim())).collect();
-    let name = names.first().unwrap_or(&"unknown processor");
-    let kernel = read("/proc/sys/kernel/osrelease");
-    format!("{} x {name}, Linux {}", names.len(), kernel.trim())
+    is_pinned
 }

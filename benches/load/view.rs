@@ -2,78 +2,62 @@
 //! latency of reviews against a server that sees an empty cluster.
 
 use std::{
-    io::{Read as _, Write as _},
-    net::{SocketAddr, TcpStream},
+    net::SocketAddr,
     path::Path,
     time::{Duration, Instant},
 };
 
+use setguard_testing::cluster::Cluster;
+
 use crate::{
     Arguments, certificate,
-    cluster::Cluster,
     harness::process::free_ports,
-    plain::{self, trust},
+    http,
+    load::Side,
     reviews,
-    throughput::{Side, setguard_args},
+    throughput::{setguard, setguard_args},
 };
 
 /// Measures and prints the results.
-pub(crate) fn measure(arguments: &Arguments) {
+pub(crate) fn measure(arguments: &Arguments, core: Option<&str>) {
     let folder = tempfile::tempdir().expect("a folder");
     let [certificate, key] = certificate::write(folder.path());
-    let (objects, bytes) = Cluster::new("36", true).size();
+    let (objects, bytes) = Cluster::full("36").size();
     println!("\nview: {objects} objects, {} MiB as JSON", bytes >> 20);
-
     let start = |name, cluster: Cluster| {
+        let [port, admin] = free_ports();
         let kubeconfig = cluster.serve(folder.path());
-        let [admin] = free_ports();
-        let side = Side::start(name, folder.path(), |port| {
-            let (program, mut args) = setguard_args(port, &certificate, &key);
-            args.retain(|arg| !arg.to_string_lossy().starts_with("--admin-listen"));
-            args.push(format!("--admin-listen=127.0.0.1:{admin}").into());
-            args.push("--inventory=full".into());
-            // `env` becomes the program.
-            let kubeconfig = format!("KUBECONFIG={}", kubeconfig.display());
-            let before = [kubeconfig.into(), program.into_os_string()];
-            (Path::new("env").to_owned(), before.into_iter().chain(args).collect())
-        });
+        let more = [format!("--admin-listen=127.0.0.1:{admin}"), "--inventory=full".to_owned()];
+        let mut args = setguard_args(port, &certificate, &key);
+        args.retain(|arg| arg != "--admin-listen=127.0.0.1:0");
+        // `env` becomes the program.
+        args.insert(0, setguard().into());
+        args.insert(0, format!("KUBECONFIG={}", kubeconfig.display()).into());
+        args.extend(more.map(Into::into));
+        let side = Side::start(name, folder.path(), port, core, Path::new("env"), args);
         (side, SocketAddr::from(([127, 0, 0, 1], admin)))
     };
-    let fewer = |minor| Cluster::new(minor, true).without("poddisruptionbudgets");
-    for (name, cluster) in [
-        ("pages", Cluster::new("33", true)),
-        ("streams", Cluster::new("36", true)),
-        ("pages without PodDisruptionBudgets", fewer("33")),
-        ("streams without PodDisruptionBudgets", fewer("36")),
-    ] {
-        let (side, admin) = start(name, cluster);
+    // Releases before 1.34 send lists in pages, and later ones stream them.
+    for (name, minor) in [("pages", "33"), ("streams", "36")] {
+        let (side, admin) = start(name, Cluster::full(minor));
         let seconds = complete(admin);
+        let metrics = http::get(admin, "/metrics");
+        let items = metrics.lines().find_map(|line| line.strip_prefix("setguard_inventory_bytes "));
         println!(
-            "{name:36} complete after {seconds:.1} s: {:.1} MiB resident, {:.1} MiB at most, \
-             {} MiB of items",
+            "{name:8} complete after {seconds:.1} s: {:.1} MiB resident, {:.1} MiB at most, {} bytes of items",
             side.memory("VmRSS"),
             side.memory("VmHWM"),
-            metric(admin, "setguard_inventory_bytes ").unwrap_or(0) >> 20,
+            items.unwrap_or("unknown"),
         );
     }
-
-    let tls = trust(&certificate);
-    let request = plain::post("/validate", "", &reviews::daemon_set_update(reviews::SMALL));
-    let mut sides = [("empty", false), ("full", true)].map(|(name, full)| {
-        let (mut side, admin) = start(name, Cluster::new("36", full));
-        complete(admin);
-        side.wait(&tls, &request);
-        side.round(arguments.connections, &tls, &request, Duration::from_secs(1));
-        side.rounds.clear();
-        side
-    });
-    for _ in 0..arguments.rounds {
-        for side in &mut sides {
-            let length = Duration::from_secs(arguments.seconds);
-            side.round(arguments.connections, &tls, &request, length);
-        }
-    }
-    sides.iter().for_each(Side::print);
+    let mut sides =
+        [("empty", Cluster::empty("36")), ("full", Cluster::full("36"))].map(|(name, cluster)| {
+            let (side, admin) = start(name, cluster);
+            complete(admin);
+            side
+        });
+    let review = reviews::daemon_set_update(reviews::SMALL);
+    arguments.load(&certificate, &review).take_turns(&mut sides);
     let [empty, full] = sides.each_ref().map(|side| side.median(|round| round.p50));
     println!("p50 with a large cluster: {:.2} times that with an empty one", full / empty);
 }
@@ -81,21 +65,10 @@ pub(crate) fn measure(arguments: &Arguments) {
 /// Waits until all kinds are known, and returns how many seconds that took.
 fn complete(admin: SocketAddr) -> f64 {
     let start = Instant::now();
-    while get(admin, "/readyz?verbose").matches(": fresh, ").count() < 9 {
-        assert!(start.elapsed() < Duration::from_secs(120), "{}", get(admin, "/readyz?verbose"));
+    let ready = || http::get(admin, "/readyz?verbose");
+    while ready().matches(": fresh, ").count() < 9 {
+        assert!(start.elapsed() < Duration::from_secs(120), "{}", ready());
         std::thread::sleep(Duration::from_millis(20));
     }
     start.elapsed().as_secs_f64()
-}
-
-fn metric(admin: SocketAddr, start: &str) -> Option<usize> {
-    get(admin, "/metrics").lines().find_map(|line| line.strip_prefix(start)?.parse().ok())
-}
-
-fn get(address: SocketAddr, path: &str) -> String {
-    let mut answer = String::new();
-    let Ok(mut stream) = TcpStream::connect(address) else { return answer };
-    let _ = write!(stream, "GET {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
-    let _ = stream.read_to_string(&mut answer);
-    answer
 }

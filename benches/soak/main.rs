@@ -26,32 +26,21 @@ use std::{
 };
 
 use clap::Parser;
-use setguard_testing::{client, harness, http, link, manifests, numbers, service};
+use setguard_testing::{background, harness, http, link, manifests, numbers, service};
 
-use crate::{
-    faults::{FAULTS, Fault},
-    harness::control_plane::ASSETS,
-    site::Site,
-    tally::Tally,
-    writers::Writers,
-};
+use crate::{faults::FAULTS, harness::control_plane::ASSETS, site::Site, tally::Tally};
+
+/// Seconds between two faults.
+const EVERY: u64 = 30;
 
 #[derive(Debug, Parser)]
 struct Arguments {
     /// Length in minutes
     #[arg(long, default_value = "10")]
     minutes: u64,
-    /// Seconds between two faults
-    #[arg(long, default_value = "30")]
-    every: u64,
     /// Writes per second
     #[arg(long, default_value = "26")]
     rate: u32,
-    /// Words in the names of faults; all faults by default
-    words: Vec<String>,
-    /// The program to test, instead of the one that was built
-    #[arg(long, default_value = env!("CARGO_BIN_EXE_setguard"))]
-    program: PathBuf,
     /// Set by `cargo bench`
     #[arg(long, hide = true)]
     bench: bool,
@@ -67,40 +56,30 @@ fn main() {
         println!("skipped: {ASSETS} does not name a folder with etcd and kube-apiserver");
         return;
     };
-    let mut site = Site::start(Path::new(&assets), &arguments.program);
+    let own = || PathBuf::from(env!("CARGO_BIN_EXE_setguard"));
+    let program = env::var_os("SETGUARD").map_or_else(own, PathBuf::from);
+    let mut site = Site::start(Path::new(&assets), &program);
     let tally = Arc::new(Tally::new());
-    let writers = Writers::start(&site, arguments.rate, &tally);
-    let wanted = |fault: &&'static Fault| {
-        arguments.words.is_empty() || arguments.words.iter().any(|it| fault.name.contains(&**it))
-    };
-    let faults: Vec<&'static Fault> = FAULTS.iter().filter(wanted).collect();
+    let writers = writers::start(&site, arguments.rate, &tally);
 
     println!("{}", tally::HEAD);
     let start = Instant::now();
-    let (mut next_fault, mut next_minute) = (arguments.every, 1);
-    let mut turn = faults.iter().cycle();
-    while next_minute <= arguments.minutes {
-        let until = next_fault.min(next_minute * 60);
-        thread::sleep(Duration::from_secs(until).saturating_sub(start.elapsed()));
-        if until == next_fault {
-            next_fault += arguments.every;
-            // The last minute shows that everything has recovered.
-            if next_minute < arguments.minutes
-                && let Some(fault) = turn.next()
-            {
-                tally.begins(fault);
-                (fault.run)(&mut site);
-            }
+    let turns = arguments.minutes * 60 / EVERY;
+    for (turn, (name, run)) in (1..=turns).zip(FAULTS.iter().cycle()) {
+        // The last turns show that everything has recovered.
+        if turn + 2 <= turns {
+            tally.begins(name);
+            run(&mut site);
+        } else {
+            tally.begins("nothing");
         }
-        if until >= next_minute * 60 {
-            println!("{}", tally.minute(next_minute, &site));
-            next_minute += 1;
-        }
+        let end = Duration::from_secs(turn * EVERY);
+        thread::sleep(end.saturating_sub(start.elapsed()));
+        println!("{}", tally.row(start.elapsed().as_secs_f64() / 60.0, &site));
     }
     let kept = writers.stop();
     let lost = writers::lost(&site, &kept);
-    println!("\n{}", tally.by_fault());
-    println!("objects that the API server had confirmed: {}, lost: {}", kept.len(), lost.len());
+    println!("\nobjects that the API server had confirmed: {}, lost: {}", kept.len(), lost.len());
     assert_eq!(lost, [""; 0], "lost objects");
     tally.assert_right();
 }

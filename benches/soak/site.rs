@@ -1,14 +1,6 @@
 //! A control plane with two replicas of setguard behind one address.
 
-use std::{
-    path::Path,
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
-    thread,
-    time::Duration,
-};
+use std::{path::Path, thread, time::Duration};
 
 use rcgen::{CertificateParams, CertifiedIssuer, IsCa, KeyPair};
 use serde_json::json;
@@ -17,7 +9,7 @@ use setguard::server::webhooks;
 use crate::{
     harness::{
         control_plane::{ControlPlane, SETGUARD},
-        process::eventually,
+        process::becomes,
     },
     link::Link,
     manifests::stateful_set,
@@ -45,7 +37,6 @@ pub(crate) struct Site {
     pub(crate) plane: ControlPlane,
     ca: CertifiedIssuer<'static, KeyPair>,
     service: u16,
-    stop: Arc<AtomicBool>,
 }
 
 impl Site {
@@ -69,25 +60,23 @@ impl Site {
         replicas.iter_mut().for_each(Replica::wait);
 
         let service = Service::start();
-        let (port, stop) = (service.port, Arc::<AtomicBool>::default());
+        let port = service.port;
         let endpoints = [0, 1].map(|i| (replicas[i].admin, replicas[i].webhook));
-        let stopped = Arc::clone(&stop);
+        // Until the benchmark ends.
         thread::spawn(move || {
-            while !stopped.load(Ordering::Relaxed) {
+            loop {
                 let ready = endpoints.into_iter().filter(|(admin, _)| is_ready(*admin));
                 service.set(ready.map(|(_, webhook)| webhook).collect());
                 thread::sleep(Duration::from_millis(100));
             }
         });
-        let site = Site { replicas, link, plane, ca, service: port, stop };
+        let site = Site { replicas, link, plane, ca, service: port };
         site.register();
         let mut bad = stateful_set("probe");
         bad["spec"]["template"]["spec"]["terminationGracePeriodSeconds"] = json!(0);
-        eventually("a refusal by setguard", || {
-            let args = ["create", "--dry-run=server", "-n", NAMESPACE, "-f", "-"];
-            let output = site.plane.kubectl.run(&args, &bad.to_string());
-            if output.stderr.contains("(setguard: ") { Ok(()) } else { Err(output) }
-        });
+        let args = ["create", "--dry-run=server", "-n", NAMESPACE, "-f", "-"];
+        let create = || site.plane.kubectl.run(&args, &bad.to_string());
+        becomes("a refusal by setguard", create, |it| it.stderr.contains("(setguard: "));
         site
     }
 
@@ -104,12 +93,6 @@ impl Site {
             replica.write("tls.key", &key);
             replica.write("tls.crt", &certificate);
         }
-    }
-}
-
-impl Drop for Site {
-    fn drop(&mut self) {
-        self.stop.store(true, Ordering::Relaxed);
     }
 }
 

@@ -1,4 +1,4 @@
-//! The outcomes of the writes: by minute, and by the fault before them.
+//! The outcomes of the writes by the fault before them.
 
 use std::{
     collections::BTreeMap,
@@ -8,16 +8,16 @@ use std::{
 };
 
 use crate::{
-    faults::Fault,
+    faults::SWITCHED_OFF,
     numbers::{Latencies, memory},
     replica::Replica,
     site::Site,
 };
 
-/// The heads of the columns of [`Tally::minute`].
+/// The heads of the columns of [`Tally::row`].
 pub(crate) const HEAD: &str = "\
-| minute | writes | refused, rightly | webhook not reached | denied, wrongly | allowed, wrongly | \
-API server not reached | over 1 s | p50, p99, longest | memory, descriptors, threads of each replica |
+| minute | fault | writes | refused, rightly | webhook not reached | denied, wrongly | allowed, wrongly | \
+API server not reached | p50, p99, longest | memory, descriptors, threads of each replica |
 |---|---|---|---|---|---|---|---|---|---|";
 
 /// The outcome of a write.
@@ -37,115 +37,75 @@ pub(crate) enum Outcome {
     NoServer,
 }
 
-/// The counts since some time.
-#[derive(Debug, Default)]
+/// The outcomes since a fault began.
+#[derive(Debug)]
 struct Counts {
+    fault: &'static str,
+    since: Instant,
     outcomes: BTreeMap<Outcome, usize>,
     latencies: Latencies,
-    slow: usize,
 }
 
+/// The outcomes of all writes, and the first messages of wrong ones.
 #[derive(Debug)]
-struct State {
-    minute: Counts,
-    fault: &'static Fault,
-    since: Instant,
-    /// By fault, and whether it began less than [`NEAR`] before.
-    faults: BTreeMap<(&'static str, bool), Counts>,
-    /// The first messages of wrong outcomes.
-    messages: Vec<String>,
-}
-
-/// The outcomes of all writes.
-#[derive(Debug)]
-pub(crate) struct Tally(Mutex<State>);
-
-/// The state before the first fault.
-static NONE: Fault = Fault { name: "nothing", switches_off: false, run: |_| {} };
+pub(crate) struct Tally(Mutex<(Counts, Vec<String>)>);
 
 /// The time in which a fault may have an effect.
 const NEAR: Duration = Duration::from_secs(15);
 
 impl Tally {
     pub(crate) fn new() -> Self {
-        Tally(Mutex::new(State {
-            minute: Counts::default(),
-            fault: &NONE,
-            since: Instant::now(),
-            faults: BTreeMap::new(),
-            messages: Vec::new(),
-        }))
+        Tally(Mutex::new((Counts::since("nothing"), Vec::new())))
     }
 
     /// Records the begin of a fault.
-    pub(crate) fn begins(&self, fault: &'static Fault) {
-        let mut state = self.0.lock().expect("an unpoisoned lock");
-        (state.fault, state.since) = (fault, Instant::now());
+    pub(crate) fn begins(&self, fault: &'static str) {
+        self.0.lock().expect("an unpoisoned lock").0 = Counts::since(fault);
     }
 
-    /// Records a write that took this long, and the message of its failure.
-    pub(crate) fn add(&self, outcome: Outcome, took: Duration, message: impl FnOnce() -> String) {
-        let mut state = self.0.lock().expect("an unpoisoned lock");
-        let is_near = state.since.elapsed() < NEAR;
+    /// Records a write that took this long, and a message about it.
+    pub(crate) fn add(&self, outcome: Outcome, took: Duration, message: &str) {
+        let (counts, messages) = &mut *self.0.lock().expect("an unpoisoned lock");
         let is_wrong = match outcome {
             Outcome::WronglyDenied => true,
-            Outcome::WronglyStored => !(state.fault.switches_off && is_near),
+            Outcome::WronglyStored => counts.fault != SWITCHED_OFF || counts.since.elapsed() > NEAR,
             _ => false,
         };
-        if is_wrong && state.messages.len() < 10 {
-            let message =
-                format!("after {:?} of {}: {}", state.since.elapsed(), state.fault.name, message());
-            state.messages.push(message);
+        if is_wrong && messages.len() < 10 {
+            let after = counts.since.elapsed();
+            messages.push(format!("after {after:?} of {}: {message}", counts.fault));
         }
-        let key = (state.fault.name, is_near);
-        let State { minute, faults, .. } = &mut *state;
-        for counts in [minute, faults.entry(key).or_default()] {
-            *counts.outcomes.entry(outcome).or_default() += 1;
-            counts.latencies.0.push(took);
-            counts.slow += usize::from(took > Duration::from_secs(1));
-        }
+        *counts.outcomes.entry(outcome).or_default() += 1;
+        counts.latencies.0.push(took);
     }
 
-    /// Returns the row of a minute, and begins the next.
-    pub(crate) fn minute(&self, number: u64, site: &Site) -> String {
-        let mut state = self.0.lock().expect("an unpoisoned lock");
-        let mut counts = std::mem::take(&mut state.minute);
+    /// Returns the row of the time since a fault began.
+    pub(crate) fn row(&self, minute: f64, site: &Site) -> String {
+        let counts = &mut self.0.lock().expect("an unpoisoned lock").0;
         let replicas: Vec<String> = site.replicas.iter().map(resources).collect();
-        format!("| {number} | {} | {} |", counts.columns(), replicas.join("; "))
-    }
-
-    /// Returns a table of the outcomes by fault.
-    pub(crate) fn by_fault(&self) -> String {
-        let mut state = self.0.lock().expect("an unpoisoned lock");
-        let mut table = HEAD.replace("| minute |", "| fault |");
-        for ((fault, is_near), counts) in &mut state.faults {
-            let when = if *is_near { "less than" } else { "more than" };
-            let when = format!("{when} {} s after: {fault}", NEAR.as_secs());
-            table.push_str(&format!("\n| {when} | {} | |", counts.columns()));
-        }
-        table
+        let (fault, columns) = (counts.fault, counts.columns());
+        format!("| {minute:.1} | {fault} | {columns} | {} |", replicas.join("; "))
     }
 
     /// Asserts that setguard decided nothing wrongly.
     pub(crate) fn assert_right(&self) {
-        let messages = &self.0.lock().expect("an unpoisoned lock").messages;
+        let messages = &self.0.lock().expect("an unpoisoned lock").1;
         assert!(messages.is_empty(), "{}", messages.join("\n"));
     }
 }
 
 impl Counts {
+    fn since(fault: &'static str) -> Self {
+        let (outcomes, latencies) = (BTreeMap::new(), Latencies::default());
+        Counts { fault, since: Instant::now(), outcomes, latencies }
+    }
+
     fn columns(&mut self) -> String {
         let of = |outcome| self.outcomes.get(&outcome).copied().unwrap_or_default();
         let all: usize = self.outcomes.values().sum();
-        let counts = [
-            all,
-            of(Outcome::Denied),
-            of(Outcome::NotReached),
-            of(Outcome::WronglyDenied),
-            of(Outcome::WronglyStored),
-            of(Outcome::NoServer),
-            self.slow,
-        ];
+        let [denied, not_reached] = [Outcome::Denied, Outcome::NotReached].map(of);
+        let wrong = [Outcome::WronglyDenied, Outcome::WronglyStored].map(of);
+        let counts = [all, denied, not_reached, wrong[0], wrong[1], of(Outcome::NoServer)];
         let counts = counts.map(|count| count.to_string()).join(" | ");
         let [p50, p99, longest] = [50, 99, 100].map(|percent| self.latencies.percentile(percent));
         format!("{counts} | {p50:.0} ms, {p99:.0} ms, {longest:.0} ms")

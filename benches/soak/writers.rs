@@ -2,12 +2,7 @@
 
 use std::{
     collections::BTreeSet,
-    path::PathBuf,
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
-    thread::{self, JoinHandle},
+    sync::Arc,
     time::{Duration, Instant},
 };
 
@@ -21,7 +16,7 @@ use serde_json::json;
 use tokio::time::{MissedTickBehavior, interval};
 
 use crate::{
-    client,
+    background::{Background, Stop},
     manifests::{daemon_set, stateful_set},
     site::{NAMESPACE, Site},
     tally::{Outcome, Tally},
@@ -36,46 +31,19 @@ const KEPT: usize = 10;
 /// The time after which a write counts as not answered.
 const PATIENCE: Duration = Duration::from_secs(15);
 
-/// Writers in the background.
-pub(crate) struct Writers {
-    stop: Arc<AtomicBool>,
-    thread: JoinHandle<BTreeSet<String>>,
-}
-
-impl Writers {
-    /// Starts writers that together write this often in a second.
-    pub(crate) fn start(site: &Site, rate: u32, tally: &Arc<Tally>) -> Self {
-        let stop = Arc::<AtomicBool>::default();
-        let kubeconfig = site.plane.kubectl.kubeconfig.clone();
-        let (stopped, tally) = (Arc::clone(&stop), Arc::clone(tally));
-        let pace = Duration::from_secs(1) * WRITERS * WRITES / rate.max(1);
-        let thread = thread::spawn(move || {
-            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-            runtime.expect("a runtime").block_on(write_all(kubeconfig, pace, &stopped, &tally))
+/// Starts writers that together write this often in a second. They return the names of the objects that
+/// must exist.
+pub(crate) fn start(site: &Site, rate: u32, tally: &Arc<Tally>) -> Background<BTreeSet<String>> {
+    let tally = Arc::clone(tally);
+    let pace = Duration::from_secs(1) * WRITERS * WRITES / rate.max(1);
+    Background::start(&site.plane.kubectl.kubeconfig, move |client, stop| async move {
+        let writers = (0..WRITERS).map(|number| {
+            let sets = Api::namespaced(client.clone(), NAMESPACE);
+            let bad = Api::namespaced(client.clone(), NAMESPACE);
+            Writer { number, sets, bad, tally: &tally, kept: BTreeSet::new() }.write(pace, &stop)
         });
-        Writers { stop, thread }
-    }
-
-    /// Stops the writers. Returns the names of the objects that must exist.
-    pub(crate) fn stop(self) -> BTreeSet<String> {
-        self.stop.store(true, Ordering::Relaxed);
-        self.thread.join().expect("the writers go on whatever happens")
-    }
-}
-
-async fn write_all(
-    kubeconfig: PathBuf,
-    pace: Duration,
-    stopped: &AtomicBool,
-    tally: &Tally,
-) -> BTreeSet<String> {
-    let client = client::of(&kubeconfig).await;
-    let writers = (0..WRITERS).map(|number| {
-        let sets = Api::namespaced(client.clone(), NAMESPACE);
-        let bad = Api::namespaced(client.clone(), NAMESPACE);
-        Writer { number, sets, bad, tally, kept: BTreeSet::new() }.write(pace, stopped)
-    });
-    join_all(writers).await.into_iter().flatten().collect()
+        join_all(writers).await.into_iter().flatten().collect()
+    })
 }
 
 struct Writer<'a> {
@@ -88,11 +56,11 @@ struct Writer<'a> {
 }
 
 impl Writer<'_> {
-    async fn write(mut self, pace: Duration, stopped: &AtomicBool) -> BTreeSet<String> {
+    async fn write(mut self, pace: Duration, stop: &Stop) -> BTreeSet<String> {
         let mut pace = interval(pace);
         pace.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let mut round = 0;
-        while !stopped.load(Ordering::Relaxed) {
+        while !stop.is_set() {
             pace.tick().await;
             self.round(&format!("agent-{}-{round}", self.number), round % KEPT == 0).await;
             round += 1;
@@ -124,31 +92,35 @@ impl Writer<'_> {
 
     /// Performs a write that has to succeed, and returns whether it did.
     async fn good<T>(&self, write: impl Future<Output = kube::Result<T>>) -> bool {
-        let (start, result) = (Instant::now(), tokio::time::timeout(PATIENCE, write).await);
-        let (outcome, message) = match result {
-            Ok(Ok(_)) => (Outcome::Stored, String::new()),
-            Ok(Err(error)) => (failure(&error, Outcome::WronglyDenied), error.to_string()),
-            Err(_) => (Outcome::NoServer, "no answer".to_owned()),
-        };
-        self.tally.add(outcome, start.elapsed(), || message);
-        outcome == Outcome::Stored
+        self.write_once(write, Outcome::Stored, Outcome::WronglyDenied).await == Outcome::Stored
     }
 
     /// Tries to create an object that setguard has to deny.
     async fn bad(&self, name: &str, set: &StatefulSet) {
         let create = PostParams::default();
         let write = self.bad.create(&create, set);
+        let outcome = self.write_once(write, Outcome::WronglyStored, Outcome::Denied).await;
+        if outcome == Outcome::WronglyStored {
+            // The next one must not fail because of this one.
+            let _ = self.bad.delete(name, &DeleteParams::background()).await;
+        }
+    }
+
+    /// Counts a write by its outcome: what it is if the object is stored, and if setguard denies it.
+    async fn write_once<T>(
+        &self,
+        write: impl Future<Output = kube::Result<T>>,
+        stored: Outcome,
+        denied: Outcome,
+    ) -> Outcome {
         let (start, result) = (Instant::now(), tokio::time::timeout(PATIENCE, write).await);
-        let outcome = match result {
-            Ok(Ok(_)) => {
-                // The next one must not fail because of this one.
-                let _ = self.bad.delete(name, &DeleteParams::background()).await;
-                Outcome::WronglyStored
-            }
-            Ok(Err(error)) => failure(&error, Outcome::Denied),
-            Err(_) => Outcome::NoServer,
+        let (outcome, message) = match result {
+            Ok(Ok(_)) => (stored, "it was stored".to_owned()),
+            Ok(Err(error)) => (failure(&error, denied), error.to_string()),
+            Err(_) => (Outcome::NoServer, "no answer".to_owned()),
         };
-        self.tally.add(outcome, start.elapsed(), || format!("{name} was stored"));
+        self.tally.add(outcome, start.elapsed(), &message);
+        outcome
     }
 }
 

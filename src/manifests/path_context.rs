@@ -64,7 +64,7 @@ struct Place {
     says: &'static str,
 }
 
-/// All names that lower warnings. A policy changes them by `folderNames`. `benches/precision` counts what each is
+/// All names that lower warnings. A policy changes them by `folderNames`. `benches/data` counts what each is
 /// good for.
 const PLACES: &[Place] = &[
     Place {

@@ -42,7 +42,16 @@ pub(crate) struct Case {
 
 impl Case {
     const fn new(name: &'static str, run: fn(&Namespace<'_>)) -> Self {
-        Case { name, before: None, needs: &[], run }
+        Case::needing(&[], name, run)
+    }
+
+    /// A case that needs these programs.
+    const fn needing(
+        needs: &'static [&'static str],
+        name: &'static str,
+        run: fn(&Namespace<'_>),
+    ) -> Self {
+        Case { name, before: None, needs, run }
     }
 }
 

@@ -25,7 +25,7 @@ use std::{env, path::PathBuf, process::ExitCode, sync::Arc};
 
 use libtest_mimic::{Arguments, Completion, Trial};
 use setguard_testing::{
-    client, corpus, harness, helm, http, link, manifests, pages, service, traces,
+    background, client, corpus, harness, helm, http, link, manifests, pages, service, traces,
 };
 
 use crate::{

@@ -32,8 +32,7 @@ fn a_set_is_not_an_update_of_its_alternative() {
     }
     // Its own file is compared.
     folder.write("deploy/test/set.yaml", set("d", "c:1"));
-    let ran = check(".");
-    assert_eq!(ran.code, 1, "{ran:?}");
+    let ran = check(".").ends(1);
     assert!(
         ran.stdout.contains("field is immutable") && ran.stdout.contains("test/set.yaml"),
         "{ran:?}"
@@ -54,8 +53,7 @@ fn alternatives_in_another_folder_are_found_by_their_paths() {
     let folder = repository();
     folder.write("new/base/set.yaml", set("a", "c:2"));
     folder.write("new/test/set.yaml", set("b", "c:2"));
-    let ran = folder.setguard(&["check", "new", "--against", "deploy"]);
-    assert_eq!(ran.code, 0, "{ran:?}");
+    folder.setguard(&["check", "new", "--against", "deploy"]).ends(0);
     folder.write("new/test/set.yaml", set("a", "c:2"));
     assert_eq!(folder.setguard(&["check", "new", "--against", "deploy"]).code, 1);
 }
@@ -64,8 +62,7 @@ fn alternatives_in_another_folder_are_found_by_their_paths() {
 fn a_plan_compares_each_alternative_with_its_own_file() {
     let folder = repository();
     folder.write("deploy/test/set.yaml", set("b", "c:2"));
-    let ran = folder.setguard(&["plan", ".", "--against-ref", "HEAD"]);
-    assert_eq!(ran.code, 0, "{ran:?}");
+    let ran = folder.setguard(&["plan", ".", "--against-ref", "HEAD"]).ends(0);
     assert_eq!(ran.stdout.matches("nothing changes").count(), 2, "{ran:?}");
     assert!(ran.stdout.contains("image: c:1 -> c:2"), "{ran:?}");
 }
@@ -91,8 +88,7 @@ fn a_second_file_with_an_object_is_an_update_of_it() {
     let clusters = "apiVersion: setguard.io/v1alpha1\nkind: Policy\nclusters:\n- {name: one, paths: [deploy/v1/**]}\n\
                     - {name: two, paths: [deploy/v2/**]}\n";
     folder.write("setguard.yaml", clusters);
-    let ran = check();
-    assert_eq!(ran.code, 0, "{ran:?}");
+    check().ends(0);
     std::fs::remove_file(folder.path("setguard.yaml")).unwrap();
     // The file that it had before is gone, so the set has moved.
     folder.git("rm -q deploy/v1/set.yaml");
@@ -113,8 +109,7 @@ fn a_plan_names_the_files_of_alternatives() {
     let folder = repository();
     folder.write("deploy/test/set.yaml", set("d", "c:2"));
     let args = ["plan", ".", "--against-ref", "HEAD"];
-    let ran = folder.setguard(&args);
-    assert_eq!(ran.code, 1, "{ran:?}");
+    let ran = folder.setguard(&args).ends(1);
     for file in ["base/set.yaml", "test/set.yaml", "all.yaml"] {
         assert!(
             ran.stdout.contains(&format!("StatefulSet default/controller in ./deploy/{file}")),
@@ -124,8 +119,9 @@ fn a_plan_names_the_files_of_alternatives() {
     let ran = folder.setguard(&[&args[..], &["--format", "markdown"]].concat());
     let refused = "- **Refused**: `StatefulSet default/controller in ./deploy/test/set.yaml`";
     assert!(ran.stdout.contains(refused), "{ran:?}");
-    let ran = folder.setguard(&[&args[..], &["--format", "json"]].concat());
-    assert!(ran.stdout.contains("\"file\": \"./deploy/test/set.yaml\""), "{ran:?}");
+    folder
+        .setguard(&[&args[..], &["--format", "json"]].concat())
+        .prints("\"file\": \"./deploy/test/set.yaml\"");
 }
 
 /// A second file in one folder changes limits, immutable fields and the plan, and is said.

@@ -2,11 +2,12 @@
 //!
 //! The server speaks plain HTTP/1.1, with one request for each connection, and a thread for each.
 
+#[cfg(all(feature = "server", unix))]
+mod cluster;
 mod connection;
 mod world;
 
 use std::{
-    collections::{BTreeMap, BTreeSet},
     fs,
     net::{SocketAddr, TcpListener},
     path::{Path, PathBuf},
@@ -16,6 +17,8 @@ use std::{
 
 use serde_json::{Value, json};
 
+#[cfg(all(feature = "server", unix))]
+pub use self::cluster::Cluster;
 use self::connection::Connection;
 pub use self::world::{Streams, World};
 
@@ -33,33 +36,7 @@ impl Drop for ApiServer {
 
 impl ApiServer {
     pub fn start(minor: &'static str) -> Self {
-        let world = World {
-            objects: BTreeMap::new(),
-            events: Vec::new(),
-            version: 100,
-            streams: Streams::Complete,
-            minor,
-            patch: "7",
-            forbidden: BTreeSet::new(),
-            compacted: 0,
-            silent: false,
-            dies_at: None,
-            hold_pages: false,
-            watch_line: None,
-            without_bookmarks: false,
-            cut: false,
-            endless: None,
-            hold_lists: false,
-            garbage: None,
-            metrics: None,
-            custom: BTreeMap::new(),
-            busy: 0,
-            gone: (0, false),
-            requests: Vec::new(),
-            heads: Vec::new(),
-            listing: (0, 0),
-            over: false,
-        };
+        let world = World { version: 100, minor, patch: "7", ..World::default() };
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
         let shared = Arc::new((Mutex::new(world), Condvar::new()));

@@ -8,40 +8,21 @@ mod health;
 mod reading;
 mod reports;
 
-use std::{fs, path::PathBuf};
+use std::fs;
 
 use serde_json::{Value, json};
 use setguard_testing::recorded::snapshot;
 
-use crate::{
-    api_server::ApiServer,
-    cli::{Folder, Ran, policy, setguard},
-    json_schema,
-};
-
-/// A cluster, and a folder in which the command runs.
-struct Cluster {
-    api_server: ApiServer,
-    folder: Folder,
-    kubeconfig: PathBuf,
-}
+use crate::{api_server::Cluster, cli::policy, json_schema};
 
 impl Cluster {
-    fn new() -> Self {
-        let api_server = ApiServer::start("36");
-        let folder = Folder::new([]);
-        let kubeconfig = api_server.kubeconfig(folder.0.path());
-        let cluster = Cluster { api_server, folder, kubeconfig };
+    fn audited() -> Self {
+        let cluster = Cluster::of("audit", "36");
         for name in ["default", "shop", "bank"] {
             let namespace = json!({"kind": "Namespace", "metadata": {"name": name}});
             cluster.has("namespaces", &namespace);
         }
         cluster
-    }
-
-    fn has(&self, resource: &str, object: &Value) -> &Self {
-        self.api_server.apply(resource, object);
-        self
     }
 
     /// A policy with only these traps.
@@ -50,15 +31,9 @@ impl Cluster {
         self
     }
 
-    fn run(&self, args: &[&str]) -> Ran {
-        let mut command = setguard(self.folder.0.path(), &[&["audit"], args].concat());
-        command.env("KUBECONFIG", &self.kubeconfig).output().unwrap().into()
-    }
-
     /// The report as JSON, of an audit that ends with this code.
     fn json(&self, code: i32, args: &[&str]) -> Value {
-        let ran = self.run(&[&["--format", "json"], args].concat());
-        assert_eq!(ran.code, code, "{}\n{}", ran.stdout, ran.stderr);
+        let ran = self.run(&[&["--format", "json"], args].concat()).ends(code);
         json_schema::report(&ran.stdout)
     }
 
@@ -164,7 +139,7 @@ const COVERED: &[(&str, &str)] =
 
 /// A cluster with objects of every kind.
 fn mixed() -> Cluster {
-    let cluster = Cluster::new().rules(COVERED, "");
+    let cluster = Cluster::audited().rules(COVERED, "");
     let mut careless = stored("DaemonSet", "shop", "agent");
     careless["spec"]["revisionHistoryLimit"] = json!(0);
     cluster
@@ -179,8 +154,7 @@ fn mixed() -> Cluster {
 #[test]
 fn the_worst_comes_first_and_what_is_healthy_is_one_line() {
     let cluster = mixed();
-    let ran = cluster.run(&[]);
-    assert_eq!((ran.code, ran.stderr.as_str()), (1, ""));
+    let ran = cluster.run(&[]).ends(1).reports_only("");
     snapshot(
         "audit/the_worst_comes_first_and_what_is_healthy_is_one_line",
         &cluster.folder.anywhere(&ran.stdout),
@@ -203,7 +177,7 @@ fn waiting(name: &str, ready: i32) -> Value {
 fn a_mode_of_the_policy_also_holds_in_an_outage() {
     for (mode, severity) in [("audit", "note"), ("warn", "warning")] {
         let rest = format!("  fewer-ready-than-wanted: {mode}\n");
-        let cluster = Cluster::new().rules(&[], &rest);
+        let cluster = Cluster::audited().rules(&[], &rest);
         cluster.has("statefulsets", &waiting("down", 0));
         assert_eq!(cluster.json(0, &[])["findings"][0]["severity"], severity);
     }
@@ -211,7 +185,7 @@ fn a_mode_of_the_policy_also_holds_in_an_outage() {
 
 #[test]
 fn warnings_are_errors_if_asked_for() {
-    let cluster = Cluster::new();
+    let cluster = Cluster::audited();
     cluster.has("statefulsets", &waiting("half", 1));
     assert_eq!(cluster.run(&[]).code, 0);
     assert_eq!(cluster.run(&["--deny-warnings"]).code, 1);
@@ -220,7 +194,7 @@ fn warnings_are_errors_if_asked_for() {
 
 #[test]
 fn a_cluster_without_faults_is_exit_code_0() {
-    let cluster = Cluster::new();
+    let cluster = Cluster::audited();
     // The policy leaves every rule at its default.
     cluster.folder.write(".quiet.yaml", b"apiVersion: setguard.io/v1alpha1\nkind: Policy\n");
     cluster
@@ -269,7 +243,7 @@ fn every_format_has_a_place_for_an_object() {
 
 #[test]
 fn objects_are_evaluated_together() {
-    let cluster = Cluster::new();
+    let cluster = Cluster::audited();
     let mut other = stored("DaemonSet", "shop", "other");
     other["spec"]["selector"] = json!({"matchLabels": {"app": "agent"}});
     other["spec"]["template"]["metadata"]["labels"] = json!({"app": "agent"});
@@ -283,7 +257,7 @@ fn objects_are_evaluated_together() {
 
 #[test]
 fn the_replica_sets_of_deployments_are_neither_read_nor_reported() {
-    let cluster = Cluster::new();
+    let cluster = Cluster::audited();
     let mut deployment = stored("Deployment", "shop", "web");
     let mut replicas = stored("ReplicaSet", "shop", "web-1");
     replicas["spec"]["template"]["metadata"]["labels"] = json!({"app": "web"});
@@ -317,7 +291,7 @@ fn the_replica_sets_of_deployments_are_neither_read_nor_reported() {
 fn exceptions_and_annotations_count_as_in_check() {
     let exceptions = "exceptions:\n\
         - {rules: [partition-covers-all], namespaces: [shop], names: [cache], reason: a canary}\n";
-    let cluster = Cluster::new().rules(COVERED, exceptions);
+    let cluster = Cluster::audited().rules(COVERED, exceptions);
     let mut annotated = stored("DaemonSet", "shop", "agent");
     annotated["metadata"]["annotations"]["setguard.io/ignore"] = json!("history-limit-zero");
     annotated["spec"]["revisionHistoryLimit"] = json!(0);
@@ -339,7 +313,7 @@ fn exceptions_and_annotations_count_as_in_check() {
 
 #[test]
 fn sets_of_openkruise_are_evaluated_where_there_are_any() {
-    let cluster = Cluster::new().rules(COVERED, "");
+    let cluster = Cluster::audited().rules(COVERED, "");
     let mut set = covered("shop", "cache");
     set["apiVersion"] = json!("apps.kruise.io/v1beta1");
     cluster.api_server.change(|world| {

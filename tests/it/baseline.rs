@@ -9,8 +9,7 @@ use crate::folder::{Folder, on_delete, rules};
 #[test]
 fn what_is_in_the_baseline_is_not_reported_wherever_it_moves() {
     let folder = Folder::new([("a.yaml", on_delete("agent", "").as_str())]);
-    let ran = folder.check("a.yaml --deny-warnings --write-baseline known");
-    assert_eq!((ran.code, ran.stderr.as_str()), (0, ""), "{ran:?}");
+    folder.check("a.yaml --deny-warnings --write-baseline known").ends(0).reports_only("");
     let known = folder.read("known");
     let lines: Vec<_> = known.lines().filter(|line| !line.starts_with('#')).collect();
     assert_eq!(lines.len(), 1, "{known}");
@@ -24,8 +23,7 @@ fn what_is_in_the_baseline_is_not_reported_wherever_it_moves() {
     assert_eq!((code, rules(&report)), (0, vec![]), "{report}");
     assert_eq!(report["summary"]["hiddenByBaseline"], 1);
     assert_eq!(report["summary"]["warned"], 0);
-    let ran = folder.check("moved --baseline known");
-    assert!(ran.stdout.contains("1 known finding hidden by the baseline"), "{ran:?}");
+    folder.check("moved --baseline known").prints("1 known finding hidden by the baseline");
 
     folder.write("moved/c.yaml", on_delete("other", ""));
     let (code, report) = folder.json("moved --deny-warnings --baseline known");
@@ -44,18 +42,15 @@ fn what_is_fixed_must_leave_the_baseline() {
     folder.write("known", &known);
 
     folder.write("a.yaml", &fixed);
-    let ran = folder.check(". --baseline known");
-    assert_eq!(ran.code, 1, "{ran:?}");
+    let ran = folder.check(". --baseline known").ends(1);
     let said = "error: known:3: no longer found: on-delete-ignores-rolling-update apps/DaemonSet/ops/agent";
     assert!(ran.stderr.contains(said), "{ran:?}");
     assert!(ran.stderr.contains("--prune-baseline"), "{ran:?}");
     // Part of the input says nothing about the rest.
-    let ran = folder.check("b.yaml --baseline known");
-    assert_eq!(ran.code, 0, "{ran:?}");
-    assert!(
-        ran.stderr.contains("1 of its findings are in objects that were not checked"),
-        "{ran:?}"
-    );
+    folder
+        .check("b.yaml --baseline known")
+        .ends(0)
+        .reports("1 of its findings are in objects that were not checked");
 
     folder.write("known", format!("{known}{entry}\n"));
     assert_eq!(folder.check(". --baseline known --prune-baseline").code, 0);
@@ -66,8 +61,7 @@ fn what_is_fixed_must_leave_the_baseline() {
         .map(|(_, it)| it)
         .collect();
     assert_eq!(folder.read("known"), pruned.concat());
-    let ran = folder.check(". --baseline known");
-    assert_eq!((ran.code, ran.stderr.as_str()), (0, ""));
+    folder.check(". --baseline known").ends(0).reports_only("");
 }
 
 #[test]
@@ -86,9 +80,10 @@ fn nothing_hides_what_the_api_server_refuses() {
     assert_eq!(folder.json("a.yaml --new-only --against a.yaml").0, 1);
     for rule in rules(&report) {
         folder.write("known", format!("{rule} apps/DaemonSet/ops/agent spec\n"));
-        let ran = folder.check("a.yaml --baseline known");
-        assert_eq!(ran.code, 2);
-        assert!(ran.stderr.contains(&format!("known:1: a baseline cannot hide {rule}")), "{ran:?}");
+        folder
+            .check("a.yaml --baseline known")
+            .ends(2)
+            .reports(format!("known:1: a baseline cannot hide {rule}"));
     }
 }
 
@@ -141,9 +136,10 @@ fn only_what_a_change_brings_is_reported() {
     assert_eq!((code, rules(&report).len()), (1, 1), "{report}");
     assert_eq!(report["findings"][0]["object"]["name"], "other");
     assert_eq!(report["summary"]["notNew"], 1);
-    let ran = folder.check("old --against old --new-only --deny-warnings");
-    assert_eq!(ran.code, 0);
-    assert!(ran.stdout.contains("1 finding not new"), "{ran:?}");
+    folder
+        .check("old --against old --new-only --deny-warnings")
+        .ends(0)
+        .prints("1 finding not new");
     assert_eq!(folder.check("new --new-only").code, 2);
 }
 
@@ -182,17 +178,14 @@ fn old_files_come_from_git() {
     assert!(String::from_utf8(ran.stdout).unwrap().contains("2 findings not new"));
     // A new file has no old version.
     folder.write("new.yaml", on_delete("new", ""));
-    let ran = folder.check("new.yaml --against-ref HEAD --new-only --deny-warnings");
-    assert_eq!(ran.code, 1, "{ran:?}");
+    folder.check("new.yaml --against-ref HEAD --new-only --deny-warnings").ends(1);
 }
 
 #[test]
 fn what_git_cannot_say_is_an_error() {
     let folder = Folder::new([("a.yaml", on_delete("agent", "").as_str())]);
     let says = |args: &str, what: &str| {
-        let ran = folder.check(args);
-        assert_eq!(ran.code, 2, "{ran:?}");
-        assert!(ran.stderr.contains(what), "{ran:?}");
+        folder.check(args).ends(2).reports(what);
     };
     says("a.yaml --against-ref HEAD", "needs a git repository");
     folder.commit();
@@ -225,10 +218,11 @@ fn a_submodule_has_no_old_files() {
     let url = inner.0.path().display();
     folder.git(&format!("-c protocol.file.allow=always submodule --quiet add {url} deploy"));
     folder.git("commit -q -m second");
-    let ran = folder.check(". --against-ref HEAD --new-only");
-    assert_eq!(ran.code, 0, "{ran:?}");
-    assert!(ran.stderr.contains("note: deploy is a submodule"), "{ran:?}");
-    assert!(ran.stdout.contains("1 finding not new"), "{ran:?}");
+    folder
+        .check(". --against-ref HEAD --new-only")
+        .ends(0)
+        .reports("note: deploy is a submodule")
+        .prints("1 finding not new");
 }
 
 /// The API server drops the field of a feature that is off when it creates the object, so the stored
@@ -265,10 +259,14 @@ fn a_selection_is_counted_and_leaves_the_baseline_alone() {
         assert_eq!(report["summary"]["notSelected"], 1, "{flags}: {report}");
         assert_eq!(folder.check(&format!("a.yaml --baseline known {flags}")).code, 0, "{flags}");
     }
-    let ran = folder.check(&format!("a.yaml --ignore {rule} --deny-warnings"));
-    assert!(ran.code == 0 && ran.stdout.contains("1 finding not selected"), "{ran:?}");
-    let ran = folder.check("a.yaml --ignore on-delete-ignores-rolling-updat");
-    assert!(ran.code == 2 && ran.stderr.contains(&format!("did you mean {rule}?")), "{ran:?}");
+    folder
+        .check(&format!("a.yaml --ignore {rule} --deny-warnings"))
+        .ends(0)
+        .prints("1 finding not selected");
+    folder
+        .check("a.yaml --ignore on-delete-ignores-rolling-updat")
+        .ends(2)
+        .reports(format!("did you mean {rule}?"));
 }
 
 #[test]
@@ -294,8 +292,7 @@ fn each_format_can_have_its_least_severity() {
     assert!(!all.contains(rule) && all.ends_with(none), "{all}");
     assert!(json.contains("on-delete-ignores-rolling-update"), "{json}");
     for wrong in ["loud", "sarif=loud", "xml=note"] {
-        let ran = folder.check(&format!("a.yaml --min-severity {wrong}"));
-        assert!(ran.code == 2 && ran.stderr.contains("is not one of "), "{ran:?}");
+        folder.check(&format!("a.yaml --min-severity {wrong}")).ends(2).reports("is not one of ");
     }
 }
 

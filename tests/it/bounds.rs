@@ -16,7 +16,10 @@ use setguard::{
     rules::{too_large_to_check::TOO_LARGE, traps},
 };
 
-use crate::support;
+use crate::{
+    review::{review, warnings},
+    support,
+};
 
 /// A DaemonSet with this many volumes. Its selector does not match, which is a denial.
 fn daemon_set(volumes: usize) -> Value {
@@ -56,14 +59,8 @@ fn answer(
     policy: &Policy,
     deadline: Deadline<'_>,
 ) -> Value {
-    let group = if object["kind"] == "Pod" { "" } else { "apps" };
-    let body = json!({"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": {
-        "uid": "1", "operation": if old.is_some() { "UPDATE" } else { "CREATE" },
-        "kind": {"group": group, "version": "v1", "kind": object["kind"]},
-        "namespace": "shop", "name": object["metadata"]["name"],
-        "userInfo": {"username": "system:kube-controller-manager"},
-        "object": object, "oldObject": old}});
-    let body = body.to_string();
+    let user = json!({"username": "system:kube-controller-manager"});
+    let body = review(json!({"userInfo": user, "object": object, "oldObject": old}));
     let today = date(2026, 1, 1);
     let cx = Context { deadline, ..Context::of_review(policy, today) };
     let answer = admission::answer(endpoint, body.as_bytes(), &cx).unwrap();
@@ -73,11 +70,6 @@ fn answer(
     let ids = ["denied", "warned", "audited"].map(|key| &response["auditAnnotations"][key]);
     assert_eq!(findings > 0, ids.iter().any(|ids| ids.is_string()), "{response}");
     response
-}
-
-fn warnings(response: &Value) -> Vec<&str> {
-    let warnings = response["warnings"].as_array();
-    warnings.into_iter().flatten().map(|warning| warning.as_str().unwrap()).collect()
 }
 
 #[test]

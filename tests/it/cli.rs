@@ -8,13 +8,14 @@ mod update;
 use std::{
     fs,
     path::{MAIN_SEPARATOR, Path},
-    process::{Command, Output, Stdio},
+    process::{Command, Stdio},
 };
 
 use serde_json::Value;
 use setguard_testing::recorded::snapshot;
 use tempfile::TempDir;
 
+pub(crate) use crate::folder::Ran;
 use crate::{json_schema, support};
 
 pub(crate) const GOOD: &str = "\
@@ -59,23 +60,6 @@ pub(crate) fn policy(traps: &[(&str, &str)], rest: &str) -> String {
         text.push_str(&format!("  {id}: {mode}\n"));
     }
     text + rest
-}
-
-#[derive(Debug)]
-pub(crate) struct Ran {
-    pub(crate) code: i32,
-    pub(crate) stdout: String,
-    pub(crate) stderr: String,
-}
-
-impl From<Output> for Ran {
-    fn from(output: Output) -> Self {
-        Ran {
-            code: output.status.code().expect("not killed"),
-            stdout: String::from_utf8(output.stdout).unwrap(),
-            stderr: String::from_utf8(output.stderr).unwrap(),
-        }
-    }
 }
 
 /// A folder with files, in which the command runs.
@@ -147,8 +131,7 @@ fn check(text: &str) -> Ran {
 
 #[test]
 fn nothing_to_deny_is_exit_code_0() {
-    let ran = check(GOOD);
-    assert_eq!((ran.code, ran.stderr.as_str()), (0, ""));
+    let ran = check(GOOD).ends(0).reports_only("");
     let first = ran.stdout.lines().next();
     assert_eq!(first, Some("1 object checked in 1 file: 0 denied, 0 warned"));
 }
@@ -156,16 +139,14 @@ fn nothing_to_deny_is_exit_code_0() {
 #[test]
 fn a_report_shows_the_place_and_the_way_out() {
     let folder = Folder::new([("a.yaml", MISSPELT)]);
-    let ran = folder.run(&["check", "a.yaml"]);
-    assert_eq!((ran.code, ran.stderr.as_str()), (1, ""));
+    let ran = folder.run(&["check", "a.yaml"]).ends(1).reports_only("");
     snapshot("cli/a_report_shows_the_place_and_the_way_out", &folder.anywhere(&ran.stdout));
 }
 
 #[test]
 fn the_json_report_is_one_document() {
     let folder = Folder::new([("a.yaml", MISSPELT), ("b.yaml", GOOD)]);
-    let ran = folder.run(&["check", ".", "--format", "json"]);
-    assert_eq!((ran.code, ran.stderr.as_str()), (1, ""));
+    let ran = folder.run(&["check", ".", "--format", "json"]).ends(1).reports_only("");
     // The policy is in a folder with another name each time.
     let (before, rest) = ran.stdout.split_once("  \"policy\": {\n").expect("the policy");
     let (policy, after) = rest.split_once("\n  },\n").expect("its end");

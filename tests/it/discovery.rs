@@ -41,17 +41,13 @@ fn the_policy_of_the_repository_counts() {
         let ran = check_in(root, &["a.yaml"]);
         assert_eq!((ran.code, ran.stderr), (1, format!("policy: {name}\n")));
         // From a folder below too, with the whole path.
-        let ran = check_in(&sub, &["b.yaml"]);
-        assert_eq!(ran.code, 1, "{}", ran.stderr);
+        let ran = check_in(&sub, &["b.yaml"]).ends(1);
         let whole = fs::canonicalize(root).unwrap().join(name);
         assert_eq!(ran.stderr, format!("policy: {}\n", whole.display()));
         // The user's flag takes precedence.
-        let ran = check_in(root, &["a.yaml", "--no-config"]);
-        assert_eq!((ran.code, ran.stderr.as_str()), (0, ""));
-        let ran = check_in(root, &["a.yaml", "--policy", ".quiet.yaml"]);
-        assert_eq!((ran.code, ran.stderr.as_str()), (0, ""));
-        let ran = folder.run(&["check", "a.yaml"]);
-        assert_eq!((ran.code, ran.stderr.as_str()), (0, ""), "SETGUARD_POLICY");
+        check_in(root, &["a.yaml", "--no-config"]).ends(0).reports_only("");
+        check_in(root, &["a.yaml", "--policy", ".quiet.yaml"]).ends(0).reports_only("");
+        folder.run(&["check", "a.yaml"]).ends(0).reports_only("");
     }
 }
 
@@ -96,17 +92,14 @@ fn no_policy_is_taken_from_a_shared_folder() {
 #[test]
 fn a_policy_that_is_found_must_be_valid() {
     let folder = Folder::new([("a.yaml", GOOD), ("setguard.yaml", "kind: Policy\n")]);
-    let ran = check_in(folder.0.path(), &["a.yaml"]);
-    assert_eq!(ran.code, 2);
-    assert!(ran.stderr.contains("setguard.yaml:1"), "{}", ran.stderr);
+    check_in(folder.0.path(), &["a.yaml"]).ends(2).reports("setguard.yaml:1");
 }
 
 #[test]
 fn a_policy_among_the_manifests_is_not_a_manifest() {
     let folder = Folder::new([("a.yaml", GOOD)]);
     folder.write("setguard.yaml", quiet().as_bytes());
-    let ran = check_in(folder.0.path(), &["."]);
-    assert_eq!(ran.code, 0, "{}", ran.stdout);
+    let ran = check_in(folder.0.path(), &["."]).ends(0);
     // And the policy of these tests.
     assert!(
         ran.stdout.contains(": 0 denied, 0 warned, 2 of other kinds skipped\n"),
@@ -125,15 +118,12 @@ fn nothing_to_check_is_a_failure() {
         assert_eq!(ran.code, 2, "{path}: {}", ran.stdout);
         assert!(ran.stderr.starts_with("error: nothing was checked: "), "{path}: {}", ran.stderr);
         assert!(ran.stdout.starts_with("0 objects checked"), "{path}: {}", ran.stdout);
-        let ran = folder.run(&["check", path, "--allow-empty"]);
-        assert_eq!((ran.code, ran.stderr.as_str()), (0, ""), "{path}");
+        folder.run(&["check", path, "--allow-empty"]).ends(0).reports_only("");
     }
     // A document that cannot be read might have been a set, and is a separate error.
     folder.write("c.yaml", b"a: [\n");
     for args in [&["check", "c.yaml"][..], &["check", "nowhere.yaml"]] {
-        let ran = folder.run(args);
-        assert_eq!(ran.code, 2);
-        assert!(!ran.stderr.contains("nothing was checked"), "{}", ran.stderr);
+        folder.run(args).ends(2).reports_no("nothing was checked");
     }
 }
 

@@ -2,14 +2,9 @@
 
 use jiff::civil::date;
 use serde_json::{Value, json};
-use setguard::{
-    admission::{self, Endpoint},
-    engine::Context,
-    inventory::view::View,
-    policy::Policy,
-};
+use setguard::{engine::Context, inventory::view::View, policy::Policy};
 
-use crate::{folder::Folder, view};
+use crate::{folder::Folder, review::response, view};
 
 const LISTED: &str = "mayExceed: {users: [ann], groups: [storage-admins]}";
 
@@ -46,26 +41,16 @@ fn database(replicas: u32, permit: Option<&str>) -> Value {
 
 /// The answer of `/validate` on 1 January 2026 to a change of these objects by this user.
 fn answer(policy: &Policy, user: &Value, [old, new]: [&Value; 2]) -> Value {
-    let request = json!({
-        "kind": {"group": "apps", "version": "v1", "kind": "StatefulSet"},
-        "object": new, "oldObject": old,
-    });
-    ask(policy, user, &request, None)
+    ask(policy, user, &json!({"object": new, "oldObject": old}), None)
 }
 
 fn ask(policy: &Policy, user: &Value, request: &Value, view: Option<&View>) -> Value {
-    let mut review = json!({
-        "apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview",
-        "request": {"uid": "1", "operation": "UPDATE", "name": "db", "namespace": "shop", "userInfo": user},
-    });
-    let known = review["request"].as_object_mut().unwrap();
-    known.extend(request.as_object().unwrap().clone());
-    let body = review.to_string();
+    let mut request = request.clone();
+    request["userInfo"] = user.clone();
+    request["name"] = json!("db");
     let cx =
         Context { view, view_version: Some(7), ..Context::of_review(policy, date(2026, 1, 1)) };
-    let answer = admission::answer(Endpoint::Validate, body.as_bytes(), &cx);
-    let mut review: Value = serde_json::from_slice(&answer.unwrap().body).unwrap();
-    review["response"].take()
+    response(request, &cx)
 }
 
 fn scale_down(policy: &Policy, user: &Value, permit: &str) -> Value {

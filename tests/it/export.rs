@@ -108,9 +108,7 @@ fn a_gate_that_is_off_and_a_rule_that_is_unknown_are_said() {
     let ran = export("", &["--kube-version", "1.34", "--rules", "max-unavailable-ordered"]);
     let why = "the feature gate MaxUnavailableStatefulSet is off in this release";
     assert!(ran.stdout.contains(why), "{ran:?}");
-    let ran = export("", &["--rules", "surge-hostport"]);
-    assert_eq!(ran.code, 2, "{ran:?}");
-    assert!(ran.stderr.contains("did you mean surge-host-port?"), "{ran:?}");
+    export("", &["--rules", "surge-hostport"]).ends(2).reports("did you mean surge-host-port?");
 }
 
 fn map(policy: &str, release: &str) -> Ran {
@@ -200,8 +198,7 @@ fn a_static_export_that_no_api_server_could_read_is_refused() {
         assert_eq!((ran.code, ran.stdout.as_str()), (2, ""), "{ran:?}");
         assert!(ran.stderr.contains(words), "{ran:?}");
     }
-    let ran = of_static("vap", "", "1.36", &[]);
-    assert!(ran.stdout.contains("ManifestBasedAdmissionControlConfig=true"), "{ran:?}");
+    of_static("vap", "", "1.36", &[]).prints("ManifestBasedAdmissionControlConfig=true");
 }
 
 #[test]
@@ -248,8 +245,7 @@ fn an_export_that_is_not_up_to_date_is_said() {
     let others = "---\nkind: ValidatingAdmissionPolicy\nmetadata: {name: old.setguard.io}\n\
                   ---\nkind: ValidatingAdmissionPolicy\nmetadata: {name: mine}\n";
     folder.write("policies.yaml", less + others);
-    let ran = export(&check);
-    assert_eq!(ran.code, 1, "{ran:?}");
+    let ran = export(&check).ends(1);
     assert!(ran.stdout.starts_with("policies.yaml is not up to date; export again:\n"), "{ran:?}");
     assert!(ran.stdout.contains(" is missing\n"), "{ran:?}");
     let gone = "  ValidatingAdmissionPolicy old.setguard.io is not exported any more\n";
@@ -258,13 +254,10 @@ fn an_export_that_is_not_up_to_date_is_said() {
     // The day after an exception ends, the condition goes.
     folder.write("policies.yaml", &text);
     folder.write("policy.yaml", policy.replace("2999", "2020"));
-    let ran = export(&check);
-    assert_eq!(ran.code, 1, "{ran:?}");
+    let ran = export(&check).ends(1);
     let changed = "ValidatingAdmissionPolicy surge-host-port.setguard.io has changed\n";
     assert!(ran.stdout.contains(changed), "{ran:?}");
 
     folder.write("policies.yaml", "a: [");
-    let ran = export(&check);
-    assert_eq!(ran.code, 2, "{ran:?}");
-    assert!(ran.stderr.contains("cannot read policies.yaml: line "), "{ran:?}");
+    export(&check).ends(2).reports("cannot read policies.yaml: line ");
 }

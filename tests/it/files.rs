@@ -59,12 +59,14 @@ fn links_inside_the_folder_are_followed() {
 fn a_pipe_that_is_named_is_read_and_what_has_no_end_is_an_error() {
     let (folder, _) = folder();
     let script = format!("'{}' check <(cat deploy/a.yaml)", env!("CARGO_BIN_EXE_setguard"));
-    let ran = Ran::from(folder.command("bash").args(["-c", &script]).output().unwrap());
-    assert!(ran.code == 0 && ran.stdout.contains("1 object"), "{ran:?}");
+    Ran::from(folder.command("bash").args(["-c", &script]).output().unwrap())
+        .ends(0)
+        .prints("1 object");
     for args in ["/dev/zero", "- < /dev/zero", "deploy --policy /dev/zero"] {
         let script = format!("'{}' check {args}", env!("CARGO_BIN_EXE_setguard"));
-        let ran = Ran::from(folder.command("bash").args(["-c", &script]).output().unwrap());
-        assert!(ran.code == 2 && ran.stderr.contains("MiB, which is the limit"), "{ran:?}");
+        Ran::from(folder.command("bash").args(["-c", &script]).output().unwrap())
+            .ends(2)
+            .reports("MiB, which is the limit");
     }
 }
 
@@ -104,8 +106,10 @@ fn no_output_follows_a_link() {
         }
     }
     let whole = folder.path("out/new");
-    let ran = folder.check(&format!("deploy --output json={}", whole.display()));
-    assert!(ran.code == 2 && ran.stderr.contains("out is a link"), "{ran:?}");
+    folder
+        .check(&format!("deploy --output json={}", whole.display()))
+        .ends(2)
+        .reports("out is a link");
     assert_eq!(outside.read("secrets.yaml"), SECRET);
     assert_eq!(folder.read("deploy/a.yaml"), before);
     assert_eq!(std::fs::read_dir(outside.0.path()).unwrap().count(), 2, "nothing new");
@@ -121,8 +125,7 @@ fn a_file_that_decides_what_git_ignores_is_regular_and_small() {
     symlink("/dev/zero", folder.path("link/.gitignore")).unwrap();
     pipe(&folder, "pipe/.gitignore");
     folder.write("huge/.gitignore", "*.yaml\n".repeat(200_000));
-    let ran = folder.check(".");
-    assert!(ran.code == 0 && ran.stdout.contains("4 objects"), "{ran:?}");
+    let ran = folder.check(".").ends(0).prints("4 objects");
     for (name, why) in [
         ("link", "it is a link"),
         ("pipe", "it isn't a regular file"),

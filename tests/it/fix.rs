@@ -11,16 +11,17 @@ fn a_dry_run_shows_a_diff_that_git_applies() {
     let text = on_delete("agent", "").replace('\n', "\r\n");
     let folder = Folder::new([("deploy/a b.yaml", text.as_str())]);
     folder.git("init -q");
-    let ran = folder.check("./deploy --fix --dry-run");
-    assert_eq!((ran.code, ran.stderr.as_str()), (1, ""), "{ran:?}");
+    let ran = folder.check("./deploy --fix --dry-run").ends(1).reports_only("");
     assert_eq!(folder.read("deploy/a b.yaml"), text);
     assert!(ran.stdout.starts_with("--- a/deploy/a b.yaml\n+++ b/deploy/a b.yaml\n@@ "), "{ran:?}");
     folder.write("patch", &ran.stdout);
     folder.git("apply patch");
     let patched = folder.read("deploy/a b.yaml");
     folder.write("deploy/a b.yaml", &text);
-    let ran = folder.check("./deploy --fix --deny-warnings");
-    assert_eq!((ran.code, ran.stderr.as_str()), (0, "fixed: ./deploy/a b.yaml: 1 finding\n"));
+    folder
+        .check("./deploy --fix --deny-warnings")
+        .ends(0)
+        .reports_only("fixed: ./deploy/a b.yaml: 1 finding\n");
     assert_eq!(folder.read("deploy/a b.yaml"), patched);
     let ran = folder.check("./deploy --fix --dry-run");
     assert_eq!((ran.code, ran.stdout.as_str()), (0, ""));
@@ -86,8 +87,7 @@ fn json_is_fixed_as_text() {
             "\"operator\": \"Exists\"},\n        {\"key\": \"node-role.kubernetes.io/control-plane\", \"operator\": \"Exists\"}\n",
         );
     let folder = Folder::new([("a.json", text)]);
-    let ran = folder.check("a.json --fix");
-    assert!(ran.stderr.contains("fixed: a.json: 2 findings"), "{ran:?}");
+    folder.check("a.json --fix").reports("fixed: a.json: 2 findings");
     assert_eq!(folder.read("a.json"), wanted);
 }
 
@@ -160,8 +160,7 @@ fn all_files_are_fixed_or_none() {
     let outside = Folder::new([("b.yaml", faulty.as_str())]);
     let folder = Folder::new([("a.yaml", faulty.as_str()), ("z.yaml", &on_delete("z", ""))]);
     fs::hard_link(folder.path("z.yaml"), outside.path("other")).unwrap();
-    let ran = folder.check(". --fix");
-    assert!(ran.code == 2 && ran.stderr.contains("z.yaml: cannot be written"), "{ran:?}");
+    let ran = folder.check(". --fix").ends(2).reports("z.yaml: cannot be written");
     assert!(ran.stderr.contains("another hard link") && !ran.stderr.contains("fixed:"), "{ran:?}");
     assert_eq!(folder.read("a.yaml"), faulty);
     assert_eq!(fs::read_dir(folder.0.path()).unwrap().count(), 2, "no other file is left");

@@ -29,6 +29,47 @@ impl From<Output> for Ran {
     }
 }
 
+impl Ran {
+    #[track_caller]
+    pub fn ends(self, code: i32) -> Self {
+        assert_eq!(self.code, code, "{self:?}");
+        self
+    }
+
+    /// Standard output has this text.
+    #[track_caller]
+    pub fn prints(self, text: impl AsRef<str>) -> Self {
+        assert!(self.stdout.contains(text.as_ref()), "{:?} in {self:?}", text.as_ref());
+        self
+    }
+
+    #[track_caller]
+    pub fn prints_no(self, text: impl AsRef<str>) -> Self {
+        assert!(!self.stdout.contains(text.as_ref()), "{:?} in {self:?}", text.as_ref());
+        self
+    }
+
+    /// Standard error has this text.
+    #[track_caller]
+    pub fn reports(self, text: impl AsRef<str>) -> Self {
+        assert!(self.stderr.contains(text.as_ref()), "{:?} in {self:?}", text.as_ref());
+        self
+    }
+
+    #[track_caller]
+    pub fn reports_no(self, text: impl AsRef<str>) -> Self {
+        assert!(!self.stderr.contains(text.as_ref()), "{:?} in {self:?}", text.as_ref());
+        self
+    }
+
+    /// Standard error is this text.
+    #[track_caller]
+    pub fn reports_only(self, text: impl AsRef<str>) -> Self {
+        assert_eq!(self.stderr, text.as_ref(), "{self:?}");
+        self
+    }
+}
+
 /// A folder with files.
 pub struct Folder(pub TempDir);
 

@@ -86,9 +86,9 @@ fn a_bare_repository_without_a_git_folder_is_not_used() {
     let folder = Folder::new([("deploy/a.yaml", on_delete("agent", "").as_str())]);
     let config = hostile(&folder, "ssh://host/path");
     plant(&folder, "deploy", &config.replace("[core]", "[core]\n\tbare = false\n\tworktree = ."));
-    let ran = against(&folder, "deploy", "main");
-    assert_eq!(ran.code, 2, "{ran:?}");
-    assert!(ran.stderr.contains("there is no .git in this folder or above"), "{ran:?}");
+    let ran = against(&folder, "deploy", "main")
+        .ends(2)
+        .reports("there is no .git in this folder or above");
     assert!(!folder.path("ran").exists(), "{ran:?}");
 }
 
@@ -149,16 +149,13 @@ fn a_git_file_leads_to_its_repository_and_nowhere_else() {
     let config = hostile(&folder, "ssh://host/path");
     plant(&folder, "store", &config.replace("[core]", "[core]\n\tbare = false"));
     folder.write("tree/.git", "gitdir: ../store\n");
-    let ran = against(&folder, "tree/deploy", "main");
-    assert_eq!(ran.code, 2, "{ran:?}");
+    against(&folder, "tree/deploy", "main").ends(2);
     folder.write("tree/.git", "no repository\n");
-    let ran = against(&folder, "tree/deploy", "main");
-    assert!(ran.code == 2 && ran.stderr.contains("names no repository"), "{ran:?}");
+    against(&folder, "tree/deploy", "main").ends(2).reports("names no repository");
     // An empty folder is none, and the repository above is not used instead.
     fs::remove_file(folder.path("tree/.git")).unwrap();
     fs::create_dir(folder.path("tree/.git")).unwrap();
-    let ran = against(&folder, "tree/deploy", "main");
-    assert!(ran.code == 2 && ran.stderr.contains("needs a git repository"), "{ran:?}");
+    let ran = against(&folder, "tree/deploy", "main").ends(2).reports("needs a git repository");
     assert!(!folder.path("ran").exists(), "{ran:?}");
 }
 
@@ -183,9 +180,7 @@ fn variables_of_git_do_not_choose_the_repository() {
     ] {
         command.env(name, value);
     }
-    let ran = Ran::from(command.output().unwrap());
-    assert_eq!(ran.code, 0, "{ran:?}");
-    assert!(ran.stdout.contains("1 finding not new"), "{ran:?}");
+    let ran = Ran::from(command.output().unwrap()).ends(0).prints("1 finding not new");
     assert!(!folder.path("ran").exists(), "{ran:?}");
 }
 
@@ -200,10 +195,10 @@ fn a_missing_object_is_an_error_that_says_why() {
     let id = Ran::from(listed).stdout.trim().to_owned();
     let object = folder.path(&format!(".git/objects/{}/{}", &id[..2], &id[2..]));
     fs::remove_file(object).unwrap();
-    let ran = against(&folder, "deploy", "HEAD");
-    assert_eq!(ran.code, 2, "{ran:?}");
-    assert!(ran.stderr.contains("A partial clone lacks objects"), "{ran:?}");
-    assert!(ran.stderr.contains("deploy/a.yaml"), "{ran:?}");
+    against(&folder, "deploy", "HEAD")
+        .ends(2)
+        .reports("A partial clone lacks objects")
+        .reports("deploy/a.yaml");
 }
 
 /// A repository whose branch `change` left `main` when `a.yaml` had a fault that `main` has fixed since.
@@ -239,10 +234,10 @@ fn a_shallow_clone_is_compared_with_the_tip_and_told() {
     let (folder, clone) = (diverged(), Folder::new([]));
     let url = format!("file://{}", folder.0.path().display());
     clone.git(&format!("clone -q --depth 1 --no-single-branch --branch change {url} clone"));
-    let ran = against(&clone, "clone/deploy", "origin/main");
-    assert_eq!(ran.code, 0, "{ran:?}");
-    assert!(ran.stderr.contains("have in common"), "{ran:?}");
-    assert!(ran.stderr.contains("fetch-depth: 0"), "{ran:?}");
+    against(&clone, "clone/deploy", "origin/main")
+        .ends(0)
+        .reports("have in common")
+        .reports("fetch-depth: 0");
 }
 
 #[test]
@@ -255,11 +250,12 @@ fn a_file_that_was_broken_and_is_fixed_now_is_no_failure() {
     folder.commit();
     folder.write("deploy/a.yaml", on_delete("agent", ""));
     fs::remove_file(folder.path("deploy/latin.yaml")).unwrap();
-    let ran = folder.check("deploy --against-ref main --new-only");
-    assert_eq!(ran.code, 0, "{ran:?}");
-    assert!(ran.stderr.contains("main:deploy/a.yaml:3: "), "{ran:?}");
-    assert!(ran.stderr.contains("checked as new ones"), "{ran:?}");
-    assert!(!ran.stderr.contains("stranger.yaml:"), "{ran:?}");
+    folder
+        .check("deploy --against-ref main --new-only")
+        .ends(0)
+        .reports("main:deploy/a.yaml:3: ")
+        .reports("checked as new ones")
+        .reports_no("stranger.yaml:");
 }
 
 /// The message of git says what to do, for example with a repository of another user.
@@ -267,7 +263,5 @@ fn a_file_that_was_broken_and_is_fixed_now_is_no_failure() {
 fn the_message_of_git_is_kept() {
     let folder = repository();
     folder.git("config core.repositoryformatversion 99");
-    let ran = against(&folder, "deploy", "main");
-    assert_eq!(ran.code, 2, "{ran:?}");
-    assert!(ran.stderr.contains("99"), "{ran:?}");
+    against(&folder, "deploy", "main").ends(2).reports("99");
 }

@@ -21,25 +21,21 @@ fn exit_codes_are_those_of_diff() {
         &format!("MERGED-1/{name}"),
         text.replace("  selector:", "  minReadySeconds: 5\n  selector:"),
     );
-    let ran = diff(&["--deny-warnings"]);
-    assert_eq!(ran.code, 1, "{ran:?}");
-    assert!(ran.stdout.contains("\n+  minReadySeconds: 5\n"), "{ran:?}");
-    assert!(ran.stdout.contains("1 finding not new"), "{ran:?}");
+    diff(&["--deny-warnings"])
+        .ends(1)
+        .prints("\n+  minReadySeconds: 5\n")
+        .prints("1 finding not new");
 
     folder.write(
         &format!("MERGED-1/{name}"),
         text.replace("matchLabels: {app: agent}", "matchLabels: {}"),
     );
-    let ran = diff(&[]);
-    assert_eq!(ran.code, 2, "{ran:?}");
-    assert!(ran.stdout.contains("field is immutable"), "{ran:?}");
+    diff(&[]).ends(2).prints("field is immutable");
 
     // An object that is new.
     fs::remove_file(folder.path(&format!("LIVE-1/{name}"))).unwrap();
     folder.write(&format!("MERGED-1/{name}"), &text);
-    let ran = diff(&[]);
-    assert_eq!(ran.code, 1, "{ran:?}");
-    assert!(ran.stdout.contains("warning[on-delete-ignores-rolling-update]"), "{ran:?}");
+    diff(&[]).ends(1).prints("warning[on-delete-ignores-rolling-update]");
     assert_eq!(diff(&["--deny-warnings"]).code, 2);
     assert_eq!(folder.setguard(&["diff", "none", "nor-this"]).code, 2);
 }
@@ -51,9 +47,7 @@ fn kubectl_writes_the_command_behind_the_folders() {
         Folder::new([("LIVE-1/a", text.as_str()), ("MERGED-1/a", &(text.clone() + "# b\n"))]);
     let path = |name| folder.path(name).display().to_string();
     let (live, merged) = (path("LIVE-1"), path("MERGED-1"));
-    let ran = folder.setguard(&[&live, &merged, "diff", "--deny-warnings"]);
-    assert_eq!(ran.code, 1, "{ran:?}");
-    assert!(ran.stdout.contains("\n+# b\n"), "{ran:?}");
+    folder.setguard(&[&live, &merged, "diff", "--deny-warnings"]).ends(1).prints("\n+# b\n");
 }
 
 #[cfg(unix)]

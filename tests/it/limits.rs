@@ -2,13 +2,12 @@
 
 use jiff::civil::date;
 use serde_json::{Value, json};
-use setguard::{
-    admission::{self, Endpoint},
-    engine::Context,
-    policy::Policy,
-};
+use setguard::{engine::Context, policy::Policy};
 
-use crate::folder::{Folder, Ran};
+use crate::{
+    folder::{Folder, Ran},
+    review::response,
+};
 
 const HEAD: &str = "apiVersion: setguard.io/v1alpha1\nkind: Policy\n";
 
@@ -100,9 +99,9 @@ fn a_plan_of_a_change_beyond_a_limit_is_refused_and_says_why() {
     let whenever =
         "  persistentVolumeClaimRetentionPolicy: {whenDeleted: Retain, whenScaled: Delete}\n";
     let (old, new) = (stateful_set(5, "a:1", whenever), stateful_set(3, "a:1", whenever));
-    let ran = run("plan", &policy, &old, &new, &[]);
-    assert_eq!(ran.code, 1, "{ran:?}");
-    assert!(ran.stdout.contains("the policy forbids it by deletesClaims: false"), "{ran:?}");
+    run("plan", &policy, &old, &new, &[])
+        .ends(1)
+        .prints("the policy forbids it by deletesClaims: false");
     let json = run("plan", &policy, &old, &new, &["--format", "json"]);
     assert!(json.stdout.contains("\"limit-exceeded\""), "{json:?}");
 }
@@ -117,15 +116,10 @@ fn plan_and_inject_use_the_policy_of_the_repository_as_check_does() {
         ("new.yaml", &stateful_set(3, "a:1", whenever)),
     ]);
     let plan = ["plan", "new.yaml", "--against", "old.yaml"];
-    let ran = folder.setguard(&plan);
-    assert_eq!((ran.code, ran.stderr.as_str()), (1, "policy: setguard.yaml\n"), "{ran:?}");
-    assert!(ran.stdout.contains("beyond a limit"), "{ran:?}");
-    let ran = folder.setguard(&[&plan[..], &["--no-config"]].concat());
-    assert_eq!((ran.code, ran.stderr.as_str()), (0, ""), "{ran:?}");
-    let ran = folder.setguard(&["inject", "new.yaml"]);
-    assert_eq!((ran.code, ran.stderr.as_str()), (0, "policy: setguard.yaml\n"), "{ran:?}");
-    let ran = folder.setguard(&["inject", "new.yaml", "--no-config"]);
-    assert_eq!((ran.code, ran.stderr.as_str()), (0, ""), "{ran:?}");
+    folder.setguard(&plan).ends(1).reports_only("policy: setguard.yaml\n").prints("beyond a limit");
+    folder.setguard(&[&plan[..], &["--no-config"]].concat()).ends(0).reports_only("");
+    folder.setguard(&["inject", "new.yaml"]).ends(0).reports_only("policy: setguard.yaml\n");
+    folder.setguard(&["inject", "new.yaml", "--no-config"]).ends(0).reports_only("");
 }
 
 #[test]
@@ -226,7 +220,7 @@ fn pods_that_are_old_count_with_the_strategy_of_the_new_object() {
         let said = down.map(|down| format!("takes down {down} of 4 pods at a time, because they"));
         let checked = run("check", &policy, &old, &new, &[]);
         let planned = run("plan", &policy, &old, &new, &[]);
-        let reviewed = reviewed(&Policy::parse(&policy).unwrap(), kind, Some(&old), &new);
+        let reviewed = reviewed(&Policy::parse(&policy).unwrap(), Some(&old), &new);
         for text in [&checked.stdout, &planned.stdout, &reviewed] {
             match &said {
                 Some(said) => assert!(text.contains(said), "{what}: {text}"),
@@ -276,32 +270,22 @@ fn a_rollout_that_cannot_end_may_begin_with_another_strategy() {
 }
 
 /// The answer of `/validate` to a change, as JSON.
-fn reviewed(policy: &Policy, kind: &str, old: Option<&str>, new: &str) -> String {
+fn reviewed(policy: &Policy, old: Option<&str>, new: &str) -> String {
     let json = |text: &str| -> Value {
         let document = setguard::yaml::parse(text).into_iter().next().unwrap().unwrap();
         serde_json::from_str(&document.root.to_json()).unwrap()
     };
-    let review = json!({
-        "apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview",
-        "request": {
-            "uid": "1", "operation": if old.is_some() { "UPDATE" } else { "CREATE" },
-            "kind": {"group": "apps", "version": "v1", "kind": kind},
-            "name": "agent", "namespace": "prod-eu", "userInfo": {},
-            "object": json(new), "oldObject": old.map(json),
-        },
-    });
-    let (review, today) = (review.to_string(), date(2026, 1, 1));
     let mut policy = policy.clone();
     policy.cluster.version = "1.37".parse().unwrap();
-    let cx = Context::of_review(&policy, today);
-    let answer = admission::answer(Endpoint::Validate, review.as_bytes(), &cx);
-    String::from_utf8(answer.unwrap().body).unwrap()
+    let cx = Context::of_review(&policy, date(2026, 1, 1));
+    response(json!({"namespace": "prod-eu", "object": json(new), "oldObject": old.map(json)}), &cx)
+        .to_string()
 }
 
 #[test]
 fn the_webhook_refuses_an_update_beyond_a_limit() {
     let policy = Policy::parse(&limits("replacesAll: false, neverEnds: false")).unwrap();
-    let answer = |old: Option<&str>, new: &str| reviewed(&policy, "DaemonSet", old, new);
+    let answer = |old: Option<&str>, new: &str| reviewed(&policy, old, new);
     let old = daemon_set("a:1", "100%", 9);
     let denied = answer(Some(&old), &daemon_set("a:2", "100%", 9));
     assert!(denied.contains("replaces all 9 pods at once"), "{denied}");

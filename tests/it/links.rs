@@ -151,3 +151,19 @@ fn the_address_of_each_rule_leads_to_its_page() {
         assert!(text.starts_with(&format!("# {}\n", rule.meta.id)), "{url}");
     }
 }
+
+/// The paths that CONTRIBUTING.md mentions in back quotes.
+#[test]
+fn contributing_names_only_existing_files() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let text = fs::read_to_string(root.join("CONTRIBUTING.md")).unwrap();
+    let words = text.split('`').skip(1).step_by(2).filter(|word| !word.contains([' ', '<', '…']));
+    let is_path = |word: &&str| {
+        ["src/", "tests/", "docs/", "charts/", "benches/"].iter().any(|it| word.starts_with(it))
+    };
+    let paths: Vec<&str> = words.filter(is_path).collect();
+    assert!(paths.len() > 5, "{paths:?}");
+    for path in paths {
+        assert!(root.join(path).exists(), "CONTRIBUTING.md: there is no {path}");
+    }
+}

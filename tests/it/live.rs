@@ -405,14 +405,13 @@ fn a_scale_down_waits_for_the_last_change_of_its_set() {
             json!({"kind": "Scale", "apiVersion": "autoscaling/v1", "spec": {"replicas": replicas},
                 "metadata": {"name": "db", "namespace": "shop", "resourceVersion": version.to_string()}})
         };
-        let review = json!({"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": {
-            "uid": "1", "operation": "UPDATE", "namespace": "shop", "name": "db", "userInfo": {},
+        let review = crate::review::review(json!({
             "kind": {"group": "autoscaling", "version": "v1", "kind": "Scale"},
             "resource": {"group": "apps", "version": "v1", "resource": "statefulsets"},
             "subResource": "scale", "object": scale(1), "oldObject": scale(3),
-        }});
+        }));
         let mut stream = viewer.client.connect(viewer.daemon.webhook).unwrap();
-        post(&mut stream, &format!("/validate?timeout={timeout}"), &review.to_string()).json()
+        post(&mut stream, &format!("/validate?timeout={timeout}"), &review).json()
     };
     let version = api_server.world().version();
     let allowed = ask(version, "5s");

@@ -29,7 +29,6 @@ mod changes;
 mod chart;
 mod cli;
 mod conformance;
-mod crates;
 mod created_pods;
 mod cross_object;
 #[cfg(all(feature = "server", unix))]
@@ -47,7 +46,6 @@ mod folder;
 mod generated;
 mod git;
 #[cfg(unix)]
-mod growth;
 #[cfg(unix)]
 mod guides;
 mod hostile;
@@ -100,6 +98,7 @@ mod readings;
 mod release;
 mod rendered;
 mod reports;
+mod review;
 mod rollouts;
 mod schema;
 #[cfg(all(feature = "server", unix))]
@@ -123,7 +122,6 @@ mod view;
 mod wait;
 #[cfg(all(feature = "server", unix))]
 mod wire;
-mod workflows;
 mod yaml;
 
 #[cfg(all(feature = "server", unix))]

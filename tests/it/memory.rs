@@ -7,10 +7,10 @@ use std::{collections::BTreeSet, fs};
 
 use serde_json::{Value, json};
 use setguard::object::size::{self, ObjectSize};
+use setguard_testing::lengthen::{self, Elements};
 
 use crate::{
     daemon::{Daemon, Tls, post},
-    growth::{self, Elements},
     serve::daemon,
 };
 
@@ -35,7 +35,7 @@ impl Server {
         let (daemon, client) = daemon(folder.path(), &[]);
         let stream = client.connect(daemon.webhook).unwrap();
         let mut server = Server { daemon, stream, idle: 0 };
-        let [small, _] = growth::objects();
+        let [small, _] = lengthen::objects();
         assert_eq!(post(&mut server.stream, "/validate", &review(&small, None)).status, 200);
         server.idle = server.kib("VmRSS:");
         server
@@ -66,21 +66,15 @@ impl Server {
 
 /// A review of an object that is created, or that replaces an old one.
 fn review(object: &Value, old: Option<&Value>) -> String {
-    let group = if object["kind"] == "Pod" { "" } else { "apps" };
-    json!({"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": {
-        "uid": "1", "operation": if old.is_some() { "UPDATE" } else { "CREATE" },
-        "name": "agent", "namespace": "shop",
-        "kind": {"group": group, "version": "v1", "kind": object["kind"]},
-        "userInfo": {"username": "system:kube-controller-manager"},
-        "object": object, "oldObject": old}})
-    .to_string()
+    let user = json!({"username": "system:kube-controller-manager"});
+    crate::review::review(json!({"userInfo": user, "object": object, "oldObject": old}))
 }
 
 /// The object with this list or map at the length at which it is nearly too large to be read.
 fn nearly_too_large(object: &Value, at: &str, elements: Elements) -> Value {
     let with = |length: usize| {
         let mut object = object.clone();
-        growth::lengthen(object.pointer_mut(at).unwrap(), length, elements);
+        lengthen::lengthen(object.pointer_mut(at).unwrap(), length, elements);
         object
     };
     let bytes = |length| ObjectSize::of(&with(length).to_string()).unwrap().bytes;
@@ -93,9 +87,9 @@ fn nearly_too_large(object: &Value, at: &str, elements: Elements) -> Value {
 fn the_largest_objects_that_are_read_take_a_bounded_amount_of_memory() {
     let mut server = Server::start();
     let mut seen = BTreeSet::new();
-    for object in growth::objects() {
+    for object in lengthen::objects() {
         let mut lists = Vec::new();
-        growth::lists(&object, "", &mut lists);
+        lengthen::lists(&object, "", &mut lists);
         // Lists with the same name have elements of the same type.
         lists.retain(|at| seen.insert(at.rsplit('/').next().unwrap().to_owned()));
         for at in lists {
@@ -112,7 +106,7 @@ fn the_largest_objects_that_are_read_take_a_bounded_amount_of_memory() {
 #[test]
 fn the_largest_bodies_take_a_bounded_amount_of_memory() {
     let mut server = Server::start();
-    let [set, _] = growth::objects();
+    let [set, _] = lengthen::objects();
     let pod = json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "agent",
         "annotations": {"setguard.io/node": "worker-0"}}, "spec": {}});
     let envelope = review(&set, None).len() + 1_000;

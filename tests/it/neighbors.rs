@@ -97,9 +97,7 @@ fn files_that_the_policy_assigns_to_one_cluster_are_neighbors() {
         ("- {name: a, paths: ['a[z-a]']}\n".to_owned(), "clusters[0].paths[0]: "),
     ] {
         folder.write("setguard.yaml", policy(&faulty));
-        let ran = folder.setguard(&["check", "."]);
-        assert_eq!(ran.code, 2, "{ran:?}");
-        assert!(ran.stderr.contains(field), "{ran:?}");
+        folder.setguard(&["check", "."]).ends(2).reports(field);
     }
 }
 
@@ -123,8 +121,9 @@ fn an_inventory_that_cannot_be_read_is_an_error() {
     let agent = daemon("agent");
     let folder = Folder::new([("agent.yaml", &*agent), ("nodes.yaml", "{a: [\n")]);
     for inventory in ["nodes.yaml", "none.yaml"] {
-        let ran = folder.setguard(&["check", "agent.yaml", "--inventory", inventory]);
-        assert_eq!(ran.code, 2, "{ran:?}");
-        assert!(ran.stderr.contains(inventory), "{ran:?}");
+        folder
+            .setguard(&["check", "agent.yaml", "--inventory", inventory])
+            .ends(2)
+            .reports(inventory);
     }
 }

@@ -109,8 +109,7 @@ fn what_is_wrong_about_a_placeholder_is_not_denied() {
     ] {
         let set = set.replace(old, new);
         let folder = Folder::new([("apps/set.yaml", set.as_str())]);
-        let ran = check(&folder);
-        assert_eq!(ran.code, 0, "{ran:?}");
+        let ran = check(&folder).ends(0);
         let note = format!("not denied: {name} seems to be replaced before this is applied");
         assert!(ran.stdout.contains(&note), "{ran:?}");
         assert!(ran.stdout.contains("not checked: ./apps/set.yaml:"), "{ran:?}");
@@ -124,8 +123,7 @@ fn what_is_wrong_about_a_placeholder_is_not_denied() {
 fn a_plan_of_a_refused_set_says_which_kustomization_changes_it() {
     let patch = "{kind: StatefulSet, spec: {replicas: 3}}";
     let folder = folder(&format!("resources: [set.yaml]\npatches:\n- patch: |-\n    {patch}\n"));
-    let ran = folder.setguard(&["plan", "."]);
-    assert_eq!(ran.code, 1, "{ran:?}");
+    let ran = folder.setguard(&["plan", "."]).ends(1);
     let note = "./base changes this object; plan what it builds: kubectl kustomize ./base | setguard plan -";
     assert!(ran.stdout.contains(note) && ran.stdout.contains("refused"), "{ran:?}");
 }

@@ -30,8 +30,7 @@ fn a_repository_goes_through_its_pipeline() {
     folder.commit();
 
     // Day one: everything that is there is written down, and the pipeline is green.
-    let ran = folder.check(". --deny-warnings");
-    assert_eq!(ran.code, 1, "{ran:?}");
+    let ran = folder.check(". --deny-warnings").ends(1);
     for hint in [
         "helm template ./chart | setguard check -",
         "kubectl kustomize ./overlays/prod | setguard check -",
@@ -112,12 +111,12 @@ mod action {
         let folder = release();
         let sum = make(&folder);
         for sum in ["", &sum] {
-            let ran = run(
+            run(
                 &folder,
                 &[("SETGUARD_ACTION_SHA256", sum), ("SETGUARD_ACTION_ARGS", "--deny-warnings\n")],
-            );
-            assert_eq!(ran.code, 1, "{ran:?}");
-            assert!(ran.stdout.contains("::error "), "{ran:?}");
+            )
+            .ends(1)
+            .prints("::error ");
             assert!(!folder.path("output").exists());
         }
     }
@@ -127,8 +126,7 @@ mod action {
         let folder = release();
         make(&folder);
         let sarif = folder.path("out.sarif").display().to_string();
-        let ran = run(&folder, &[("SETGUARD_ACTION_SARIF", &sarif)]);
-        assert_eq!(ran.code, 0, "{ran:?}");
+        run(&folder, &[("SETGUARD_ACTION_SARIF", &sarif)]).ends(0);
         assert_eq!(folder.read("output"), format!("sarif={sarif}\n"));
         let report: serde_json::Value = serde_json::from_str(&folder.read("out.sarif")).unwrap();
         assert_eq!(report["runs"][0]["results"][0]["ruleId"], "on-delete-ignores-rolling-update");
@@ -141,13 +139,12 @@ mod action {
         let folder = release();
         make(&folder);
         let wrong = "0".repeat(64);
-        let ran = run(&folder, &[("SETGUARD_ACTION_SHA256", wrong.as_str())]);
-        assert_eq!(ran.code, 2, "{ran:?}");
-        assert!(ran.stdout.contains("does not have the checksum"), "{ran:?}");
-        assert!(!ran.stdout.contains("rolling"), "{ran:?}");
+        run(&folder, &[("SETGUARD_ACTION_SHA256", wrong.as_str())])
+            .ends(2)
+            .prints("does not have the checksum")
+            .prints_no("rolling");
         for version in ["../x", "9.9.9"] {
-            let ran = run(&folder, &[("SETGUARD_ACTION_VERSION", version)]);
-            assert_eq!(ran.code, 2, "{ran:?}");
+            let ran = run(&folder, &[("SETGUARD_ACTION_VERSION", version)]).ends(2);
             assert!(ran.stdout.starts_with("::error::"), "{ran:?}");
         }
         // A list without the archive proves nothing.

@@ -122,8 +122,7 @@ fn a_pull_request_has_one_comment_that_is_kept_up_to_date() {
 #[test]
 fn a_token_that_may_only_read_is_a_warning() {
     let github = GitHub::start(json!([]), "403 Forbidden");
-    let ran = github.comment(&written(), "7", "secret");
-    assert_eq!(ran.code, 0, "{ran:?}");
+    let ran = github.comment(&written(), "7", "secret").ends(0);
     assert!(ran.stdout.starts_with("::warning::"), "{ran:?}");
     for (number, token) in [("7/../8", "secret"), ("7", "")] {
         let github = GitHub::start(json!([]), "200 OK");

@@ -50,15 +50,15 @@ fn a_change_is_compared_with_a_commit() {
 #[test]
 fn a_commit_that_cannot_be_read_is_an_error_and_a_broken_file_in_it_is_not() {
     let folder = repository();
-    let ran = folder.setguard(&["plan", "deploy", "--against-ref", "none"]);
-    assert_eq!(ran.code, 2, "{ran:?}");
-    assert!(ran.stderr.contains("git knows no commit \"none\""), "{ran:?}");
-    assert!(!ran.stdout.contains("is new"), "{ran:?}");
+    folder
+        .setguard(&["plan", "deploy", "--against-ref", "none"])
+        .ends(2)
+        .reports("git knows no commit \"none\"")
+        .prints_no("is new");
     folder.write("deploy/db.yaml", "apiVersion: apps/v1\nkind: StatefulSet\nmetadata: {name: [\n");
     folder.git("commit -q -a -m broken");
     folder.write("deploy/db.yaml", stateful_set("db", 2, "db:1", DELETES));
-    let ran = folder.setguard(&["plan", "deploy", "--against-ref", "HEAD"]);
-    assert_eq!(ran.code, 0, "{ran:?}");
+    let ran = folder.setguard(&["plan", "deploy", "--against-ref", "HEAD"]).ends(0);
     assert!(ran.stderr.starts_with("note: HEAD:deploy/db.yaml:"), "{ran:?}");
     assert!(ran.stdout.contains("it may be new or not"), "{ran:?}");
 }
@@ -86,10 +86,11 @@ fn a_file_that_is_no_manifest_is_passed_over_in_a_folder() {
     let folder = repository();
     folder.write("web/tsconfig.json", "{\n  // comments\n  \"a\": 1,\n}\n");
     folder.write("test/job.yaml", "apiVersion: batch/v1\nkind: Job\nspec: {a: %IP}\n");
-    let ran = folder.setguard(&["plan", ".", "--against-ref", "HEAD"]);
-    assert_eq!(ran.code, 0, "{ran:?}");
-    assert!(ran.stderr.contains("note: ./test/job.yaml:3: not YAML: "), "{ran:?}");
-    assert!(!ran.stderr.contains("tsconfig"), "{ran:?}");
+    folder
+        .setguard(&["plan", ".", "--against-ref", "HEAD"])
+        .ends(0)
+        .reports("note: ./test/job.yaml:3: not YAML: ")
+        .reports_no("tsconfig");
     assert_eq!(folder.setguard(&["plan", "web/tsconfig.json"]).code, 2);
 }
 
@@ -105,8 +106,7 @@ fn the_headline_has_what_a_reviewer_must_see_first() {
     ]);
     let args = "plan after.yaml --against before.yaml --nodes nodes --never-ready db-1";
     let args = args.split(' ').chain(["--format", "markdown"]).collect::<Vec<_>>();
-    let ran = folder.setguard(&args);
-    assert_eq!(ran.code, 0, "{ran:?}");
+    let ran = folder.setguard(&args).ends(0);
     snapshot("plan_formats/the_headline_has_what_a_reviewer_must_see_first", &ran.stdout);
 }
 

@@ -1,20 +1,8 @@
 //! `setguard plan --live`, against a stand-in for the API server.
 
-use std::path::PathBuf;
-
 use serde_json::{Value, json};
 
-use crate::{
-    api_server::ApiServer,
-    cli::{Folder, Ran, setguard},
-};
-
-/// A cluster that has the StatefulSet shop/db with three pods, all of one revision.
-struct Cluster {
-    api_server: ApiServer,
-    folder: Folder,
-    kubeconfig: PathBuf,
-}
+use crate::{api_server::Cluster, cli::Ran};
 
 fn set(image: &str) -> Value {
     let labels = json!({"app": "db"});
@@ -38,21 +26,19 @@ fn owned(kind: &str, name: &str, labels: &Value) -> Value {
 }
 
 impl Cluster {
-    /// With pods that are ready, or not.
-    fn new(ready: [bool; 3]) -> Self {
-        let api_server = ApiServer::start("36");
-        let folder = Folder::new([]);
-        let kubeconfig = api_server.kubeconfig(folder.0.path());
+    /// A cluster that has the StatefulSet shop/db with three pods of one revision, which are ready or not.
+    fn planned(ready: [bool; 3]) -> Self {
+        let cluster = Cluster::of("plan", "36");
         let mut stored = set("db:1");
         let revision = "db-old";
         stored["status"] = json!({
             "replicas": 3, "currentRevision": revision, "updateRevision": revision});
-        api_server.apply("statefulsets", &stored);
+        cluster.has("statefulsets", &stored);
         let hash = json!({"controller-revision-hash": "db-old"});
         let mut revision = owned("ControllerRevision", "db-old", &hash);
         revision["data"] = json!({"spec": {"template": set("db:1")["spec"]["template"]}});
         revision["revision"] = json!(1);
-        api_server.apply("controllerrevisions", &revision);
+        cluster.has("controllerrevisions", &revision);
         for (i, ready) in ready.into_iter().enumerate() {
             let mut pod = owned("Pod", &format!("db-{i}"), &hash);
             let status = if ready { "True" } else { "False" };
@@ -64,23 +50,20 @@ impl Cluster {
                 "containerStatuses": [{"name": "db", "image": "db:1", "imageID": "", "ready": ready, "restartCount": 0,
                     "state": if ready { json!({}) } else { waiting }}],
             });
-            api_server.apply("pods", &pod);
+            cluster.has("pods", &pod);
         }
-        Cluster { api_server, folder, kubeconfig }
+        cluster
     }
 
     /// The plan for this manifest.
     fn plan(&self, manifest: &Value) -> Ran {
         self.folder.write("db.json", manifest.to_string().as_bytes());
-        let args = ["plan", "db.json", "--live", "--format", "json"];
-        let mut command = setguard(self.folder.0.path(), &args);
-        command.env("KUBECONFIG", &self.kubeconfig).output().unwrap().into()
+        self.run(&["db.json", "--live", "--format", "json"])
     }
 
     /// The names of the pods that are deleted, in their order, and where the plan stops.
     fn deleted(&self, manifest: &Value) -> (Vec<String>, Value) {
-        let ran = self.plan(manifest);
-        assert_eq!(ran.code, 0, "{}\n{}", ran.stdout, ran.stderr);
+        let ran = self.plan(manifest).ends(0);
         let plan: Value = serde_json::from_str(&ran.stdout).unwrap();
         let object = &plan["objects"][0];
         let steps = object["steps"].as_array().unwrap_or_else(|| panic!("{plan:#}"));
@@ -92,7 +75,7 @@ impl Cluster {
 
 #[test]
 fn the_pods_of_the_cluster_are_replaced_in_order() {
-    let cluster = Cluster::new([true; 3]);
+    let cluster = Cluster::planned([true; 3]);
     let (deleted, stops) = cluster.deleted(&set("db:2"));
     assert_eq!(
         (deleted, stops),
@@ -108,7 +91,7 @@ fn the_pods_of_the_cluster_are_replaced_in_order() {
 
 #[test]
 fn a_broken_pod_of_the_cluster_stops_the_rollout() {
-    let cluster = Cluster::new([true, false, true]);
+    let cluster = Cluster::planned([true, false, true]);
     let (deleted, stops) = cluster.deleted(&set("db:2"));
     assert_eq!(deleted, [""; 0]);
     assert_eq!(stops, "db-1");
@@ -116,17 +99,15 @@ fn a_broken_pod_of_the_cluster_stops_the_rollout() {
 
 #[test]
 fn what_may_not_be_read_is_an_error() {
-    let cluster = Cluster::new([true; 3]);
+    let cluster = Cluster::planned([true; 3]);
     cluster.api_server.change(|world| world.forbidden = ["pods"].into());
-    let ran = cluster.plan(&set("db:2"));
-    assert_eq!(ran.code, 2, "{}", ran.stdout);
-    assert!(ran.stderr.contains("/pods"), "{}", ran.stderr);
+    cluster.plan(&set("db:2")).ends(2).reports("/pods");
 }
 
 /// Rights that only make the plan better may be missing.
 #[test]
 fn what_is_unknown_without_a_right_is_said() {
-    let cluster = Cluster::new([true; 3]);
+    let cluster = Cluster::planned([true; 3]);
     let delete = json!({"whenScaled": "Delete"});
     let mut fewer = set("db:1");
     fewer["spec"]["replicas"] = json!(2);
@@ -134,8 +115,7 @@ fn what_is_unknown_without_a_right_is_said() {
     assert_eq!(cluster.plan(&fewer).stderr, "");
     let kinds = ["persistentvolumes", "poddisruptionbudgets"];
     cluster.api_server.change(|world| world.forbidden = kinds.into());
-    let ran = cluster.plan(&fewer);
-    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    let ran = cluster.plan(&fewer).ends(0);
     for kind in ["PersistentVolumes", "PodDisruptionBudgets"] {
         let note = format!("note: {kind} may not be read, so it isn't known ");
         assert!(ran.stderr.contains(&note), "{}", ran.stderr);

@@ -93,9 +93,10 @@ fn what_is_not_known_about_fields_is_said() {
 #[test]
 fn a_field_manager_is_for_server_side_apply() {
     let folder = Folder::new([("db.yaml", stateful_set("db", 3, "db:1", "").as_str())]);
-    let ran = folder.setguard(&["plan", "db.yaml", "--as", "replace", "--field-manager", "flux"]);
-    assert_eq!(ran.code, 2, "{ran:?}");
-    assert!(ran.stderr.contains("--field-manager is for --as server-side-apply"), "{ran:?}");
+    folder
+        .setguard(&["plan", "db.yaml", "--as", "replace", "--field-manager", "flux"])
+        .ends(2)
+        .reports("--field-manager is for --as server-side-apply");
 }
 
 #[test]

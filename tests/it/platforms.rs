@@ -24,8 +24,9 @@ fn reports_for_programs_have_forward_slashes() {
     folder.write(".git/HEAD", "");
     let whole = folder.path("deploy").join("base");
     for given in [&native("deploy/base/a.yaml"), "deploy/base/a.yaml", whole.to_str().unwrap()] {
-        let ran = folder.check(&format!("--format github {given}"));
-        assert!(ran.stdout.contains("::warning file=deploy/base/a.yaml,line=7,"), "{ran:?}");
+        folder
+            .check(&format!("--format github {given}"))
+            .prints("::warning file=deploy/base/a.yaml,line=7,");
         let ran = folder.check(&format!("--format sarif {given}"));
         let sarif: Value = serde_json::from_str(&ran.stdout).unwrap();
         let place = &sarif["runs"][0]["results"][0]["locations"][0]["physicalLocation"];
@@ -61,8 +62,7 @@ fn a_baseline_holds_on_every_system() {
     let text =
         on_delete("agent", "").replace("name: agent, namespace", "generateName: agent-, namespace");
     let folder = Folder::new([("deploy/a.yaml", text.as_str())]);
-    let ran = folder.check(&format!("{} --write-baseline known", native("deploy/a.yaml")));
-    assert_eq!(ran.code, 0, "{ran:?}");
+    folder.check(&format!("{} --write-baseline known", native("deploy/a.yaml"))).ends(0);
     assert!(folder.read("known").contains("agent-*@deploy/a.yaml "), "{}", folder.read("known"));
     let (code, report) = folder.json("deploy --deny-warnings --baseline known");
     assert_eq!((code, rules(&report)), (0, vec![]), "{report}");

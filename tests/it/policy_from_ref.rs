@@ -64,17 +64,18 @@ fn the_policy_of_a_commit_is_used() {
         }
         let (code, report) = folder.json("deploy --policy-from-ref main");
         assert_eq!((code, rules(&report)), (1, vec![RULE, "policy-weakened"]), "{report}");
-        let ran = folder.check("deploy --policy-from-ref main");
-        assert!(ran.stderr.contains("policy: main:setguard.yaml\n"), "{ran:?}");
-        assert!(!ran.stderr.contains("policy: setguard.yaml"), "{ran:?}");
+        folder
+            .check("deploy --policy-from-ref main")
+            .reports("policy: main:setguard.yaml\n")
+            .reports_no("policy: setguard.yaml");
     }
     // Other places count too: a nearer policy, and one that a flag names.
     folder.git("checkout -q -- setguard.yaml");
     folder.write("deploy/.setguard.yaml", policy(&format!("rules: {{{RULE}: off}}\n")));
     let mut command = folder.command(env!("CARGO_BIN_EXE_setguard"));
     let args = ["check", "a.yaml", "--format", "json", "--policy-from-ref", "main"];
-    let ran = Ran::from(command.args(args).current_dir(folder.path("deploy")).output().unwrap());
-    assert_eq!(ran.code, 1, "{ran:?}");
+    let ran =
+        Ran::from(command.args(args).current_dir(folder.path("deploy")).output().unwrap()).ends(1);
     assert!(ran.stdout.contains("policy-weakened") && ran.stdout.contains(RULE), "{ran:?}");
     let (code, report) =
         folder.json("deploy --policy deploy/../setguard.yaml --policy-from-ref main");
@@ -86,8 +87,9 @@ fn a_commit_without_a_policy_has_the_defaults() {
     let folder = Folder::new([("deploy/a.yaml", on_delete("agent", "").as_str())]);
     folder.commit();
     folder.write("setguard.yaml", policy(&format!("rules: {{{RULE}: off}}\n")));
-    let ran = folder.check("deploy --policy-from-ref main");
-    assert!(ran.stderr.contains("policy: none at main, so the defaults\n"), "{ran:?}");
+    folder
+        .check("deploy --policy-from-ref main")
+        .reports("policy: none at main, so the defaults\n");
     let (_, report) = folder.json("deploy --policy-from-ref main");
     assert_eq!(rules(&report), [RULE, "policy-weakened"]);
     // A policy that is only stricter isn't weaker.
@@ -126,20 +128,18 @@ fn a_policy_that_is_invalid_on_one_side_is_said() {
     let folder = repository();
     folder.write("setguard.yaml", policy("rules: {policy-weakened: off}\n"));
     for flag in ["--against-ref", "--policy-from-ref"] {
-        let ran = folder.check(&format!("deploy {flag} main"));
-        assert_eq!(ran.code, 2, "{ran:?}");
-        assert!(ran.stderr.contains("policy-weakened cannot be changed"), "{ran:?}");
+        folder
+            .check(&format!("deploy {flag} main"))
+            .ends(2)
+            .reports("policy-weakened cannot be changed");
     }
     folder.git("add -A");
     folder.git("commit -q -m broken");
     folder.write("setguard.yaml", policy(""));
-    let ran = folder.check("deploy --against-ref main");
-    assert_eq!(ran.code, 0, "{ran:?}");
+    let ran = folder.check("deploy --against-ref main").ends(0);
     let note = "note: main:setguard.yaml is invalid, so it isn't known whether this change weakens";
     assert!(ran.stderr.contains(note), "{ran:?}");
-    let ran = folder.check("deploy --policy-from-ref main");
-    assert_eq!(ran.code, 2, "{ran:?}");
-    assert!(ran.stderr.contains("main:setguard.yaml:4:"), "{ran:?}");
+    folder.check("deploy --policy-from-ref main").ends(2).reports("main:setguard.yaml:4:");
 }
 
 #[test]
@@ -148,13 +148,12 @@ fn a_policy_that_cannot_be_had_from_the_commit_is_an_error() {
     let elsewhere = Folder::new([("p.yaml", policy("").as_str())]);
     let outside = elsewhere.path("p.yaml");
     let args = format!("deploy --policy {}", outside.display());
-    let ran = folder.check(&format!("{args} --policy-from-ref main"));
-    assert_eq!(ran.code, 2, "{ran:?}");
-    assert!(ran.stderr.contains("outside of the repository"), "{ran:?}");
+    folder
+        .check(&format!("{args} --policy-from-ref main"))
+        .ends(2)
+        .reports("outside of the repository");
     // The change doesn't contain it, so there is nothing to compare.
-    let ran = folder.check(&format!("{args} --against-ref main"));
-    assert_eq!(ran.code, 0, "{ran:?}");
-    assert!(!ran.stdout.contains("policy-weakened"), "{ran:?}");
+    folder.check(&format!("{args} --against-ref main")).ends(0).prints_no("policy-weakened");
     assert_eq!(folder.check("deploy --policy-from-ref nowhere").code, 2);
     // A link at the commit isn't followed.
     std::fs::remove_file(folder.path("setguard.yaml")).unwrap();
@@ -162,7 +161,8 @@ fn a_policy_that_cannot_be_had_from_the_commit_is_an_error() {
     folder.git("add -A");
     folder.git("commit -q -m link");
     std::fs::remove_file(folder.path("setguard.yaml")).unwrap();
-    let ran = folder.check("deploy --policy-from-ref main");
-    assert_eq!(ran.code, 2, "{ran:?}");
-    assert!(ran.stderr.contains("main:setguard.yaml isn't a regular file"), "{ran:?}");
+    folder
+        .check("deploy --policy-from-ref main")
+        .ends(2)
+        .reports("main:setguard.yaml isn't a regular file");
 }

@@ -24,9 +24,7 @@ fn the_templates_of_a_chart_are_checked_if_they_are_manifests() {
                 helm template ./chart | setguard check -\n";
     assert!(ran.stdout.contains(text), "{ran:?}");
     // A file that the user names is read.
-    let ran = folder.check("chart/templates/ds.yaml");
-    assert_eq!(ran.code, 2);
-    assert!(ran.stdout.contains("helm template"), "{ran:?}");
+    folder.check("chart/templates/ds.yaml").ends(2).prints("helm template");
 }
 
 #[test]
@@ -84,8 +82,7 @@ fn findings_name_the_template() {
         on_delete("agent", "")
     );
     let folder = Folder::new([]);
-    let ran = folder.feed(&["check", "-"], &stream);
-    assert!(ran.stdout.contains("= from: agent/templates/ds.yaml, rendered"), "{ran:?}");
+    folder.feed(&["check", "-"], &stream).prints("= from: agent/templates/ds.yaml, rendered");
     let ran = folder.feed(&["check", "-", "--format", "json"], &stream);
     let report: serde_json::Value = serde_json::from_str(&ran.stdout).unwrap();
     assert_eq!(rules(&report).len(), 1);
@@ -94,11 +91,9 @@ fn findings_name_the_template() {
 
     let origin = "namespace: ops, annotations: {config.kubernetes.io/origin: \"path: ../base/ds.yaml\\nrepo: x\\n\"}";
     let text = on_delete("agent", "").replacen("namespace: ops", origin, 1);
-    let ran = folder.feed(&["check", "-"], &text);
-    assert!(ran.stdout.contains("= from: ../base/ds.yaml, rendered"), "{ran:?}");
+    folder.feed(&["check", "-"], &text).prints("= from: ../base/ds.yaml, rendered");
     // A comment in the text of another document says nothing about this one.
-    let ran = folder.feed(&["check", "-"], &on_delete("agent", ""));
-    assert!(!ran.stdout.contains("from:"), "{ran:?}");
+    folder.feed(&["check", "-"], &on_delete("agent", "")).prints_no("from:");
 }
 
 /// `helm template` prints no namespace, and a dump of a cluster has one.
@@ -112,11 +107,9 @@ fn manifests_without_a_namespace_belong_to_the_one_that_is_given() {
     ]);
     let check = |args: &[&str]| folder.feed(&[&["check", "-"], args].concat(), &rendered);
     let hint = "ops has one with this name; -n ops is the namespace of manifests that set none";
-    let ran = check(&["--against", "dump.yaml"]);
-    assert!(ran.code == 0 && ran.stdout.contains(hint), "{ran:?}");
+    check(&["--against", "dump.yaml"]).ends(0).prints(hint);
     for flag in ["-n", "--namespace"] {
-        let ran = check(&["--against", "dump.yaml", flag, "ops"]);
-        assert_eq!(ran.code, 1, "{ran:?}");
+        let ran = check(&["--against", "dump.yaml", flag, "ops"]).ends(1);
         assert!(
             ran.stdout.contains("field is immutable") && ran.stdout.contains("ops/agent"),
             "{ran:?}"
@@ -127,8 +120,8 @@ fn manifests_without_a_namespace_belong_to_the_one_that_is_given() {
     let ran = check(&["--against", "dump.yaml", "-n", "shop"]);
     assert!(ran.code == 0 && !ran.stdout.contains(hint), "{ran:?}");
     // Previous manifests that set none belong to it too, and so do neighbors and exceptions of the policy.
-    let ran = check(&["--against", "old.yaml", "-n", "ops", "--format", "json"]);
-    assert!(ran.stdout.contains("\"namespace\": \"ops\""), "{ran:?}");
+    check(&["--against", "old.yaml", "-n", "ops", "--format", "json"])
+        .prints("\"namespace\": \"ops\"");
     let policy = "apiVersion: setguard.io/v1alpha1\nkind: Policy\nexceptions:\n\
                   - {rules: [on-delete-ignores-rolling-update], namespaces: [ops], reason: known}\n";
     folder.write("setguard.yaml", policy);

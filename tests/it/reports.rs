@@ -63,8 +63,10 @@ fn run_in(folder: &Folder, below: &str, args: &[&str], environment: &[(&str, &st
 #[test]
 fn annotations_show_denials_first() {
     let folder = three();
-    let ran = folder.run(&["check", "deploy/b c.yaml", "deploy", "--format", "github"]);
-    assert_eq!((ran.code, ran.stderr.as_str()), (1, ""));
+    let ran = folder
+        .run(&["check", "deploy/b c.yaml", "deploy", "--format", "github"])
+        .ends(1)
+        .reports_only("");
     snapshot("reports/annotations_show_denials_first", &without_policy(&ran.stdout));
 }
 
@@ -105,8 +107,7 @@ fn a_manifest_cannot_give_commands_to_the_runner() {
     let summary = folder.0.path().join("summary.md");
     fs::write(&summary, "before\n").unwrap();
     let environment = [("GITHUB_STEP_SUMMARY", summary.to_str().unwrap())];
-    let ran = run_in(&folder, "", &["check", ".", "--format", "github"], &environment);
-    assert_eq!(ran.code, 2);
+    let ran = run_in(&folder, "", &["check", ".", "--format", "github"], &environment).ends(2);
     let stdout = without_policy(&ran.stdout);
     let all = commands(&stdout);
     let kinds: BTreeSet<&str> = all.iter().map(|(command, _)| command.as_str()).collect();
@@ -150,8 +151,7 @@ fn a_step_has_a_summary() {
 fn gitlab_gets_each_finding_with_a_line() {
     let folder = three();
     folder.write("deploy/e.yaml", format!("---\n{MISSPELT}---\na: [\n").as_bytes());
-    let ran = folder.run(&["check", "deploy", "--format", "gitlab"]);
-    assert_eq!((ran.code, ran.stderr.as_str()), (1, ""));
+    let ran = folder.run(&["check", "deploy", "--format", "gitlab"]).ends(1).reports_only("");
     let issues: Vec<Value> = serde_json::from_str(&ran.stdout).unwrap();
     let prints: BTreeSet<&str> =
         issues.iter().map(|issue| issue["fingerprint"].as_str().unwrap()).collect();
@@ -165,8 +165,7 @@ fn gitlab_gets_each_finding_with_a_line() {
 fn junit_has_a_test_for_each_object() {
     let folder = three();
     folder.write("deploy/e.yaml", format!("{GOOD}---\na: [\n").as_bytes());
-    let ran = folder.run(&["check", "deploy", "nowhere.yaml", "--format", "junit"]);
-    assert_eq!(ran.code, 2);
+    let ran = folder.run(&["check", "deploy", "nowhere.yaml", "--format", "junit"]).ends(2);
     let document = roxmltree::Document::parse(&ran.stdout).unwrap();
     let count = |name| document.descendants().filter(|node| node.has_tag_name(name)).count();
     assert_eq!([count("testcase"), count("failure"), count("error")], [6, 1, 2]);
@@ -241,8 +240,7 @@ fn files_are_written_in_addition_to_the_terminal() {
     {
         args.extend(["--output", output]);
     }
-    let ran = folder.run(&args);
-    assert_eq!((ran.code, ran.stderr.as_str()), (1, ""));
+    let ran = folder.run(&args).ends(1).reports_only("");
     assert_eq!(ran.stdout, plain.stdout);
     assert_eq!(read(&folder, "t.txt"), plain.stdout);
     assert_eq!(sarif(&read(&folder, "a.sarif"))["runs"][0]["results"].as_array().unwrap().len(), 2);
@@ -280,8 +278,7 @@ fn a_run_that_fails_leaves_the_older_report() {
     let folder = three();
     folder.write("a.sarif", b"old");
     folder.write("bad.yaml", b"kind: Policy\n");
-    let ran = folder.run(&["check", "deploy", "--output", "sarif=a.sarif", "--policy", "bad.yaml"]);
-    assert_eq!(ran.code, 2);
+    folder.run(&["check", "deploy", "--output", "sarif=a.sarif", "--policy", "bad.yaml"]).ends(2);
     assert_eq!(read(&folder, "a.sarif"), "old");
 }
 
@@ -305,9 +302,10 @@ fn the_name_of_a_folder_gives_the_runner_no_command() {
         ("##[stop-commands]x/templates/a.yaml", "{{ .Values.a }}\nkind: DaemonSet\n"),
     ]);
     for format in ["github", "text"] {
-        let ran = folder.run(&["check", ".", "--format", format]);
-        assert_eq!(ran.code, 0);
-        assert!(ran.stdout.contains("a chart is checked as it is rendered"), "{}", ran.stdout);
+        let ran = folder
+            .run(&["check", ".", "--format", format])
+            .ends(0)
+            .prints("a chart is checked as it is rendered");
         assert!(!ran.stderr.contains("##[") && !ran.stdout.contains("##["), "{}", ran.stderr);
     }
 }

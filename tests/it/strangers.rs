@@ -46,9 +46,7 @@ fn a_file_that_is_no_manifest_is_passed_over_in_a_folder() {
         ("template.yaml", "apiVersion: v1\nkind: Service\nmetadata: {{ include \"a\" . }}\n"),
     ]);
     folder.write("latin.yaml", b"name: M\xfcller\n");
-    let ran = check(&folder, &["."]);
-    assert_eq!(ran.code, 0, "{ran:?}");
-    assert!(ran.stderr.contains("6 files are passed over"), "{ran:?}");
+    check(&folder, &["."]).ends(0).reports("6 files are passed over");
     // Named, it is an error.
     for file in ["tsconfig.json", "vault.yaml", "latin.yaml", "template.yaml"] {
         assert_eq!(check(&folder, &[file]).code, 2, "{file}");
@@ -84,16 +82,13 @@ fn a_manifest_without_a_set_that_cannot_be_read_is_passed_over_if_it_is_applied_
     let job = "apiVersion: batch/v1\nkind: Job\nspec:\n  value: %IP\n";
     let folder = Folder::new([("good.yaml", GOOD), ("test/job.yaml", job)]);
     folder.write("deep/latin.yaml", b"apiVersion: v1\nkind: ConfigMap\ndata: {a: M\xfcller}\n");
-    let ran = check(&folder, &["."]);
-    assert_eq!(ran.code, 0, "{ran:?}");
+    let ran = check(&folder, &["."]).ends(0);
     let note =
         "can't be read and has no DaemonSet and no StatefulSet: ./test/job.yaml:4: not YAML: ";
     assert!(ran.stderr.contains(note), "{ran:?}");
     let wrong = "{\"apiVersion\": \"v1\", \"kind\": \"Service\", ]";
     folder.write("deep/service.json", wrong);
-    let ran = check(&folder, &["."]);
-    assert_eq!(ran.code, 0, "{ran:?}");
-    assert!(ran.stderr.contains("2 files are passed over, because they can't be read"), "{ran:?}");
+    check(&folder, &["."]).ends(0).reports("2 files are passed over, because they can't be read");
     // kubectl would refuse to apply the folder, or to build it.
     assert_eq!(check(&folder, &["test", "good.yaml"]).code, 1);
     assert_eq!(check(&folder, &["test/job.yaml"]).code, 2);
@@ -106,8 +101,7 @@ fn a_manifest_without_a_set_that_cannot_be_read_is_passed_over_if_it_is_applied_
 fn a_skeleton_without_values_is_passed_over() {
     let skeleton = "apiVersion:\nkind:\nmetadata:\nspec:\n";
     let folder = Folder::new([("good.yaml", GOOD), ("lesson.yaml", skeleton)]);
-    let ran = check(&folder, &["."]);
-    assert_eq!(ran.code, 0, "{ran:?}");
+    check(&folder, &["."]).ends(0);
     assert_eq!(check(&folder, &["lesson.yaml"]).code, 2);
 }
 
@@ -121,8 +115,7 @@ fn links_to_nothing_and_in_circles_are_notes() {
     symlink("own", folder.path("own")).unwrap();
     fs::create_dir(folder.path("deep")).unwrap();
     symlink("..", folder.path("deep/circle")).unwrap();
-    let ran = check(&folder, &["."]);
-    assert_eq!(ran.code, 0, "{ran:?}");
+    let ran = check(&folder, &["."]).ends(0);
     for note in [
         "broken.yaml is not read: the link leads to nothing",
         "circle is not read: the link",
@@ -138,8 +131,7 @@ fn dependencies_and_test_data_are_entered_only_if_they_are_named() {
     let bad = bad();
     let folder = Folder::new([("good.yaml", GOOD), ("a/vendor/bad.yaml", &*bad)]);
     folder.write("node_modules/bad.yaml", &bad);
-    let ran = check(&folder, &["."]);
-    assert_eq!(ran.code, 0, "{ran:?}");
+    let ran = check(&folder, &["."]).ends(0);
     let text = "not checked: ./a/vendor/bad.yaml: folders named vendor have dependencies";
     assert!(ran.stdout.contains(text), "{ran:?}");
     for named in ["a/vendor", "node_modules", "a/vendor/bad.yaml"] {
@@ -162,8 +154,7 @@ fn what_git_ignores_is_listed_unless_it_tracks_it() {
     assert_eq!(check(&folder, &["."]).code, 1);
     folder.git("init -q");
     for (here, file) in [(".", "./deep/out.yaml"), ("deep", "deep/out.yaml")] {
-        let ran = check(&folder, &[here]);
-        assert_eq!(ran.code, 0, "{ran:?}");
+        let ran = check(&folder, &[here]).ends(0);
         assert!(ran.stdout.contains("git ignores it") && ran.stdout.contains(file), "{ran:?}");
     }
     assert!(check(&folder, &["."]).stdout.contains("2 not checked"));
@@ -204,10 +195,10 @@ fn a_policy_excludes_files_of_folders() {
     folder.git("init -q");
     let text = "app/examples/bad.yaml: the policy excludes it";
     for place in [".", "app"] {
-        let ran = check(&folder, &[place]);
-        assert_eq!(ran.code, 0, "{ran:?}");
-        assert!(ran.stdout.contains(text), "{ran:?}");
-        assert!(ran.stdout.contains("patterns of files that are not checked: 1"), "{ran:?}");
+        check(&folder, &[place])
+            .ends(0)
+            .prints(text)
+            .prints("patterns of files that are not checked: 1");
     }
     // A path that is named is checked.
     assert_eq!(check(&folder, &["app/examples"]).code, 1);
@@ -221,15 +212,11 @@ fn a_policy_excludes_files_of_folders() {
     };
     assert_eq!(below("/examples").code, 0);
     assert_eq!(below("/app/examples").code, 1);
-    let ran = below("\"a[z-a]\"");
-    assert_eq!(ran.code, 2, "{ran:?}");
-    assert!(ran.stderr.contains("exclude[0]: "), "{ran:?}");
+    below("\"a[z-a]\"").ends(2).reports("exclude[0]: ");
 }
 
 #[test]
 fn a_policy_of_a_folder_below_is_not_used_and_that_is_said() {
     let folder = Folder::new([("good.yaml", GOOD), ("b/setguard.yaml", "rules: {}\n")]);
-    let ran = check(&folder, &["."]);
-    assert_eq!(ran.code, 0, "{ran:?}");
-    assert!(ran.stderr.contains("b/setguard.yaml is not read: a policy counts only"), "{ran:?}");
+    check(&folder, &["."]).ends(0).reports("b/setguard.yaml is not read: a policy counts only");
 }

@@ -31,6 +31,7 @@ use setguard::{
     },
     yaml,
 };
+pub use setguard_testing::manifests::fixtures;
 
 /// A finding, flattened for comparison.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -46,7 +47,7 @@ pub struct Found {
 /// The cases of all rules, `src/rules/*/cases`, with their texts, but without old objects.
 pub fn cases() -> Vec<(PathBuf, String)> {
     let rules = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/rules");
-    let mut files = manifests(rules);
+    let mut files = setguard_testing::manifests::below(rules);
     files.retain(|(path, _)| path.parent().is_some_and(|folder| folder.ends_with("cases")));
     files
 }
@@ -55,27 +56,6 @@ pub fn cases() -> Vec<(PathBuf, String)> {
 pub fn rule_of(case: &Path) -> String {
     let folder = case.parent().and_then(Path::parent).and_then(Path::file_name).unwrap();
     folder.to_str().unwrap().replace('_', "-")
-}
-
-/// The fixtures in a folder under `tests/fixtures`, with their texts, but without old objects.
-pub fn fixtures(folder: &str) -> Vec<(PathBuf, String)> {
-    manifests(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures").join(folder))
-}
-
-fn manifests(folder: PathBuf) -> Vec<(PathBuf, String)> {
-    let mut paths = vec![folder];
-    let mut files = Vec::new();
-    while let Some(path) = paths.pop() {
-        if path.is_dir() {
-            paths.extend(fs::read_dir(&path).unwrap().map(|entry| entry.unwrap().path()));
-        } else if path.extension().is_some_and(|extension| extension == "yaml")
-            && !path.to_string_lossy().ends_with(".old.yaml")
-        {
-            files.push((path.clone(), fs::read_to_string(&path).unwrap()));
-        }
-    }
-    files.sort();
-    files
 }
 
 /// The documents of a stream, as JSON.

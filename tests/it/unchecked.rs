@@ -202,9 +202,9 @@ fn what_the_base_has_and_excludes_does_not_fail_a_change() {
     folder.commit();
     folder.git("checkout -q -b change");
     folder.write("deploy/good.yaml", GOOD.replace("db:1", "db:2"));
-    let ran = check(&folder, "text", &["--against-ref", "main"]);
-    assert_eq!(ran.code, 0, "{ran:?}");
-    assert!(ran.stdout.contains("not checked: deploy/vendor/evil.yaml: "), "{ran:?}");
+    check(&folder, "text", &["--against-ref", "main"])
+        .ends(0)
+        .prints("not checked: deploy/vendor/evil.yaml: ");
     folder.write("deploy/vendor/evil.yaml", format!("{TRAP}# changed\n"));
     assert_eq!(check(&folder, "text", &["--against-ref", "main"]).code, 1);
     assert_eq!(check(&folder, "text", &["--against-ref", "main", "--exclude", "vendor"]).code, 0);
@@ -222,9 +222,9 @@ fn only_the_policy_of_the_base_excludes_what_a_change_edits() {
         folder.write("deploy/evil.yaml", refused());
         folder.git("add -A");
         folder.git("commit -q -m second");
-        let ran = check(&folder, "text", &["--against-ref", "main"]);
-        assert_eq!(ran.code, code, "{ran:?}");
-        assert!(ran.stdout.contains("deploy/evil.yaml: the policy excludes it"), "{ran:?}");
+        check(&folder, "text", &["--against-ref", "main"])
+            .ends(code)
+            .prints("deploy/evil.yaml: the policy excludes it");
     }
 }
 
@@ -234,16 +234,10 @@ fn a_link_out_of_the_folder_is_not_checked() {
     symlink("../elsewhere/evil.yaml", folder.path("deploy/link.yaml")).unwrap();
     folder.git("add -A");
     folder.git("commit -q -m link");
-    let ran = check(&folder, "text", &[]);
-    assert!(
-        ran.code == 0 && ran.stdout.contains("deploy/link.yaml: the link leads out"),
-        "{ran:?}"
-    );
-    let ran = check(&folder, "text", &["--against-ref", "main"]);
-    assert!(
-        ran.code == 1 && ran.stdout.contains("this change edits what is not checked"),
-        "{ran:?}"
-    );
+    check(&folder, "text", &[]).ends(0).prints("deploy/link.yaml: the link leads out");
+    check(&folder, "text", &["--against-ref", "main"])
+        .ends(1)
+        .prints("this change edits what is not checked");
 }
 
 /// The kubelet replaces `$(NAME)` there, after the API server has refused the object.
@@ -275,8 +269,7 @@ fn an_entry_that_a_change_adds_to_the_baseline_hides_nothing() {
     folder.git("checkout -q -b change");
     folder.write("known.txt", &whole);
     assert_eq!(run("--baseline known.txt").code, 0);
-    let ran = run("--baseline known.txt --against-ref main");
-    assert_eq!(ran.code, 1, "{ran:?}");
+    let ran = run("--baseline known.txt --against-ref main").ends(1);
     let rule = added.split(' ').next().unwrap();
     for text in [format!("[{rule}]"), "[policy-weakened]".to_owned(), "known.txt:".to_owned()] {
         assert!(ran.stdout.contains(&text), "{text}: {ran:?}");
@@ -294,17 +287,17 @@ fn a_folder_that_only_a_kustomization_fills_says_how_to_check_it() {
         "overlays/prod/kustomization.yaml",
         "resources: [../../base]\nreplicas: [{name: db, count: 3}]\n",
     );
-    let ran = folder.check("overlays/prod");
-    assert_eq!(ran.code, 2, "{ran:?}");
-    assert!(ran.stderr.contains("kubectl kustomize overlays/prod | setguard check -"), "{ran:?}");
+    folder
+        .check("overlays/prod")
+        .ends(2)
+        .reports("kubectl kustomize overlays/prod | setguard check -");
 }
 
 #[test]
 fn a_patch_that_does_not_exist_is_an_error_at_its_line() {
     let folder = Folder::new([("set.yaml", GOOD)]);
     folder.write("kustomization.yaml", "resources: [set.yaml]\npatches:\n- path: none.yaml\n");
-    let ran = folder.check(". --format concise");
-    assert_eq!(ran.code, 1, "{ran:?}");
+    let ran = folder.check(". --format concise").ends(1);
     let wanted = "./kustomization.yaml:3:9: error[schema]: patches: kustomize cannot build this: there is no file none.yaml";
     assert!(ran.stdout.contains(wanted), "{ran:?}");
 }

@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 use setguard::{
-    admission::{self, Endpoint},
     engine::Context,
     kubernetes::{
         cluster::{ApiServer, Cluster, Version, parse_gates},
@@ -16,7 +15,7 @@ use setguard::{
     yaml,
 };
 
-use crate::support;
+use crate::{review::response, support};
 
 const RELEASES: [&str; 5] = ["1.33", "1.34", "1.35", "1.36", "1.37"];
 
@@ -36,20 +35,8 @@ fn answer(policy: &Policy, strategy: &str) -> Value {
     let mut object = set("StatefulSet");
     object["metadata"]["namespace"] = json!("default");
     object["spec"]["updateStrategy"] = json!({ "type": strategy });
-    let review = json!({
-        "apiVersion": "admission.k8s.io/v1",
-        "kind": "AdmissionReview",
-        "request": {
-            "uid": "1",
-            "kind": { "group": "apps", "version": "v1", "kind": "StatefulSet" },
-            "operation": "CREATE",
-            "object": object,
-        },
-    });
-    let body = review.to_string().into_bytes();
     let cx = Context::of_review(policy, jiff::civil::date(2026, 1, 1));
-    let answer = admission::answer(Endpoint::Validate, &body, &cx).unwrap();
-    serde_json::from_slice::<Value>(&answer.body).unwrap()["response"].take()
+    response(json!({"namespace": "default", "object": object}), &cx)
 }
 
 /// The API server has validated the object before, so its release or its gates differ from the known ones.

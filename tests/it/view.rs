@@ -3,7 +3,6 @@
 use jiff::{Timestamp, civil::date};
 use serde_json::{Value, json};
 use setguard::{
-    admission::{self, Endpoint},
     engine::Context,
     finding::Mode,
     inventory::{
@@ -19,7 +18,10 @@ use setguard::{
     },
 };
 
-use crate::support;
+use crate::{
+    review::{response, warnings},
+    support,
+};
 
 /// A view of a cluster that has these objects.
 pub fn view<'a>(objects: impl IntoIterator<Item = &'a Value>) -> View {
@@ -61,22 +63,8 @@ fn review(object: &Value, old: Option<&Value>, view: &View, policy: &Policy) -> 
     // The API server sets it before it calls a webhook.
     let namespace = object["metadata"]["namespace"].as_str().unwrap_or("default").to_owned();
     object["metadata"]["namespace"] = json!(namespace);
-    let body = json!({"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": {
-        "uid": "1", "operation": if old.is_some() { "UPDATE" } else { "CREATE" },
-        "kind": {"group": "apps", "version": "v1", "kind": object["kind"]},
-        "namespace": namespace, "name": object["metadata"]["name"], "userInfo": {},
-        "object": object, "oldObject": old}});
-    let body = body.to_string();
-    let today = date(2026, 1, 1);
-    let cx = Context { view: Some(view), ..Context::of_review(policy, today) };
-    let answer = admission::answer(Endpoint::Validate, body.as_bytes(), &cx);
-    let mut review: Value = serde_json::from_slice(&answer.unwrap().body).unwrap();
-    review["response"].take()
-}
-
-fn warnings(response: &Value) -> Vec<&str> {
-    let warnings = response["warnings"].as_array();
-    warnings.into_iter().flatten().map(|warning| warning.as_str().unwrap()).collect()
+    let cx = Context { view: Some(view), ..Context::of_review(policy, date(2026, 1, 1)) };
+    response(json!({"namespace": namespace, "object": object, "oldObject": old}), &cx)
 }
 
 /// A policy that shows what is only counted.

@@ -4,24 +4,13 @@ mod breaks;
 
 use std::{
     io::{BufRead as _, BufReader, Read as _},
-    path::PathBuf,
     process::{Child, ChildStdout, Stdio},
 };
 
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use crate::{
-    api_server::ApiServer,
-    cli::{Folder, Ran, setguard},
-};
-
-/// A cluster, and a folder in which the command runs.
-struct Cluster {
-    api_server: ApiServer,
-    folder: Folder,
-    kubeconfig: PathBuf,
-}
+use crate::api_server::Cluster;
 
 /// A wait under way.
 struct Waiting {
@@ -30,36 +19,20 @@ struct Waiting {
 }
 
 impl Cluster {
-    fn new() -> Self {
-        let api_server = ApiServer::start("37");
-        let folder = Folder::new([]);
-        let kubeconfig = api_server.kubeconfig(folder.0.path());
-        Cluster { api_server, folder, kubeconfig }
-    }
-
-    fn has(&self, resource: &str, object: &Value) -> &Self {
-        self.api_server.apply(resource, object);
-        self
-    }
-
-    fn run(&self, args: &[&str]) -> Ran {
-        let mut command = setguard(self.folder.0.path(), &[&["wait"], args].concat());
-        command.env("KUBECONFIG", &self.kubeconfig).output().unwrap().into()
+    fn rolling() -> Self {
+        Cluster::of("wait", "37")
     }
 
     /// The events of a wait that ends with this code.
     #[track_caller]
     fn events(&self, code: i32, args: &[&str]) -> Vec<Value> {
-        let ran = self.run(&[&["--format", "json"], args].concat());
-        assert_eq!(ran.code, code, "{}\n{}", ran.stdout, ran.stderr);
+        let ran = self.run(&[&["--format", "json"], args].concat()).ends(code);
         ran.stdout.lines().map(|line| serde_json::from_str(line).expect(line)).collect()
     }
 
     /// Begins to wait, with lines of JSON.
     fn begin(&self, args: &[&str]) -> Waiting {
-        let args = [&["wait", "--format", "json"], args].concat();
-        let mut command = setguard(self.folder.0.path(), &args);
-        command.env("KUBECONFIG", &self.kubeconfig);
+        let mut command = self.command(&[&["--format", "json"], args].concat());
         let mut child =
             command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("setguard");
         let lines = BufReader::new(child.stdout.take().unwrap()).lines();
@@ -152,7 +125,7 @@ fn pod(name: &str, revision: &str, reason: &str, message: &str) -> Value {
 
 /// A cluster with a node, and a set whose last pod has this revision and cannot pull its image.
 fn with_bad_image(revision: &str) -> Cluster {
-    let cluster = Cluster::new();
+    let cluster = Cluster::rolling();
     let ready = json!([{"type": "Ready", "status": "True"}]);
     let node = json!({"metadata": {"name": "n0"}, "status": {"conditions": ready}});
     cluster
@@ -166,10 +139,9 @@ fn with_bad_image(revision: &str) -> Cluster {
 
 #[test]
 fn a_set_that_is_rolled_out_is_a_line_and_exit_code_0() {
-    let cluster = Cluster::new();
+    let cluster = Cluster::rolling();
     cluster.has("statefulsets", &set("db", 3, 3));
-    let ran = cluster.run(&["statefulset/db", "-n", "shop"]);
-    assert_eq!((ran.code, ran.stderr.as_str()), (0, ""));
+    let ran = cluster.run(&["statefulset/db", "-n", "shop"]).ends(0).reports_only("");
     let lines: Vec<_> = ran.stdout.lines().map(|line| line.split_once(' ').unwrap()).collect();
     assert!(lines.iter().all(|(time, _)| time.parse::<Timestamp>().is_ok()), "{lines:?}");
     let text: Vec<_> = lines.iter().map(|(_, text)| *text).collect();
@@ -179,7 +151,7 @@ fn a_set_that_is_rolled_out_is_a_line_and_exit_code_0() {
 
 #[test]
 fn each_change_is_an_event_until_the_end() {
-    let cluster = Cluster::new();
+    let cluster = Cluster::rolling();
     cluster.has("statefulsets", &set("db", 2, 1));
     cluster.has("pods", &pod("db-2", "new", "ContainerCreating", ""));
     let mut waiting = cluster.begin(&["sts/db", "-n", "shop"]);
@@ -212,8 +184,7 @@ fn what_cannot_succeed_ends_early_with_the_diagnosis_and_the_command() {
         (&json!("end"), &json!("1 of 2 sets cannot succeed"))
     );
 
-    let ran = cluster.run(&args);
-    assert_eq!(ran.code, 1);
+    let ran = cluster.run(&args).ends(1);
     let text = ran.stdout;
     assert!(text.contains(": cannot succeed: 1 of 3 updated, 2 of 3 ready\n"), "{text}");
     assert!(text.contains("warning[rollout-stuck-at-ordinal]: "), "{text}");
@@ -221,7 +192,7 @@ fn what_cannot_succeed_ends_early_with_the_diagnosis_and_the_command() {
 
 #[test]
 fn the_time_is_up_with_a_code_of_its_own() {
-    let cluster = Cluster::new();
+    let cluster = Cluster::rolling();
     cluster.has("statefulsets", &set("db", 2, 1));
     cluster.has("pods", &pod("db-2", "new", "ContainerCreating", ""));
     let events = cluster.events(3, &["sts/db", "-n", "shop", "--timeout", "1s"]);
@@ -247,7 +218,7 @@ fn a_repair_is_done_only_if_it_is_asked_for() {
 
 #[test]
 fn a_controller_that_waits_is_made_to_try_only_if_it_is_asked_for() {
-    let cluster = Cluster::new();
+    let cluster = Cluster::rolling();
     let mut lacking = set("db", 2, 0);
     lacking["status"]["replicas"] = json!(2);
     let seconds = Timestamp::now().as_second();
@@ -302,7 +273,7 @@ fn the_reason_is_an_annotation_as_long_as_it_holds_if_that_is_asked_for() {
 
 #[test]
 fn sets_are_named_in_manifests_and_by_releases() {
-    let cluster = Cluster::new();
+    let cluster = Cluster::rolling();
     let mut of_release = set("cache", 3, 3);
     of_release["metadata"]["annotations"] = json!({
         "meta.helm.sh/release-name": "front", "meta.helm.sh/release-namespace": "web",
@@ -325,7 +296,7 @@ fn sets_are_named_in_manifests_and_by_releases() {
 
 #[test]
 fn what_is_not_there_is_an_error() {
-    let cluster = Cluster::new();
+    let cluster = Cluster::rolling();
     let error = |args: &[&str]| {
         let ran = cluster.run(args);
         assert_eq!((ran.code, ran.stdout.as_str()), (2, ""), "{}", ran.stderr);
@@ -339,13 +310,12 @@ fn what_is_not_there_is_an_error() {
     assert!(error(&["deployment/db"]).contains("statefulset or daemonset"));
     cluster.folder.write("broken.yaml", b"kind: [");
     assert!(error(&["-f", "broken.yaml"]).contains("broken.yaml:"));
-    let ran = cluster.run(&["--for-release", "front", "-n", "shop", "--allow-none"]);
-    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    cluster.run(&["--for-release", "front", "-n", "shop", "--allow-none"]).ends(0);
 }
 
 #[test]
 fn a_daemon_set_without_a_node_is_not_rolled_out_unless_that_is_allowed() {
-    let cluster = Cluster::new();
+    let cluster = Cluster::rolling();
     let daemon_set = json!({
         "metadata": {"name": "gpu", "namespace": "shop", "generation": 1},
         "spec": {

@@ -29,98 +29,57 @@ use super::{Case, HELM};
 use crate::{
     harness::{
         control_plane::{CONTROLLER_MANAGER, ControlPlane, SCHEDULER},
-        process::eventually,
+        process::{becomes, eventually},
     },
     http,
     kubelet::Kubelet,
-    manifests::{daemon_set, stateful_set},
+    manifests::{add_claim, daemon_set, stateful_set},
     namespace::Namespace,
     node,
     service::Service,
 };
 
+/// What a chart needs whose pods run.
+const RUNNING: &[&str] = &[CONTROLLER_MANAGER, SCHEDULER, HELM];
+
 pub(super) const CASES: &[Case] = &[
-    Case {
-        needs: &[CONTROLLER_MANAGER, SCHEDULER, HELM],
-        ..Case::new("the-chart-from-install-to-uninstall", chart)
-    },
-    Case {
-        needs: &[HELM],
-        ..Case::new("the-chart-is-upgraded-over-what-others-wrote", conflicts::upgrades)
-    },
-    Case {
-        needs: &[CONTROLLER_MANAGER, SCHEDULER, HELM],
-        ..Case::new("the-chart-goes-with-its-namespace", arming::namespace)
-    },
-    Case {
-        needs: &[CONTROLLER_MANAGER, SCHEDULER, HELM],
-        ..Case::new("the-chart-says-why-it-does-not-guard", arming::why_not)
-    },
-    Case {
-        needs: &[CONTROLLER_MANAGER, SCHEDULER, HELM],
-        ..Case::new("the-chart-says-that-it-guards-no-longer", arming::no_longer)
-    },
-    Case {
-        needs: &[CONTROLLER_MANAGER, SCHEDULER, HELM],
-        ..Case::new("the-chart-guards-or-says-that-it-does-not", guarded::life)
-    },
-    Case {
-        needs: &[CONTROLLER_MANAGER, SCHEDULER, HELM],
-        ..Case::new("the-chart-guards-while-its-mode-changes", guarded::modes)
-    },
-    Case {
-        needs: &[CONTROLLER_MANAGER, SCHEDULER, HELM],
-        ..Case::new("the-chart-survives-an-invalid-policy", invalid::policy)
-    },
-    Case {
-        needs: &[CONTROLLER_MANAGER, SCHEDULER, HELM],
-        ..Case::new("the-chart-without-a-server", policies::alone)
-    },
-    Case {
-        needs: &[CONTROLLER_MANAGER, SCHEDULER, HELM],
-        ..Case::new("the-chart-from-the-webhook-to-policies", policies::there_and_back)
-    },
-    Case {
-        needs: &[CONTROLLER_MANAGER, SCHEDULER, HELM],
-        ..Case::new("the-chart-with-both", policies::both)
-    },
-    Case {
-        needs: &[CONTROLLER_MANAGER, SCHEDULER, HELM],
-        ..Case::new("the-chart-is-switched-off-in-an-emergency", emergency::page)
-    },
-    Case {
-        needs: &[CONTROLLER_MANAGER, SCHEDULER, HELM],
-        ..Case::new("the-chart-gives-few-rights", rights::rights)
-    },
-    Case {
-        needs: &[HELM],
-        ..Case::new("the-chart-tells-system-namespaces-by-prefix", system::prefixes)
-    },
-    Case { needs: &[HELM], ..Case::new("the-chart-exempts-users", exempt::users) },
-    Case {
-        needs: &[HELM],
-        ..Case::new("the-chart-is-accepted-on-each-platform", clouds::dry_runs)
-    },
-    Case {
-        needs: &[HELM],
-        ..Case::new("the-chart-complies-with-pod-security", clouds::pod_security)
-    },
-    Case {
-        needs: &[CONTROLLER_MANAGER, HELM],
-        ..Case::new("the-chart-brings-the-quota-of-its-priority-class", clouds::quota)
-    },
-    Case {
-        needs: &[CONTROLLER_MANAGER, SCHEDULER, HELM, flux::CONTROLLER, flux::CRDS],
-        ..Case::new("the-chart-is-installed-by-flux", flux::flux)
-    },
-    Case {
-        needs: &[CONTROLLER_MANAGER, SCHEDULER, HELM, argo::AGENT],
-        ..Case::new("the-chart-is-synced-by-the-engine-of-argo-cd", argo::documented)
-    },
-    Case {
-        needs: &[CONTROLLER_MANAGER, SCHEDULER, HELM, argo::AGENT],
-        ..Case::new("the-chart-is-synced-by-the-engine-of-argo-cd-by-default", argo::by_default)
-    },
+    Case::needing(RUNNING, "the-chart-from-install-to-uninstall", chart),
+    Case::needing(&[HELM], "the-chart-is-upgraded-over-what-others-wrote", conflicts::upgrades),
+    Case::needing(RUNNING, "the-chart-goes-with-its-namespace", arming::namespace),
+    Case::needing(RUNNING, "the-chart-says-why-it-does-not-guard", arming::why_not),
+    Case::needing(RUNNING, "the-chart-says-that-it-guards-no-longer", arming::no_longer),
+    Case::needing(RUNNING, "the-chart-guards-or-says-that-it-does-not", guarded::life),
+    Case::needing(RUNNING, "the-chart-guards-while-its-mode-changes", guarded::modes),
+    Case::needing(RUNNING, "the-chart-survives-an-invalid-policy", invalid::policy),
+    Case::needing(RUNNING, "the-chart-without-a-server", policies::alone),
+    Case::needing(RUNNING, "the-chart-from-the-webhook-to-policies", policies::there_and_back),
+    Case::needing(RUNNING, "the-chart-with-both", policies::both),
+    Case::needing(RUNNING, "the-chart-is-switched-off-in-an-emergency", emergency::page),
+    Case::needing(RUNNING, "the-chart-gives-few-rights", rights::rights),
+    Case::needing(&[HELM], "the-chart-tells-system-namespaces-by-prefix", system::prefixes),
+    Case::needing(&[HELM], "the-chart-exempts-users", exempt::users),
+    Case::needing(&[HELM], "the-chart-is-accepted-on-each-platform", clouds::dry_runs),
+    Case::needing(&[HELM], "the-chart-complies-with-pod-security", clouds::pod_security),
+    Case::needing(
+        &[CONTROLLER_MANAGER, HELM],
+        "the-chart-brings-the-quota-of-its-priority-class",
+        clouds::quota,
+    ),
+    Case::needing(
+        &[CONTROLLER_MANAGER, SCHEDULER, HELM, flux::CONTROLLER, flux::CRDS],
+        "the-chart-is-installed-by-flux",
+        flux::flux,
+    ),
+    Case::needing(
+        &[CONTROLLER_MANAGER, SCHEDULER, HELM, argo::AGENT],
+        "the-chart-is-synced-by-the-engine-of-argo-cd",
+        argo::documented,
+    ),
+    Case::needing(
+        &[CONTROLLER_MANAGER, SCHEDULER, HELM, argo::AGENT],
+        "the-chart-is-synced-by-the-engine-of-argo-cd-by-default",
+        argo::by_default,
+    ),
 ];
 
 const CONTROLLERS: &[&str] = &[
@@ -257,12 +216,9 @@ fn scaled(site: &Site<'_>, release: &Release<'_>, values: &mut Value) {
     let mut set = stateful_set("db");
     set["spec"]["persistentVolumeClaimRetentionPolicy"] =
         json!({ "whenDeleted": "Retain", "whenScaled": "Delete" });
-    set["spec"]["template"]["spec"]["containers"][0]["volumeMounts"] =
-        json!([{ "name": "data", "mountPath": "/data" }]);
+    add_claim(&mut set, None, "1Gi");
     set["spec"]["template"]["spec"]["containers"][0]["readinessProbe"] =
         json!({ "tcpSocket": { "port": 80 } });
-    set["spec"]["volumeClaimTemplates"] = json!([{ "metadata": { "name": "data" }, "spec": {
-        "accessModes": ["ReadWriteOnce"], "resources": { "requests": { "storage": "1Gi" } } } }]);
     site.shop.apply(&set).accepted();
     let scale =
         || site.shop.kubectl(&["scale", "statefulset/db", "--replicas=1", "--dry-run=server"], "");
@@ -270,16 +226,10 @@ fn scaled(site: &Site<'_>, release: &Release<'_>, values: &mut Value) {
     values["policy"]["limits"] = json!([{ "deletesClaims": false, "reason": "agreed" }]);
     release.run("upgrade", values);
     let refused = "data-db-1; the policy forbids it by deletesClaims: false";
-    eventually("scale-downs to be refused", || {
-        let output = scale();
-        if output.stderr.contains(refused) { Ok(()) } else { Err(output) }
-    });
+    becomes("scale-downs to be refused", &scale, |output| output.stderr.contains(refused));
     values["policy"]["limits"] = json!([]);
     release.run("upgrade", values);
-    eventually("scale-downs to be accepted", || {
-        let output = scale();
-        if output.success { Ok(()) } else { Err(output) }
-    });
+    becomes("scale-downs to be accepted", scale, |output| output.success);
     site.shop.kubectl(&["delete", "statefulset/db"], "").silently();
 }
 

@@ -6,20 +6,23 @@ use super::Case;
 use crate::{
     harness::{
         control_plane::{CONTROLLER_MANAGER, ControlPlane, SCHEDULER, SETGUARD},
-        process::eventually,
+        process::{becomes, eventually},
     },
-    manifests::{daemon_set, stateful_set},
+    manifests::{add_claim, daemon_set, stateful_set},
     namespace::Namespace,
     node,
     viewer::{self, Viewer},
 };
 
+/// What cases need whose pods are bound to nodes.
+const RUNNING: &[&str] = &[CONTROLLER_MANAGER, SCHEDULER];
+
 pub(super) const CASES: &[Case] = &[
-    Case { needs: &[CONTROLLER_MANAGER, SCHEDULER], ..Case::new("a-change-leaves-nodes", nodes) },
-    Case { needs: &[CONTROLLER_MANAGER, SCHEDULER], ..Case::new("a-change-takes-pods-down", pods) },
-    Case { needs: &[CONTROLLER_MANAGER], ..Case::new("a-change-scales-claims-away", claims) },
-    Case { needs: &[CONTROLLER_MANAGER], ..Case::new("a-limit-holds-in-two-writes", two_writes) },
-    Case { needs: &[CONTROLLER_MANAGER], ..Case::new("evictions-ask-no-statefulset", evictions) },
+    Case::needing(RUNNING, "a-change-leaves-nodes", nodes),
+    Case::needing(RUNNING, "a-change-takes-pods-down", pods),
+    Case::needing(&[CONTROLLER_MANAGER], "a-change-scales-claims-away", claims),
+    Case::needing(&[CONTROLLER_MANAGER], "a-limit-holds-in-two-writes", two_writes),
+    Case::needing(&[CONTROLLER_MANAGER], "evictions-ask-no-statefulset", evictions),
 ];
 
 const POLICY: &str = "\
@@ -103,10 +106,7 @@ fn nodes(namespace: &Namespace<'_>) {
     });
     namespace.apply(&change("limited")).refused(&["limit-exceeded", "on 3 of 4 nodes at once"]);
     namespace.apply(&change("agent")).with_warning("daemon-leaves-nodes");
-    eventually("three pods to be deleted", || {
-        let going = going(namespace, "app=agent");
-        if going == 3 { Ok(()) } else { Err(going) }
-    });
+    becomes("three pods to be deleted", || going(namespace, "app=agent"), |going| *going == 3);
     assert_eq!(going(namespace, "app=limited"), 0);
     let args = ["rollout", "status", "daemonset/agent", "--timeout=5s"];
     node::finish_terminating(namespace, &node::pods(namespace, "app=agent"));
@@ -135,10 +135,7 @@ fn pods(namespace: &Namespace<'_>) {
     let output = namespace.kubectl(DRY_RUN, &set.to_string()).with_warning("many-pods-at-once");
     assert!(output.stderr.contains(said), "{output}");
     namespace.apply(&set).with_warning("many-pods-at-once");
-    eventually("two pods to be deleted", || {
-        let going = going(namespace, "app=agent");
-        if going == 2 { Ok(()) } else { Err(going) }
-    });
+    becomes("two pods to be deleted", || going(namespace, "app=agent"), |going| *going == 2);
 
     let mut set = without_replicas();
     set["spec"]["replicas"] = json!(5);
@@ -242,11 +239,7 @@ fn claims(namespace: &Namespace<'_>) {
         set["spec"]["replicas"] = json!(3);
         set["spec"]["persistentVolumeClaimRetentionPolicy"] =
             json!({ "whenDeleted": "Retain", "whenScaled": "Delete" });
-        set["spec"]["template"]["spec"]["containers"][0]["volumeMounts"] =
-            json!([{ "name": "data", "mountPath": "/data" }]);
-        set["spec"]["volumeClaimTemplates"] = json!([{ "metadata": { "name": "data" },
-            "spec": { "accessModes": ["ReadWriteOnce"],
-                "resources": { "requests": { "storage": "1Gi" } } } }]);
+        add_claim(&mut set, None, "1Gi");
         set
     };
     for name in ["kept", "free"] {

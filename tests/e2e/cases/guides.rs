@@ -11,10 +11,8 @@ use crate::{
     pages,
 };
 
-pub(super) const CASES: &[Case] = &[Case {
-    needs: &[CONTROLLER_MANAGER, SCHEDULER],
-    ..Case::new("guides-work-step-by-step", step_by_step)
-}];
+pub(super) const CASES: &[Case] =
+    &[Case::needing(&[CONTROLLER_MANAGER, SCHEDULER], "guides-work-step-by-step", step_by_step)];
 
 const CONTROLLERS: &[&str] = &[
     "daemonset-controller",

@@ -14,19 +14,13 @@ use crate::{
     viewer::{self, Viewer},
 };
 
+/// What cases need whose pods are bound to nodes.
+const RUNNING: &[&str] = &[CONTROLLER_MANAGER, SCHEDULER];
+
 pub(super) const CASES: &[Case] = &[
-    Case {
-        needs: &[CONTROLLER_MANAGER, SCHEDULER],
-        ..Case::new("a-daemon-reaches-the-control-plane", control_plane)
-    },
-    Case {
-        needs: &[CONTROLLER_MANAGER, SCHEDULER],
-        ..Case::new("a-template-asks-for-one-node", annotated_template)
-    },
-    Case {
-        needs: &[CONTROLLER_MANAGER, SCHEDULER],
-        ..Case::new("a-new-template-leaves-a-tainted-node", left)
-    },
+    Case::needing(RUNNING, "a-daemon-reaches-the-control-plane", control_plane),
+    Case::needing(RUNNING, "a-template-asks-for-one-node", annotated_template),
+    Case::needing(RUNNING, "a-new-template-leaves-a-tainted-node", left),
 ];
 
 /// The built-in controller creates a pod for a node only if the *template* tolerates its taints:

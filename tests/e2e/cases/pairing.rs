@@ -11,10 +11,11 @@ use crate::{
     node,
 };
 
-pub(super) const CASES: &[Case] = &[Case {
-    needs: &[SCHEDULER],
-    ..Case::new("the-example-controller-keeps-one-pod-on-every-node", example_controller)
-}];
+pub(super) const CASES: &[Case] = &[Case::needing(
+    &[SCHEDULER],
+    "the-example-controller-keeps-one-pod-on-every-node",
+    example_controller,
+)];
 
 const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/pairing");
 const CONTROLLER: &str = "system:serviceaccount:node-agents:agent-controller";

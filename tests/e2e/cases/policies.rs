@@ -8,7 +8,7 @@ mod injected;
 mod limited;
 mod statics;
 
-use std::{collections::BTreeMap, env, fs, path::Path, process::Command};
+use std::{collections::BTreeMap, env, fs, process::Command};
 
 use serde_json::{Value, json};
 use setguard::{
@@ -36,10 +36,7 @@ use crate::{
 };
 
 pub(super) const CASES: &[Case] = &[
-    Case {
-        needs: &[CONTROLLER_MANAGER],
-        ..Case::new("policies-find-what-setguard-finds", same_findings)
-    },
+    Case::needing(&[CONTROLLER_MANAGER], "policies-find-what-setguard-finds", same_findings),
     Case::new("policies-cost-no-more-than-lists-are-long", costs::linear),
     Case::new("policies-deny-warn-and-exempt", modes),
     Case::new("policies-inject-what-setguard-injects", injected::same_injections),
@@ -227,20 +224,10 @@ fn type_check(namespace: &Namespace<'_>) {
 /// The objects of the fixtures and of the examples in the descriptions of rules, some of them with the
 /// objects that they replace.
 fn manifests() -> Vec<(Option<Value>, Value)> {
-    let mut texts: Vec<(Option<String>, String)> = Vec::new();
-    let mut folders = ["rules", "good"]
-        .map(|name| Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures").join(name))
-        .to_vec();
-    while let Some(path) = folders.pop() {
-        if path.is_dir() {
-            folders.extend(fs::read_dir(&path).unwrap().map(|entry| entry.unwrap().path()));
-        } else if path.extension().is_some_and(|it| it == "yaml")
-            && !path.to_string_lossy().ends_with(".old.yaml")
-        {
-            let old = fs::read_to_string(path.with_extension("old.yaml")).ok();
-            texts.push((old, fs::read_to_string(&path).unwrap()));
-        }
-    }
+    let fixtures = ["rules", "good"].into_iter().flat_map(manifests::fixtures);
+    let with_old = fixtures
+        .map(|(path, text)| (fs::read_to_string(path.with_extension("old.yaml")).ok(), text));
+    let mut texts: Vec<(Option<String>, String)> = with_old.collect();
     for rule in catalogue::all() {
         texts.extend([rule.meta.bad, rule.meta.good].map(|text| (None, text.to_owned())));
     }

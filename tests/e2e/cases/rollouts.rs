@@ -76,7 +76,7 @@ pub(super) const CASES: &[Case] = &[
 const RECREATE: u32 = 37;
 
 const fn case(name: &'static str, run: fn(&Namespace<'_>)) -> Case {
-    Case { needs: &[CONTROLLER_MANAGER], ..Case::new(name, run) }
+    Case::needing(&[CONTROLLER_MANAGER], name, run)
 }
 
 fn slow_changes(seed: u64) -> [Vec<History>; 2] {

@@ -22,26 +22,22 @@ use crate::{
         control_plane::{CONTROLLER_MANAGER, ControlPlane, SCHEDULER},
         process::eventually,
     },
+    manifests::add_claim,
     namespace::Namespace,
 };
 
+/// What cases need whose pods are bound to nodes.
+const RUNNING: &[&str] = &[CONTROLLER_MANAGER, SCHEDULER];
+
 pub(super) const CASES: &[Case] = &[
-    Case {
-        needs: &[CONTROLLER_MANAGER, SCHEDULER],
-        ..Case::new("what-is-stuck-is-named-and-repaired", named_and_repaired)
-    },
-    Case {
-        needs: &[CONTROLLER_MANAGER, SCHEDULER],
-        ..Case::new("what-is-seldom-seen-is-named-and-repaired", seldom::named_and_repaired)
-    },
-    Case {
-        needs: &[CONTROLLER_MANAGER, SCHEDULER],
-        ..Case::new("a-wait-tells-what-is-stuck-and-passes-the-rest", wait::told_and_passed)
-    },
-    Case {
-        needs: &[CONTROLLER_MANAGER, SCHEDULER, HELM],
-        ..Case::new("the-recipes-of-a-wait-work", recipes::run_for_real)
-    },
+    Case::needing(RUNNING, "what-is-stuck-is-named-and-repaired", named_and_repaired),
+    Case::needing(RUNNING, "what-is-seldom-seen-is-named-and-repaired", seldom::named_and_repaired),
+    Case::needing(RUNNING, "a-wait-tells-what-is-stuck-and-passes-the-rest", wait::told_and_passed),
+    Case::needing(
+        &[CONTROLLER_MANAGER, SCHEDULER, HELM],
+        "the-recipes-of-a-wait-work",
+        recipes::run_for_real,
+    ),
     Case::new("a-wait-survives-a-restart", wait::restarts),
     Case::new("a-wait-needs-the-documented-rights", wait::rights),
 ];
@@ -122,30 +118,9 @@ fn set_the_stage(cluster: &Cluster<'_>) {
     ] {
         cluster.node(name, pool, taint);
     }
-    for (name, labels) in
-        [(SHOP, json!({})), ("secure", json!({ "pod-security.kubernetes.io/enforce": "baseline" }))]
-    {
-        let metadata = json!({ "name": name, "labels": labels });
-        cluster.apply(&json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": metadata }));
-    }
-    // No provisioner creates volumes of this class, but one exists.
-    cluster.apply(&json!({
-        "apiVersion": "storage.k8s.io/v1",
-        "kind": "StorageClass",
-        "metadata": { "name": "disk" },
-        "provisioner": "kubernetes.io/no-provisioner",
-    }));
-    cluster.apply(&json!({
-        "apiVersion": "v1",
-        "kind": "PersistentVolume",
-        "metadata": { "name": "disk-0" },
-        "spec": {
-            "capacity": { "storage": "1Gi" },
-            "accessModes": ["ReadWriteOnce"],
-            "storageClassName": "disk",
-            "hostPath": { "path": "/var/lib/disk-0" },
-        },
-    }));
+    cluster.namespace(SHOP, &json!({}));
+    cluster.namespace("secure", &json!({ "pod-security.kubernetes.io/enforce": "baseline" }));
+    cluster.disk("disk", false);
     for (name, replicas) in [("image", 2), ("mended", 2), ("gone", 1)] {
         stateful_set(cluster, name, "main", replicas, "good:1");
     }
@@ -171,12 +146,7 @@ fn break_things(cluster: &Cluster<'_>) {
         stateful_set(cluster, name, "main", 2, "bad:2");
     }
     claims(cluster);
-    eventually("the bad images not to be pulled", || {
-        let _ = cluster.run_pods(&[], 0);
-        let args = ["get", "pods", "image-1", "mended-1", "-n", SHOP, "-o", "json"];
-        let pods = cluster.kubectl(&args, "");
-        if pods.stdout.matches("Back-off pulling").count() == 2 { Ok(()) } else { Err(pods) }
-    });
+    cluster.cannot_pull("image-1", "mended-1");
     stateful_set(cluster, "mended", "main", 2, "good:3");
     let orphan = ["delete", "statefulset", "gone", "-n", SHOP, "--cascade=orphan"];
     cluster.kubectl(&orphan, "").accepted();
@@ -226,15 +196,7 @@ fn stateful_set(cluster: &Cluster<'_>, name: &str, pool: &str, replicas: u8, ima
 /// A StatefulSet whose claims name no class, where none is the default.
 fn claims(cluster: &Cluster<'_>) {
     let mut set = stateful_set_of("claim", "main", 1, "good:1");
-    set["spec"]["template"]["spec"]["containers"][0]["volumeMounts"] =
-        json!([{ "name": "data", "mountPath": "/data" }]);
-    set["spec"]["volumeClaimTemplates"] = json!([{
-        "metadata": { "name": "data" },
-        "spec": {
-            "accessModes": ["ReadWriteOnce"],
-            "resources": { "requests": { "storage": "1Gi" } },
-        },
-    }]);
+    add_claim(&mut set, None, "1Gi");
     cluster.service("claim");
     cluster.apply(&set);
 }

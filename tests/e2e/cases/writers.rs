@@ -22,7 +22,7 @@ pub(super) const CASES: &[Case] = &[
             namespace.kubectl(&flags, &object.to_string()).accepted();
         });
     }),
-    Case { needs: &[HELM], ..Case::new("fields-go-as-with-helm", with_helm) },
+    Case::needing(&[HELM], "fields-go-as-with-helm", with_helm),
 ];
 
 fn with_helm(namespace: &Namespace<'_>) {

@@ -5,8 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::{Value, json};
 
 /// The behavior for a list that a watch starts with.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum Streams {
+    #[default]
     Complete,
     /// As if the feature gate WatchList were off.
     Refused,
@@ -20,7 +21,7 @@ pub enum Streams {
     Unreadable,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct World {
     /// By resource, namespace and name.
     pub(super) objects: BTreeMap<(String, String, String), Value>,

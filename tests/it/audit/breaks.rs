@@ -15,8 +15,7 @@ use super::{Cluster, mixed};
 fn an_api_server_that_goes_away_is_reported_once_with_what_was_found() {
     let cluster = mixed();
     cluster.api_server.change(|world| world.dies_at = Some("services"));
-    let ran = cluster.run(&["--format=json", "--output", "text=report.txt"]);
-    assert_eq!(ran.code, 2);
+    let ran = cluster.run(&["--format=json", "--output", "text=report.txt"]).ends(2);
     let lines: Vec<_> = ran.stderr.lines().collect();
     let [line] = lines[..] else { panic!("{}", ran.stderr) };
     let (before, why) = line.split_once(" does not answer: ").unwrap();
@@ -53,13 +52,12 @@ fn a_set_that_vanished_with_its_list_causes_no_advice_about_rights() {
 
 #[test]
 fn a_context_that_does_not_exist_is_reported_with_those_that_do() {
-    let cluster = Cluster::new();
+    let cluster = Cluster::audited();
     let ran = cluster.run(&["--context", "other"]);
     let why = "error: no usable kubeconfig: it has no context \"other\"; its contexts are: test\n";
     assert_eq!((ran.code, ran.stderr.as_str()), (2, why));
     fs::remove_file(&cluster.kubeconfig).unwrap();
-    let ran = cluster.run(&[]);
-    assert_eq!(ran.code, 2);
+    let ran = cluster.run(&[]).ends(2);
     let lines: Vec<_> = ran.stderr.lines().collect();
     let [line] = lines[..] else { panic!("{}", ran.stderr) };
     assert!(line.contains("kubeconfig': No such file") || line.contains("No such file"), "{line}");

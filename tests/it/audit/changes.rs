@@ -15,7 +15,7 @@ const AGAINST: [&str; 2] = ["--against", "last.json"];
 
 #[test]
 fn what_is_new_still_there_and_gone_is_said() {
-    let cluster = Cluster::new().rules(COVERED, "");
+    let cluster = Cluster::audited().rules(COVERED, "");
     for name in ["a", "b"] {
         cluster.has("statefulsets", &covered("shop", name));
     }
@@ -61,8 +61,7 @@ fn an_earlier_audit_is_the_json_of_an_audit() {
         [("{", "cannot be read"), ("{\"kind\": \"CheckReport\"}", "is a CheckReport")]
     {
         cluster.folder.write("last.json", text.as_bytes());
-        let ran = cluster.run(&AGAINST);
-        assert_eq!(ran.code, 2);
+        let ran = cluster.run(&AGAINST).ends(2);
         assert!(
             ran.stderr.contains("--against: last.json") && ran.stderr.contains(why),
             "{}",
@@ -74,7 +73,7 @@ fn an_earlier_audit_is_the_json_of_an_audit() {
 
 #[test]
 fn one_set_can_be_audited_alone() {
-    let cluster = Cluster::new().rules(COVERED, "");
+    let cluster = Cluster::audited().rules(COVERED, "");
     cluster.has("statefulsets", &waiting("down", 0)).has("statefulsets", &covered("shop", "a"));
     let found = cluster.findings(1, &["statefulset/down", "-n", "shop"]);
     assert_eq!(found, ["fewer-ready-than-wanted shop/down"]);
@@ -84,12 +83,12 @@ fn one_set_can_be_audited_alone() {
     let both = cluster.findings(1, &["sts/a", "sts/down", "-n", "shop"]);
     assert_eq!(both.len(), 2);
 
-    let ran = cluster.run(&["sts/none", "-n", "shop"]);
-    assert_eq!(ran.code, 2);
-    assert!(ran.stderr.contains("error: there is no StatefulSet shop/none\n"), "{}", ran.stderr);
+    cluster
+        .run(&["sts/none", "-n", "shop"])
+        .ends(2)
+        .reports("error: there is no StatefulSet shop/none\n");
     // The namespace of the kubeconfig, which names none.
-    let ran = cluster.run(&["ds/none"]);
-    assert!(ran.stderr.contains("there is no DaemonSet default/none"), "{}", ran.stderr);
+    cluster.run(&["ds/none"]).reports("there is no DaemonSet default/none");
     for args in [
         &["sts/a", "-A"][..],
         &["a"],

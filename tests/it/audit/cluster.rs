@@ -37,7 +37,7 @@ fn slice(ready: bool) -> Value {
 
 /// A cluster with a set that is fine, and a webhook for its pods.
 fn cluster(last_year: i32, ready: bool) -> Cluster {
-    let cluster = Cluster::new().rules(&[], "");
+    let cluster = Cluster::audited().rules(&[], "");
     let service = json!({"kind": "Service", "apiVersion": "v1",
         "metadata": {"name": "gate", "namespace": "gates"}});
     cluster
@@ -67,7 +67,7 @@ fn a_webhook_that_cannot_be_called_is_reported_once() {
     assert!(down.run(&[]).stdout.starts_with("in no namespace\n"));
     let text = only(&cluster(2020, true));
     assert!(text.contains("has expired (2020-01-01 00:00 UTC)"), "{text}");
-    let gone = Cluster::new().rules(&[], "");
+    let gone = Cluster::audited().rules(&[], "");
     gone.has("statefulsets", &stored("StatefulSet", "shop", "db"))
         .has("validatingwebhookconfigurations", &webhook(2100));
     let text = only(&gone);

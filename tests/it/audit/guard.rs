@@ -42,7 +42,7 @@ fn slice(of: &str, ready: bool) -> Value {
 
 /// A cluster without faults, except perhaps in setguard's registration.
 fn cluster(configuration: &Value, slice: &Value) -> Cluster {
-    let cluster = Cluster::new().rules(COVERED, "");
+    let cluster = Cluster::audited().rules(COVERED, "");
     cluster.has("daemonsets", &stored("DaemonSet", "shop", "agent"));
     cluster.has("validatingwebhookconfigurations", configuration);
     cluster.has("endpointslices", slice);
@@ -137,7 +137,7 @@ fn a_guard_that_does_not_guard_is_reported() {
 /// Both configurations were deleted; only the server is left.
 #[test]
 fn a_server_that_no_configuration_names_is_reported() {
-    let cluster = Cluster::new().rules(COVERED, "");
+    let cluster = Cluster::audited().rules(COVERED, "");
     cluster.has("daemonsets", &stored("DaemonSet", "shop", "agent"));
     let labels = json!({
         "app.kubernetes.io/part-of": "setguard", "app.kubernetes.io/component": "webhook",
@@ -164,7 +164,7 @@ fn what_others_have_registered_is_left_alone() {
 
 #[test]
 fn a_guard_that_may_not_be_seen_is_not_taken_for_one_that_works() {
-    let cluster = Cluster::new().rules(COVERED, "");
+    let cluster = Cluster::audited().rules(COVERED, "");
     cluster.has("daemonsets", &stored("DaemonSet", "shop", "agent"));
     let forbidden = "validatingwebhookconfigurations";
     cluster.api_server.change(|world| world.forbidden.insert(forbidden));

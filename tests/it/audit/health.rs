@@ -13,7 +13,7 @@ fn unobserved(name: &str) -> Value {
 
 #[test]
 fn a_controller_that_observes_nothing_is_one_error() {
-    let cluster = Cluster::new();
+    let cluster = Cluster::audited();
     for name in ["a", "b", "c"] {
         cluster.has("statefulsets", &unobserved(name));
     }
@@ -34,7 +34,7 @@ fn a_controller_that_observes_nothing_is_one_error() {
 
 #[test]
 fn a_set_without_a_ready_pod_comes_first_and_is_an_error() {
-    let cluster = Cluster::new().rules(&[("partition-covers-all", "deny")], "");
+    let cluster = Cluster::audited().rules(&[("partition-covers-all", "deny")], "");
     cluster.has("statefulsets", &covered("bank", "a"));
     cluster.has("statefulsets", &waiting("down", 0)).has("statefulsets", &waiting("half", 1));
     let report = cluster.json(1, &[]);
@@ -58,7 +58,7 @@ fn a_set_without_a_ready_pod_comes_first_and_is_an_error() {
 
 #[test]
 fn equal_findings_are_one_in_text_and_all_in_json() {
-    let cluster = Cluster::new().rules(COVERED, "");
+    let cluster = Cluster::audited().rules(COVERED, "");
     for i in 0..40 {
         cluster.has("statefulsets", &covered(["bank", "shop"][i % 2], &format!("db-{i:02}")));
     }

@@ -7,7 +7,7 @@ use super::{COVERED, Cluster, covered, mixed, stored, unhealthy};
 #[test]
 fn the_release_and_the_feature_gates_of_the_cluster_apply() {
     let ignored = [("max-unavailable-ignored", "warn")];
-    let cluster = Cluster::new().rules(&ignored, "");
+    let cluster = Cluster::audited().rules(&ignored, "");
     let mut set = stored("StatefulSet", "shop", "db");
     set["spec"]["updateStrategy"]["rollingUpdate"]["maxUnavailable"] = json!(2);
     cluster.has("statefulsets", &set);
@@ -25,9 +25,7 @@ fn the_release_and_the_feature_gates_of_the_cluster_apply() {
 fn what_may_not_be_read_is_named_once_and_the_rest_is_done() {
     let cluster = mixed();
     cluster.api_server.change(|world| world.forbidden = ["nodes", "services"].into());
-    let ran = cluster.run(&[]);
-    assert_eq!(ran.code, 1);
-    assert!(ran.stdout.contains("partition-covers-all"), "{}", ran.stdout);
+    let ran = cluster.run(&[]).ends(1).prints("partition-covers-all");
     let notes: Vec<_> = ran.stderr.lines().collect();
     let wanted = ["nodes", "services"].map(|kind| {
         format!("note: {kind} cannot be read, so the rules about them are silent: 403: you may not")
@@ -37,15 +35,14 @@ fn what_may_not_be_read_is_named_once_and_the_rest_is_done() {
     assert_eq!(report["notes"].as_array().unwrap().len(), 2);
     assert_eq!(cluster.json(0, &["--exit-zero"])["findings"], report["findings"]);
     assert_eq!(cluster.run(&["--exit-zero", "--strict"]).code, 2, "this is no finding");
-    let ran = cluster.run(&["--strict"]);
-    assert_eq!(ran.code, 2);
+    let ran = cluster.run(&["--strict"]).ends(2);
     assert!(ran.stderr.starts_with("error: nodes cannot be read"), "{}", ran.stderr);
 }
 
 #[test]
 fn what_may_not_be_read_is_not_taken_for_absent() {
     let missing = |forbidden: &[&'static str]| {
-        let cluster = Cluster::new();
+        let cluster = Cluster::audited();
         let mut set = stored("DaemonSet", "shop", "agent");
         set["spec"]["template"]["spec"]["priorityClassName"] = json!("high");
         set["spec"]["template"]["spec"]["serviceAccountName"] = json!("agent");
@@ -71,7 +68,7 @@ fn without_any_set_that_may_be_read_it_fails() {
 
 #[test]
 fn lists_are_read_in_pages_and_two_at_a_time() {
-    let cluster = Cluster::new().rules(COVERED, "");
+    let cluster = Cluster::audited().rules(COVERED, "");
     for i in 0..1203 {
         cluster.has("statefulsets", &stored("StatefulSet", "shop", &format!("db-{i}")));
     }
@@ -95,8 +92,7 @@ fn lists_are_read_in_pages_and_two_at_a_time() {
 fn it_waits_when_the_api_server_asks_to_and_says_so_once() {
     let cluster = mixed();
     cluster.api_server.change(|world| world.busy = 2);
-    let ran = cluster.run(&[]);
-    assert_eq!(ran.code, 1);
+    let ran = cluster.run(&[]).ends(1);
     assert_eq!(ran.stderr, "note: throttled: the API server asks to wait\n");
 }
 
@@ -104,8 +100,7 @@ fn it_waits_when_the_api_server_asks_to_and_says_so_once() {
 fn a_list_without_end_is_given_up() {
     let cluster = mixed();
     cluster.api_server.change(|world| world.endless = Some(("services", true)));
-    let ran = cluster.run(&[]);
-    assert_eq!(ran.code, 2, "{}", ran.stderr);
+    let ran = cluster.run(&[]).ends(2);
     let why = "services: the API server continues the list with the same token again";
     assert!(ran.stderr.contains(why), "{}", ran.stderr);
 }
@@ -113,7 +108,7 @@ fn a_list_without_end_is_given_up() {
 #[test]
 fn a_list_goes_on_when_its_version_is_gone() {
     for with_token in [true, false] {
-        let cluster = Cluster::new().rules(COVERED, "");
+        let cluster = Cluster::audited().rules(COVERED, "");
         for i in 0..600 {
             cluster.has("statefulsets", &covered("shop", &format!("db-{i}")));
         }
@@ -155,17 +150,15 @@ fn only_the_namespaces_that_are_named_are_read() {
         assert!(is_needed || uri.contains("/namespaces/bank"), "{uri}");
     }
     drop(world);
-    let ran = cluster.run(&["-n", "nowhere", "-n", "bank"]);
-    assert_eq!(ran.code, 2);
+    let ran = cluster.run(&["-n", "nowhere", "-n", "bank"]).ends(2);
     assert_eq!(ran.stderr, "error: there is no namespace nowhere\n");
-    let ran = cluster.run(&["-n", "../../secrets"]);
-    assert!(ran.code == 2 && ran.stderr.contains("is not the name of a namespace"));
+    cluster.run(&["-n", "../../secrets"]).ends(2).reports("is not the name of a namespace");
 }
 
 #[test]
 fn claims_are_read_only_where_they_decide() {
     let shared = [("shared-volume", "warn")];
-    let cluster = Cluster::new().rules(&shared, "");
+    let cluster = Cluster::audited().rules(&shared, "");
     cluster.has("daemonsets", &stored("DaemonSet", "bank", "agent"));
     assert_eq!(cluster.findings(0, &[]), [""; 0]);
     assert_eq!(cluster.api_server.asked("persistentvolume"), 0);
@@ -183,9 +176,8 @@ fn claims_are_read_only_where_they_decide() {
 
 #[test]
 fn a_cluster_that_does_not_answer_is_a_failure() {
-    let cluster = Cluster::new();
-    let ran = cluster.run(&["--context", "other"]);
-    assert_eq!(ran.code, 2);
+    let cluster = Cluster::audited();
+    let ran = cluster.run(&["--context", "other"]).ends(2);
     assert!(ran.stderr.starts_with("error: no usable kubeconfig"), "{}", ran.stderr);
     cluster.api_server.change(|world| world.garbage = Some("<html>".to_owned()));
     let ran = cluster.run(&[]);

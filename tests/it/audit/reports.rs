@@ -61,8 +61,7 @@ fn reports_are_written_in_each_run_and_removed_when_nothing_is_found() {
     cluster.has("statefulsets", &stored("StatefulSet", "shop", "cache"));
     assert_eq!(writes(&["--cluster-reports", "auto", "-n", "bank"]), [""; 0], "another namespace");
     cluster.api_server.change(|world| world.forbidden = ["statefulsets"].into());
-    let ran = cluster.run(&auto);
-    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    cluster.run(&auto).ends(0);
     assert!(report(&cluster, resource, "uid-of-cache").is_some(), "it could not be read");
     cluster.api_server.change(|world| world.forbidden.clear());
     assert_eq!(writes(&auto), [format!("DELETE {}?", path("cache")), written[0].clone()]);
@@ -71,11 +70,9 @@ fn reports_are_written_in_each_run_and_removed_when_nothing_is_found() {
 #[test]
 fn reports_are_those_that_the_cluster_has() {
     let cluster = mixed();
-    let ran = cluster.run(&["--cluster-reports", "auto"]);
-    assert_eq!(ran.code, 1);
+    let ran = cluster.run(&["--cluster-reports", "auto"]).ends(1);
     assert!(ran.stderr.starts_with("note: no reports are written: the cluster"), "{}", ran.stderr);
-    let ran = cluster.run(&["--cluster-reports", "openreports"]);
-    assert_eq!(ran.code, 2);
+    let ran = cluster.run(&["--cluster-reports", "openreports"]).ends(2);
     assert!(ran.stderr.starts_with("error: no reports are written: the cluster"), "{}", ran.stderr);
     let (group, resource) = POLICY_REPORTS;
     cluster.api_server.change(|world| world.custom.insert(group, resource));
@@ -89,10 +86,11 @@ fn reports_are_those_that_the_cluster_has() {
         world.custom.insert(group, resource);
         world.forbidden = ["setguard-uid-of-cache", "setguard-uid-of-agent", resource].into();
     });
-    let ran = forbidding.run(&["--cluster-reports", "auto"]);
-    assert_eq!(ran.code, 2);
-    assert!(ran.stderr.contains("reports cannot be written to the cluster: 403"), "{}", ran.stderr);
-    assert!(!ran.stdout.contains("not everything could be read"), "{}", ran.stdout);
+    forbidding
+        .run(&["--cluster-reports", "auto"])
+        .ends(2)
+        .reports("reports cannot be written to the cluster: 403")
+        .prints_no("not everything could be read");
 }
 
 #[test]

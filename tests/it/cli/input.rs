@@ -17,12 +17,13 @@ fn check_others(text: &str) -> Ran {
 fn unreadable_input_is_exit_code_2_and_the_rest_is_checked() {
     let folder = Folder::new([("a.yaml", MISSPELT), ("c.yaml", "a: [\n---\nb: {{ .Values.b }}\n")]);
     folder.write("b.yaml", b"ok: 1\ntext: \xff\xfe\n");
-    let ran = folder.run(&["check", "a.yaml", "b.yaml", "c.yaml"]);
-    assert_eq!(ran.code, 2);
-    assert!(ran.stderr.contains("b.yaml:2: this is not UTF-8"), "{}", ran.stderr);
-    assert!(ran.stdout.contains("unknown field"), "{}", ran.stdout);
-    assert!(ran.stdout.contains("helm template"), "{}", ran.stdout);
-    assert!(ran.stdout.contains("1 denied, 0 warned, 2 documents not readable"), "{}", ran.stdout);
+    folder
+        .run(&["check", "a.yaml", "b.yaml", "c.yaml"])
+        .ends(2)
+        .reports("b.yaml:2: this is not UTF-8")
+        .prints("unknown field")
+        .prints("helm template")
+        .prints("1 denied, 0 warned, 2 documents not readable");
     let (_, report) = folder.json(&["c.yaml"]);
     assert_eq!(report["findings"][0]["line"], 1);
     assert_eq!(report["findings"][0].get("object"), None);
@@ -38,10 +39,11 @@ fn a_file_without_permission_is_reported() {
     if fs::read(&path).is_ok() {
         return; // root may read everything
     }
-    let ran = folder.run(&["check", "."]);
-    assert_eq!(ran.code, 2);
-    assert!(ran.stderr.contains("a.yaml: cannot be read"), "{}", ran.stderr);
-    assert!(ran.stdout.contains("1 object checked in 1 file"), "{}", ran.stdout);
+    folder
+        .run(&["check", "."])
+        .ends(2)
+        .reports("a.yaml: cannot be read")
+        .prints("1 object checked in 1 file");
 }
 
 #[test]
@@ -99,8 +101,7 @@ fn lists_and_streams_are_searched_for_objects() {
         .collect();
     assert_eq!(unknown, [("DaemonSet", "a"), ("StatefulSet", "b"), ("DaemonSet", "c")]);
     assert_eq!(report["summary"]["objects"], 3);
-    let ran = folder.run(&["check", "list.yaml"]);
-    assert!(ran.stdout.contains(", 2 of other kinds skipped\n"), "{}", ran.stdout);
+    folder.run(&["check", "list.yaml"]).prints(", 2 of other kinds skipped\n");
 }
 
 #[test]
@@ -132,9 +133,7 @@ fn hostile_input_is_an_error_not_a_crash() {
         laughs.push_str(&format!("a{i}: &a{i} [{aliases}]\n"));
     }
     for text in [laughs, "[".repeat(10_000), "{".repeat(10_000), "{\"a\":".repeat(10_000)] {
-        let ran = check(&text);
-        assert_eq!(ran.code, 2, "{}", ran.stderr);
-        assert!(ran.stdout.contains("error[schema]"));
+        check(&text).ends(2).prints("error[schema]");
     }
     // A managedFields entry may hold any JSON.
     let deep = format!("{}1{}", "{\"a\":".repeat(90), "}".repeat(90));
@@ -148,8 +147,7 @@ fn hostile_input_is_an_error_not_a_crash() {
 #[test]
 fn odd_text_is_read() {
     for text in ["", "\n", "---\n", "# nothing\n", "\u{feff}", "~\n"] {
-        let ran = check_others(text);
-        assert_eq!((ran.code, ran.stderr.as_str()), (0, ""), "{text:?}: {}", ran.stdout);
+        check_others(text).ends(0).reports_only("");
     }
     let windows = format!("\u{feff}{}", GOOD.replace('\n', "\r\n"));
     assert_eq!(check(&windows).code, 0, "{}", check(&windows).stdout);
@@ -164,25 +162,19 @@ fn other_encodings_are_read_as_by_kubectl() {
         format!("\u{feff}{MISSPELT}").encode_utf16().flat_map(bytes).collect::<Vec<u8>>()
     };
     for text in [utf_16(u16::to_le_bytes), utf_16(u16::to_be_bytes)] {
-        let ran = folder.feed(&["check", "-"], &text);
-        assert_eq!(ran.code, 1, "{}{}", ran.stdout, ran.stderr);
-        assert!(ran.stdout.contains("<stdin>:5:3"), "{}", ran.stdout);
+        folder.feed(&["check", "-"], &text).ends(1).prints("<stdin>:5:3");
     }
     let comment = [b"# caf\xe9\n", GOOD.as_bytes()].concat();
     assert_eq!(folder.feed(&["check", "-"], &comment).code, 0);
     // kubectl would replace the byte silently.
     let value = [GOOD.as_bytes(), b"# fine\nextra: caf\xe9 # x\n"].concat();
-    let ran = folder.feed(&["check", "-"], &value);
-    assert_eq!(ran.code, 2);
-    assert!(ran.stderr.contains("this is not UTF-8"), "{}", ran.stderr);
+    folder.feed(&["check", "-"], &value).ends(2).reports("this is not UTF-8");
 }
 
 #[test]
 fn what_kubectl_ignores_is_reported() {
     for text in [format!("{GOOD}...\n{MISSPELT}"), format!("---\n%YAML 1.1\n{GOOD}")] {
-        let ran = check(&text);
-        assert_eq!(ran.code, 2, "{}", ran.stdout);
-        assert!(ran.stdout.contains("kubectl ignores the text from here on"), "{}", ran.stdout);
+        check(&text).ends(2).prints("kubectl ignores the text from here on");
     }
     assert_eq!(check(&format!("{GOOD}...\n# the end\n---\n{GOOD}...\n")).code, 0);
 }
@@ -202,8 +194,7 @@ fn inject_prints_what_kubectl_reads() {
     for text in texts {
         let value =
             serde_json::json!({"apiVersion": "v1", "kind": "ConfigMap", "data": {"a": text}});
-        let ran = Folder::new([]).feed(&["inject", "-"], value.to_string().as_bytes());
-        assert_eq!(ran.code, 0, "{}", ran.stderr);
+        let ran = Folder::new([]).feed(&["inject", "-"], value.to_string().as_bytes()).ends(0);
         let read = setguard::yaml::parse(&ran.stdout).remove(0).unwrap().root.to_json();
         assert_eq!(serde_json::from_str::<Value>(&read).unwrap(), value, "{}", ran.stdout);
     }
@@ -276,9 +267,7 @@ fn a_set_without_a_selector_is_told_so() {
     let without: String =
         GOOD.split_inclusive('\n').filter(|line| !line.contains("selector:")).collect();
     assert_ne!(without, GOOD);
-    let ran = check(&without);
-    assert_eq!(ran.code, 1, "{}", ran.stdout);
-    assert!(ran.stdout.contains("help: there is no spec.selector"), "{}", ran.stdout);
+    check(&without).ends(1).prints("help: there is no spec.selector");
 }
 
 #[test]
@@ -298,8 +287,7 @@ fn a_folder_may_have_files_that_are_not_manifests() {
     assert_eq!(report["summary"]["skipped"], 2);
     assert_eq!(report["summary"]["passedOver"], 4);
     assert_eq!(report["summary"]["unreadable"], 0);
-    let ran = folder.run(&["check", "."]);
-    assert!(ran.stdout.contains(", 4 documents without an object\n"), "{}", ran.stdout);
+    folder.run(&["check", "."]).prints(", 4 documents without an object\n");
     // A file that the user names is a manifest.
     assert_eq!(folder.run(&["check", "values.yaml"]).code, 2);
     let texts = [
@@ -327,15 +315,14 @@ fn what_the_api_server_accepts_is_accepted() {
         .replace("metadata: {name: agent}", "metadata: {name: agent, labels: {a: null}}")
         .replace("image: example.com/agent:1", "image: a\n        args: [null, x]\n        env:")
         .replace("cpu: 1,", "cpu: 0.5, ephemeral-storage: 1e3,");
-    let ran = check(&nulls);
-    assert_eq!(ran.code, 0, "{}", ran.stdout);
+    check(&nulls).ends(0);
 }
 
 #[test]
 fn a_removed_api_version_is_reported() {
-    let ran = check(&GOOD.replace("apps/v1", "extensions/v1beta1"));
-    assert_eq!(ran.code, 1);
-    assert!(ran.stdout.contains("apiVersion: Kubernetes 1.16 and later"), "{}", ran.stdout);
+    check(&GOOD.replace("apps/v1", "extensions/v1beta1"))
+        .ends(1)
+        .prints("apiVersion: Kubernetes 1.16 and later");
     assert_eq!(check(&GOOD.replace("apps/v1", "apps.kruise.io/v1alpha1")).code, 0);
 }
 

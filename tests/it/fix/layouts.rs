@@ -1,5 +1,7 @@
 //! Random manifests in which fields are removed: only these, and nothing of what stands around them.
 
+use std::sync::LazyLock;
+
 use Fate::{Becomes, Goes, IsCopied, Stays};
 use proptest::{prelude::*, test_runner::Config};
 
@@ -11,159 +13,37 @@ enum Fate {
     Stays,
     Goes,
     /// The line is followed, after the last such line, by this one.
-    IsCopied(&'static str),
-    Becomes(&'static str),
+    IsCopied(String),
+    Becomes(String),
 }
 
 struct Layout {
     rule: &'static str,
     kind: &'static str,
-    /// Below `spec.updateStrategy`, and below `spec.template.spec`.
-    strategy: &'static [(&'static str, Fate)],
-    pod: &'static [(&'static str, Fate)],
+    /// `strategy` for `spec.updateStrategy`, and `pod` for `spec.template.spec`.
+    place: &'static str,
+    lines: Vec<(String, Fate)>,
 }
 
-const LAYOUTS: &[Layout] = &[
-    Layout {
-        rule: "on-delete-ignores-rolling-update",
-        kind: "DaemonSet",
-        strategy: &[
-            ("    rollingUpdate:", Goes),
-            ("      maxSurge: 1", Goes),
-            ("      maxUnavailable: 0", Goes),
-            ("    type: OnDelete", Stays),
-        ],
-        pod: &[],
-    },
-    Layout {
-        rule: "on-delete-ignores-rolling-update",
-        kind: "DaemonSet",
-        strategy: &[
-            ("    type: OnDelete", Stays),
-            ("    rollingUpdate: {maxUnavailable: 3}", Goes),
-        ],
-        pod: &[],
-    },
-    Layout {
-        rule: "max-unavailable-ignored",
-        kind: "StatefulSet",
-        strategy: &[
-            ("    rollingUpdate:", Stays),
-            ("      \"maxUnavailable\":", Goes),
-            ("        2", Goes),
-            ("      partition: 0", Stays),
-        ],
-        pod: &[],
-    },
-    Layout {
-        rule: "max-unavailable-ignored",
-        kind: "StatefulSet",
-        strategy: &[
-            ("    type: RollingUpdate", Stays),
-            ("    rollingUpdate:", Goes),
-            ("      maxUnavailable: 3", Goes),
-        ],
-        pod: &[],
-    },
-    Layout {
-        rule: "max-unavailable-ignored",
-        kind: "StatefulSet",
-        strategy: &[(
-            "    rollingUpdate: {partition: 0, maxUnavailable: 2}",
-            Becomes("    rollingUpdate: {partition: 0}"),
-        )],
-        pod: &[],
-    },
-    Layout {
-        rule: "template-hostname-ignored",
-        kind: "StatefulSet",
-        strategy: &[],
-        pod: &[("      hostname: 'é#ß'", Goes), ("      subdomain: |", Goes), ("        x", Goes)],
-    },
-    Layout {
-        rule: "toleration-duplicate",
-        kind: "DaemonSet",
-        strategy: &[],
-        pod: &[
-            ("      tolerations:", Stays),
-            ("      - key: a", Stays),
-            ("        operator: Exists", Stays),
-            ("      - key: a", Goes),
-            ("        operator: Exists", Goes),
-            ("        effect: NoExecute", Goes),
-            ("      - operator: Exists", Stays),
-            ("        effect: NoSchedule", Stays),
-        ],
-    },
-    Layout {
-        rule: "toleration-duplicate",
-        kind: "DaemonSet",
-        strategy: &[],
-        pod: &[
-            ("      tolerations: [", Stays),
-            ("        {key: a, operator: Exists},", Stays),
-            ("        {key: a, operator: Exists},", Goes),
-            ("        {operator: Exists, effect: NoSchedule}]", Stays),
-        ],
-    },
-    Layout {
-        rule: "toleration-duplicate",
-        kind: "DaemonSet",
-        strategy: &[],
-        pod: &[(
-            "      tolerations: [{operator: Exists}, {key: a, operator: Exists}, {key: b, operator: Exists}]",
-            Becomes("      tolerations: [{operator: Exists}]"),
-        )],
-    },
-    Layout {
-        rule: "legacy-master-toleration",
-        kind: "DaemonSet",
-        strategy: &[],
-        pod: &[
-            ("      tolerations:", Stays),
-            ("        -   effect: NoSchedule", IsCopied("        -   effect: NoSchedule")),
-            (
-                "            key: \"node-role.kubernetes.io/master\"",
-                IsCopied("            key: \"node-role.kubernetes.io/control-plane\""),
-            ),
-            ("            operator: Exists", IsCopied("            operator: Exists")),
-            ("        - key: x", Stays),
-            ("          operator: Exists", Stays),
-        ],
-    },
-    Layout {
-        rule: "legacy-master-toleration",
-        kind: "DaemonSet",
-        strategy: &[],
-        pod: &[(
-            "      tolerations: [{key: node-role.kubernetes.io/master, operator: Exists}]",
-            Becomes(
-                "      tolerations: [{key: node-role.kubernetes.io/master, operator: Exists}, \
-                 {key: node-role.kubernetes.io/control-plane, operator: Exists}]",
-            ),
-        )],
-    },
-    Layout {
-        rule: "legacy-master-toleration",
-        kind: "DaemonSet",
-        strategy: &[],
-        pod: &[
-            ("      tolerations:", Stays),
-            (
-                "      - {key: node-role.kubernetes.io/master, effect: NoSchedule, operator: Exists}",
-                IsCopied(
-                    "      - {key: node-role.kubernetes.io/control-plane, effect: NoSchedule, operator: Exists}",
-                ),
-            ),
-            (
-                "      - {key: 'node-role.kubernetes.io/master', effect: NoExecute, operator: Exists}",
-                IsCopied(
-                    "      - {key: 'node-role.kubernetes.io/control-plane', effect: NoExecute, operator: Exists}",
-                ),
-            ),
-        ],
-    },
-];
+static LAYOUTS: LazyLock<Vec<Layout>> = LazyLock::new(|| {
+    let text = include_str!("../../fixtures/fix/layouts.txt");
+    let layouts = text.split("== ").skip(1).map(|layout| {
+        let (head, text) = layout.split_once('\n').unwrap();
+        let [rule, kind, place] = head.split(' ').collect::<Vec<_>>().try_into().unwrap();
+        let mut lines: Vec<(String, Fate)> = Vec::new();
+        for line in text.lines() {
+            let (mark, line) = (&line[..1], line[1..].to_owned());
+            match mark {
+                " " => lines.push((line, Stays)),
+                "-" => lines.push((line, Goes)),
+                "+" => lines.last_mut().unwrap().1 = IsCopied(line),
+                _ => lines.last_mut().unwrap().1 = Becomes(line),
+            }
+        }
+        Layout { rule, kind, place, lines }
+    });
+    layouts.collect()
+});
 
 /// The lines of a manifest and what becomes of them.
 fn lines(layout: &Layout, name: &str) -> Vec<(String, Fate)> {
@@ -177,17 +57,16 @@ fn lines(layout: &Layout, name: &str) -> Vec<(String, Fate)> {
     if layout.kind == "StatefulSet" {
         add("  serviceName: web");
     }
-    let own = |own: &[(&str, Fate)]| -> Vec<_> {
-        own.iter().map(|(text, fate)| ((*text).to_owned(), fate.clone())).collect()
-    };
-    if !layout.strategy.is_empty() {
+    if layout.place == "strategy" {
         add("  updateStrategy:");
-        lines.extend(own(layout.strategy));
+        lines.extend(layout.lines.iter().cloned());
     }
     lines.push(("  template:".to_owned(), Stays));
     lines.push((format!("    metadata: {{labels: {{app: {name}}}}}"), Stays));
     lines.push(("    spec:".to_owned(), Stays));
-    lines.extend(own(layout.pod));
+    if layout.place == "pod" {
+        lines.extend(layout.lines.iter().cloned());
+    }
     lines.push((
         "      containers: [{name: main, image: 'example.com/main:1.0.0'}]".to_owned(),
         Stays,

@@ -21,8 +21,7 @@ fn fingerprints(log: &Value) -> Vec<String> {
 #[test]
 fn sarif_is_what_github_takes() {
     let folder = three();
-    let ran = folder.run(&["check", "deploy", "--format", "sarif"]);
-    assert_eq!((ran.code, ran.stderr.as_str()), (1, ""));
+    let ran = folder.run(&["check", "deploy", "--format", "sarif"]).ends(1).reports_only("");
     let mut log = sarif(&ran.stdout);
     // Rules that are off are not listed.
     let rules = log["runs"][0]["tool"]["driver"]["rules"].as_array().unwrap();
@@ -44,8 +43,7 @@ fn sarif_is_what_github_takes() {
 #[test]
 fn sarif_of_a_clean_run_has_no_results_but_all_rules() {
     let folder = repository([("a.yaml", GOOD)]);
-    let ran = folder.run(&["check", "a.yaml", "--format", "sarif"]);
-    assert_eq!(ran.code, 0);
+    let ran = folder.run(&["check", "a.yaml", "--format", "sarif"]).ends(0);
     let log = sarif(&ran.stdout);
     assert_eq!(log["runs"][0]["results"], json!([]));
     assert!(!log["runs"][0]["tool"]["driver"]["rules"].as_array().unwrap().is_empty());
@@ -55,8 +53,7 @@ fn sarif_of_a_clean_run_has_no_results_but_all_rules() {
 #[test]
 fn what_could_not_be_checked_is_in_sarif() {
     let folder = repository([("a.yaml", "a: [\n")]);
-    let ran = folder.run(&["check", "a.yaml", "nowhere.yaml", "--format", "sarif"]);
-    assert_eq!(ran.code, 2);
+    let ran = folder.run(&["check", "a.yaml", "nowhere.yaml", "--format", "sarif"]).ends(2);
     let log = sarif(&ran.stdout);
     assert_eq!(log["runs"][0]["results"].as_array().unwrap().len(), 1);
     let invocation = &log["runs"][0]["invocations"][0];
@@ -126,6 +123,7 @@ fn standard_input_can_have_a_name() {
     };
     assert_eq!(place(&[]), "stdin");
     assert_eq!(place(&["--stdin-path", "charts/agent"]), "charts/agent");
-    let ran = folder.feed(&["check", "-", "--stdin-path", "charts/agent"], MISSPELT.as_bytes());
-    assert!(ran.stdout.contains("--> charts/agent:5:3\n"), "{}", ran.stdout);
+    folder
+        .feed(&["check", "-", "--stdin-path", "charts/agent"], MISSPELT.as_bytes())
+        .prints("--> charts/agent:5:3\n");
 }

@@ -6,7 +6,7 @@ use super::{Cluster, pod, set};
 
 #[test]
 fn watches_that_are_cut_and_a_server_that_is_away_are_survived() {
-    let cluster = Cluster::new();
+    let cluster = Cluster::rolling();
     cluster.has("statefulsets", &set("db", 2, 1));
     let mut waiting = cluster.begin(&["sts/db", "-n", "shop"]);
     waiting.says("progress", "1 of 3 updated");
@@ -24,7 +24,7 @@ fn watches_that_are_cut_and_a_server_that_is_away_are_survived() {
 
 #[test]
 fn a_server_that_has_forgotten_the_version_is_listed_again() {
-    let cluster = Cluster::new();
+    let cluster = Cluster::rolling();
     cluster.has("statefulsets", &set("db", 2, 1));
     let mut waiting = cluster.begin(&["sts/db", "-n", "shop"]);
     waiting.says("progress", "1 of 3 updated");
@@ -41,7 +41,7 @@ fn a_server_that_has_forgotten_the_version_is_listed_again() {
 
 #[test]
 fn a_server_with_an_older_state_is_listed_again() {
-    let cluster = Cluster::new();
+    let cluster = Cluster::rolling();
     cluster.has("statefulsets", &set("db", 2, 1));
     let mut waiting = cluster.begin(&["sts/db", "-n", "shop"]);
     waiting.says("progress", "1 of 3 updated");
@@ -58,7 +58,7 @@ fn a_server_with_an_older_state_is_listed_again() {
 
 #[test]
 fn a_right_that_is_taken_away_is_said() {
-    let cluster = Cluster::new();
+    let cluster = Cluster::rolling();
     cluster.has("statefulsets", &set("db", 2, 1));
     let mut waiting = cluster.begin(&["sts/db", "-n", "shop"]);
     waiting.says("progress", "1 of 3 updated");
@@ -80,7 +80,7 @@ fn a_right_that_is_taken_away_is_said() {
 
 #[test]
 fn a_server_that_stays_away_ends_with_the_time() {
-    let cluster = Cluster::new();
+    let cluster = Cluster::rolling();
     cluster.has("statefulsets", &set("db", 2, 1));
     let mut waiting = cluster.begin(&["sts/db", "-n", "shop", "--timeout", "3s"]);
     waiting.says("progress", "1 of 3 updated");
@@ -91,7 +91,7 @@ fn a_server_that_stays_away_ends_with_the_time() {
 
 #[test]
 fn a_set_that_is_deleted_meanwhile_cannot_succeed() {
-    let cluster = Cluster::new();
+    let cluster = Cluster::rolling();
     cluster.has("statefulsets", &set("db", 2, 1));
     let mut waiting = cluster.begin(&["sts/db", "-n", "shop", "--patience", "1s"]);
     waiting.says("progress", "1 of 3 updated");
@@ -102,22 +102,19 @@ fn a_set_that_is_deleted_meanwhile_cannot_succeed() {
 
 #[test]
 fn without_the_right_to_read_pods_the_status_counts() {
-    let cluster = Cluster::new();
+    let cluster = Cluster::rolling();
     cluster.has("statefulsets", &set("db", 3, 3)).has("pods", &pod("db-0", "new", "", ""));
     cluster.api_server.change(|world| world.forbidden = ["pods", "nodes", "events"].into());
-    let ran = cluster.run(&["sts/db", "-n", "shop"]);
-    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    let ran = cluster.run(&["sts/db", "-n", "shop"]).ends(0);
     let why = "note: these cannot be read, so why a rollout waits may stay unknown: nodes, pods, events\n";
     assert_eq!(ran.stderr, why);
     cluster.api_server.change(|world| world.forbidden = ["statefulsets"].into());
-    let ran = cluster.run(&["-l", "app=db", "-n", "shop"]);
-    assert_eq!(ran.code, 2, "{}", ran.stdout);
-    assert!(ran.stderr.contains("403: you may not"), "{}", ran.stderr);
+    cluster.run(&["-l", "app=db", "-n", "shop"]).ends(2).reports("403: you may not");
 }
 
 #[test]
 fn a_server_that_is_busy_is_asked_again() {
-    let cluster = Cluster::new();
+    let cluster = Cluster::rolling();
     cluster.has("statefulsets", &set("db", 3, 3));
     cluster.api_server.change(|world| world.busy = 2);
     let events = cluster.events(0, &["sts/db", "-n", "shop"]);

@@ -1,6 +1,13 @@
-//! Small manifests that the API server accepts, for the cases to modify.
+//! Small manifests that the API server accepts, for the cases to modify, and the fixtures.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
 
 use serde_json::{Value, json};
+
+use crate::ROOT;
 
 /// A DaemonSet without faults.
 pub fn daemon_set(name: &str) -> Value {
@@ -13,6 +20,17 @@ pub fn stateful_set(name: &str) -> Value {
     set["spec"]["serviceName"] = json!(name);
     set["spec"]["replicas"] = json!(2);
     set
+}
+
+/// Adds a claim of this class and size to a StatefulSet, and mounts it.
+pub fn add_claim(set: &mut Value, class: Option<&str>, size: &str) {
+    set["spec"]["template"]["spec"]["containers"][0]["volumeMounts"] =
+        json!([{ "name": "data", "mountPath": "/data" }]);
+    let resources = json!({ "requests": { "storage": size } });
+    let spec = json!({
+        "accessModes": ["ReadWriteOnce"], "storageClassName": class, "resources": resources,
+    });
+    set["spec"]["volumeClaimTemplates"] = json!([{ "metadata": { "name": "data" }, "spec": spec }]);
 }
 
 /// A pod without faults.
@@ -39,4 +57,26 @@ fn workload(kind: &str, name: &str) -> Value {
 
 fn pod_spec() -> Value {
     json!({ "containers": [{ "name": "main", "image": "registry.example/main:1" }] })
+}
+
+/// The fixtures in a folder under `tests/fixtures`, with their texts, but without old objects.
+pub fn fixtures(folder: &str) -> Vec<(PathBuf, String)> {
+    below(Path::new(ROOT).join("tests/fixtures").join(folder))
+}
+
+/// The manifests in a folder and below it, with their texts, but without old objects.
+pub fn below(folder: PathBuf) -> Vec<(PathBuf, String)> {
+    let mut paths = vec![folder];
+    let mut files = Vec::new();
+    while let Some(path) = paths.pop() {
+        if path.is_dir() {
+            paths.extend(fs::read_dir(&path).unwrap().map(|entry| entry.unwrap().path()));
+        } else if path.extension().is_some_and(|extension| extension == "yaml")
+            && !path.to_string_lossy().ends_with(".old.yaml")
+        {
+            files.push((path.clone(), fs::read_to_string(&path).unwrap()));
+        }
+    }
+    files.sort();
+    files
 }

@@ -1,6 +1,13 @@
 //! Statistics, and what the kernel reports about a process.
 
-use std::{fs, time::Duration};
+use std::{
+    fs,
+    process::ExitStatus,
+    thread,
+    time::{Duration, Instant},
+};
+
+use crate::harness::process::Process;
 
 /// Durations of requests.
 #[derive(Debug, Default)]
@@ -38,4 +45,30 @@ pub fn processor_seconds(pid: u32) -> f64 {
     let after = stat.rsplit_once(')').map_or("", |(_, after)| after);
     let ticks = after.split_whitespace().skip(11).take(2);
     ticks.filter_map(|ticks| ticks.parse::<f64>().ok()).sum::<f64>() / 100.0
+}
+
+/// The resources that a process used from start to end.
+#[derive(Debug, Default)]
+pub struct Cost {
+    pub seconds: f64,
+    /// Seconds of processor time.
+    pub processor: f64,
+    /// The maximum memory, in MiB.
+    pub memory: f64,
+}
+
+impl Cost {
+    /// Waits until a process that was just started ends.
+    pub fn of(process: &mut Process) -> (ExitStatus, Self) {
+        let (start, mut cost) = (Instant::now(), Cost::default());
+        loop {
+            cost.processor = cost.processor.max(processor_seconds(process.id()));
+            cost.memory = cost.memory.max(memory(process.id(), "VmHWM").unwrap_or_default());
+            if let Some(status) = process.ended() {
+                cost.seconds = start.elapsed().as_secs_f64();
+                return (status, cost);
+            }
+            thread::sleep(Duration::from_millis(2));
+        }
+    }
 }

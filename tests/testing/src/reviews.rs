@@ -28,38 +28,6 @@ pub fn daemon_set_update(variables: usize) -> Vec<u8> {
     serde_json::to_vec(&review).expect("JSON")
 }
 
-/// The CREATE of a DaemonSet.
-pub fn daemon_set_create() -> Vec<u8> {
-    compact(include_str!("../../fixtures/wire/validate/daemonset-create/request.json"))
-}
-
-/// The UPDATE of a StatefulSet's partition.
-pub fn stateful_set_update() -> Vec<u8> {
-    compact(include_str!("../../fixtures/wire/validate/statefulset-update-partition/request.json"))
-}
-
-/// A review as it is on the wire, in one line.
-fn compact(text: &str) -> Vec<u8> {
-    let review: Value = serde_json::from_str(text).expect("a recorded review");
-    serde_json::to_vec(&review).expect("JSON")
-}
-
-/// The UPDATE of the image of a DaemonSet with a pod on each of 100 nodes, of which 30 are replaced at
-/// a time. Rules about the consequences of a change find something.
-pub fn daemon_set_of_100_pods() -> Vec<u8> {
-    let mut review: Value =
-        serde_json::from_slice(&daemon_set_update(SMALL)).expect("a recorded review");
-    for object in ["object", "oldObject"] {
-        let object = &mut review["request"][object];
-        object["spec"]["updateStrategy"]["rollingUpdate"]["maxUnavailable"] = json!("30%");
-        for field in ["currentNumberScheduled", "desiredNumberScheduled", "updatedNumberScheduled"]
-        {
-            object["status"][field] = json!(100);
-        }
-    }
-    serde_json::to_vec(&review).expect("JSON")
-}
-
 fn grow(object: &mut Value, variables: usize) {
     let containers = &mut object["spec"]["template"]["spec"]["containers"];
     let first = containers[0].take();

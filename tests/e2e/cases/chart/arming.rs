@@ -6,7 +6,10 @@ use serde_json::{Value, json};
 
 use super::{CONTROLLERS, KINDS, NAME, Site, load, release::Release, values};
 use crate::{
-    harness::{control_plane::ControlPlane, process::eventually},
+    harness::{
+        control_plane::ControlPlane,
+        process::{becomes, eventually},
+    },
     http,
     kubelet::Kubelet,
     manifests::daemon_set,
@@ -125,10 +128,7 @@ pub(super) fn namespace(shared: &Namespace<'_>) {
     let (success, text) = release.output("install", &["--wait"], &values);
     assert!(!success && text.contains("post-install"), "{text}");
     let why = "failed calling webhook";
-    eventually("a log of what the API server says", || {
-        let logs = kubelet.logs(NAME);
-        if logs.contains(why) { Ok(()) } else { Err(logs) }
-    });
+    becomes("a log of what the API server says", || kubelet.logs(NAME), |logs| logs.contains(why));
     shop.apply(&daemon_set("first")).silently();
     for pod in kubelet.ready() {
         wait_for_metric(pod, 0);
@@ -158,10 +158,7 @@ pub(super) fn namespace(shared: &Namespace<'_>) {
 }
 
 fn logs_say(kubelet: &Kubelet, why: &str) {
-    eventually("the cause in the log", || {
-        let logs = kubelet.logs(NAME);
-        if logs.contains(why) { Ok(()) } else { Err(logs) }
-    });
+    becomes("the cause in the log", || kubelet.logs(NAME), |logs| logs.contains(why));
 }
 
 /// After the webhooks were armed, somebody removes one, and the API server can no longer call setguard.

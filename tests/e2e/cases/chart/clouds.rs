@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::release::Release;
 use crate::{
-    harness::{control_plane::ControlPlane, kubectl::Output, process::eventually},
+    harness::{control_plane::ControlPlane, kubectl::Output, process::becomes},
     namespace::Namespace,
 };
 
@@ -93,10 +93,7 @@ pub(super) fn quota(shared: &Namespace<'_>) {
     create().refused(&["insufficient quota to match these scopes"]);
     values["priorityClassQuota"] = json!({ "enabled": true });
     install("upgrade", &values);
-    eventually("the pods to be admitted", || {
-        let output = create();
-        if output.success { Ok(()) } else { Err(output) }
-    });
+    becomes("the pods to be admitted", create, |output| output.success);
 }
 
 /// Restarts the API server with the configuration of an admission plugin.

@@ -1,27 +1,20 @@
 //! Watched by pairs of a faulty and a good write, ten times a second: no good write is refused, and no faulty one is
 //! admitted while a replica says that the webhooks are armed.
 
-use std::{
-    net::SocketAddr,
-    path::{Path, PathBuf},
-    process::Command,
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
-    thread::{self, JoinHandle},
-    time::Duration,
-};
+use std::{net::SocketAddr, process::Command, time::Duration};
 
 use k8s_openapi::api::apps::v1::DaemonSet;
-use kube::{Api, api::PostParams};
+use kube::{Api, Client, api::PostParams};
 use serde_json::{Value, json};
 use tokio::time::{MissedTickBehavior, interval};
 
 use super::{KINDS, NAME, Site, arming, load::spoil, release::Release, values};
 use crate::{
-    client,
-    harness::{control_plane::ControlPlane, process::eventually},
+    background::{Background, Stop},
+    harness::{
+        control_plane::ControlPlane,
+        process::{becomes, eventually},
+    },
     http,
     kubelet::Kubelet,
     manifests::daemon_set,
@@ -214,10 +207,7 @@ fn setguard(site: &Site<'_>, args: &[&str]) -> (bool, String) {
 }
 
 fn logs_say(kubelet: &Kubelet, what: &str) {
-    eventually("the log", || {
-        let logs = kubelet.logs(NAME);
-        if logs.contains(what) { Ok(()) } else { Err(logs) }
-    });
+    becomes("the log", || kubelet.logs(NAME), |logs| logs.contains(what));
 }
 
 /// The smallest value of a metric in all replicas.
@@ -232,10 +222,7 @@ fn read(pod: SocketAddr, name: &str) -> Option<u64> {
 }
 
 /// The writes in the background.
-struct Pairs {
-    stop: Arc<AtomicBool>,
-    thread: JoinHandle<Outcome>,
-}
+struct Pairs(Background<Outcome>);
 
 /// What became of the writes.
 #[derive(Debug, Default)]
@@ -251,20 +238,13 @@ struct Outcome {
 
 impl Pairs {
     fn start(site: &Site<'_>) -> Self {
-        let stop = Arc::<AtomicBool>::default();
-        let kubeconfig = site.load.control_plane.kubectl.kubeconfig.clone();
-        let (name, stopped) = (site.load.name, Arc::clone(&stop));
-        let ready = site.kubelet.watch_ready();
-        let thread = thread::spawn(move || {
-            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-            runtime.expect("a runtime").block_on(write(kubeconfig, name, ready, &stopped))
-        });
-        Pairs { stop, thread }
+        let (name, ready) = (site.load.name, site.kubelet.watch_ready());
+        let kubeconfig = &site.load.control_plane.kubectl.kubeconfig;
+        Pairs(Background::start(kubeconfig, move |client, stop| write(client, name, ready, stop)))
     }
 
     fn end(self, what: &str) -> Outcome {
-        self.stop.store(true, Ordering::Relaxed);
-        let outcome = self.thread.join().expect("the writer goes on whatever happens");
+        let outcome = self.0.stop();
         eprintln!("{what}: {outcome:?}");
         outcome
     }
@@ -282,12 +262,11 @@ impl Outcome {
 }
 
 async fn write(
-    kubeconfig: PathBuf,
+    client: Client,
     name: &str,
     ready: impl Fn() -> Vec<SocketAddr>,
-    stopped: &AtomicBool,
+    stop: Stop,
 ) -> Outcome {
-    let client = client::of(Path::new(&kubeconfig)).await;
     let sets = Api::<DaemonSet>::namespaced(client, name);
     let mut spoilt = daemon_set("agent");
     spoil(&mut spoilt);
@@ -301,7 +280,7 @@ async fn write(
     let mut outcome = Outcome::default();
     let mut pace = interval(PACE);
     pace.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    while !stopped.load(Ordering::Relaxed) {
+    while !stop.is_set() {
         pace.tick().await;
         outcome.pairs += 1;
         let was_armed = is_armed();

@@ -2,12 +2,6 @@
 
 use std::{
     collections::{BTreeMap, HashMap},
-    path::Path,
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
-    thread::{self, JoinHandle},
     time::Duration,
 };
 
@@ -17,7 +11,7 @@ use k8s_openapi::api::{
     core::v1::{Pod, Toleration},
 };
 use kube::{
-    Api,
+    Api, Client,
     api::{DeleteParams, Patch, PatchParams, PostParams},
 };
 use serde_json::{Value, json};
@@ -25,7 +19,7 @@ use tokio::time::{MissedTickBehavior, interval};
 
 use super::{NAME, Site};
 use crate::{
-    client,
+    background::{Background, Stop},
     harness::process::eventually,
     manifests::{daemon_set, pod},
     node::CONTROL_PLANE_TAINTS,
@@ -42,8 +36,7 @@ const PACE: Duration = Duration::from_millis(50);
 pub(super) struct Load<'a> {
     site: &'a Site<'a>,
     before: Calls,
-    stop: Arc<AtomicBool>,
-    thread: JoinHandle<Tally>,
+    writers: Background<Tally>,
 }
 
 /// The results of the writers.
@@ -78,23 +71,17 @@ const TYPES: [(&str, &str); 2] = [("validating", "/validate"), ("admit", "/mutat
 impl<'a> Load<'a> {
     /// Starts the writers.
     pub(super) fn start(site: &'a Site<'a>) -> Self {
-        let stop = Arc::<AtomicBool>::default();
-        let kubeconfig = site.load.control_plane.kubectl.kubeconfig.clone();
-        let (name, stopped) = (site.load.name, Arc::clone(&stop));
-        let before = Calls::count(site);
-        let thread = thread::spawn(move || {
-            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-            runtime.expect("a runtime").block_on(write_all(&kubeconfig, name, &stopped))
-        });
-        Load { site, before, stop, thread }
+        let (name, before) = (site.load.name, Calls::count(site));
+        let kubeconfig = &site.load.control_plane.kubectl.kubeconfig;
+        let work = move |client, stop| write_all(client, name, stop);
+        Load { site, before, writers: Background::start(kubeconfig, work) }
     }
 
     /// Asserts that no write failed and that none was allowed without a decision, according to the
     /// writers, the API server's metrics and setguard's logs.
     pub(super) fn assert_all_decided(self) {
         let (site, before) = (self.site, &self.before);
-        self.stop.store(true, Ordering::Relaxed);
-        let tally = self.thread.join().expect("the writers go on whatever happens");
+        let tally = self.writers.stop();
         tally.assert_none_failed();
         assert_eq!(tally.undecided, [""; 0]);
         let expected = BTreeMap::from([
@@ -123,9 +110,7 @@ impl<'a> Load<'a> {
 
     /// Asserts that no write failed.
     pub(super) fn assert_none_failed(self) {
-        self.stop.store(true, Ordering::Relaxed);
-        let tally = self.thread.join().expect("the writers go on whatever happens");
-        tally.assert_none_failed();
+        self.writers.stop().assert_none_failed();
     }
 }
 
@@ -172,9 +157,8 @@ impl Calls {
     }
 }
 
-/// Runs all writers until `stopped` is set.
-async fn write_all(kubeconfig: &Path, namespace: &str, stopped: &AtomicBool) -> Tally {
-    let client = client::of(kubeconfig).await;
+/// Runs all writers until they have to stop.
+async fn write_all(client: Client, namespace: &str, stop: Stop) -> Tally {
     let writers = (0..WRITERS).map(|i| {
         let writer = Writer {
             name: format!("agent-{i}"),
@@ -182,7 +166,7 @@ async fn write_all(kubeconfig: &Path, namespace: &str, stopped: &AtomicBool) -> 
             pods: Api::namespaced(client.clone(), namespace),
             tally: Tally::default(),
         };
-        writer.write(stopped)
+        writer.write(&stop)
     });
     join_all(writers).await.into_iter().fold(Tally::default(), |mut all, one| {
         all.created += one.created;
@@ -203,10 +187,10 @@ struct Writer {
 }
 
 impl Writer {
-    async fn write(mut self, stopped: &AtomicBool) -> Tally {
+    async fn write(mut self, stop: &Stop) -> Tally {
         let mut pace = interval(PACE);
         pace.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        while !stopped.load(Ordering::Relaxed) {
+        while !stop.is_set() {
             pace.tick().await;
             self.daemon_set().await;
             self.spoilt().await;

@@ -1,21 +1,12 @@
 //! The chart with admission policies instead of the server, and the way from one to the other.
 
-use std::{
-    path::Path,
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
-    thread::{self, JoinHandle},
-};
-
 use k8s_openapi::api::apps::v1::DaemonSet;
-use kube::{Api, api::PostParams};
+use kube::{Api, Client, api::PostParams};
 use serde_json::{Value, json};
 
 use super::{Site, arming, everything, load::spoil, release::Release, validates, values};
 use crate::{
-    client,
+    background::{Background, Stop},
     harness::control_plane::ControlPlane,
     harness::process::eventually,
     manifests::{daemon_set, stateful_set},
@@ -166,35 +157,24 @@ fn faulty(namespace: &Namespace<'_>) -> String {
 }
 
 /// A writer of good and faulty DaemonSets in the background.
-struct Writer {
-    stop: Arc<AtomicBool>,
-    thread: JoinHandle<(usize, Vec<String>)>,
-}
+struct Writer(Background<(usize, Vec<String>)>);
 
 impl Writer {
     fn start(site: &Site<'_>) -> Self {
-        let stop = Arc::<AtomicBool>::default();
-        let kubeconfig = site.load.control_plane.kubectl.kubeconfig.clone();
-        let (name, stopped) = (site.load.name, Arc::clone(&stop));
-        let thread = thread::spawn(move || {
-            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-            runtime.expect("a runtime").block_on(write(&kubeconfig, name, &stopped))
-        });
-        Writer { stop, thread }
+        let (kubeconfig, name) = (&site.load.control_plane.kubectl.kubeconfig, site.load.name);
+        Writer(Background::start(kubeconfig, move |client, stop| write(client, name, stop)))
     }
 
     /// Stops, and asserts that every write was decided as it should be.
     fn assert_all_decided(self) {
-        self.stop.store(true, Ordering::Relaxed);
-        let (count, wrong) = self.thread.join().expect("the writer goes on whatever happens");
+        let (count, wrong) = self.0.stop();
         assert!(count > 10, "only {count} writes");
         assert_eq!(wrong, [""; 0], "of {count} writes");
     }
 }
 
-/// Writes until `stopped`. Returns the number of writes, and those that were decided wrongly.
-async fn write(kubeconfig: &Path, name: &str, stopped: &AtomicBool) -> (usize, Vec<String>) {
-    let client = client::of(kubeconfig).await;
+/// Writes until it has to stop. Returns the number of writes, and those that were decided wrongly.
+async fn write(client: Client, name: &str, stop: Stop) -> (usize, Vec<String>) {
     let sets = Api::<DaemonSet>::namespaced(client, name);
     let mut spoilt = daemon_set("agent");
     spoil(&mut spoilt);
@@ -202,7 +182,7 @@ async fn write(kubeconfig: &Path, name: &str, stopped: &AtomicBool) -> (usize, V
     let (good, bad) = (typed(daemon_set("agent")), typed(spoilt));
     let dry = PostParams { dry_run: true, ..PostParams::default() };
     let (mut count, mut wrong) = (0, Vec::new());
-    while !stopped.load(Ordering::Relaxed) {
+    while !stop.is_set() {
         count += 2;
         match sets.create(&dry, &bad).await {
             Err(kube::Error::Api(status))

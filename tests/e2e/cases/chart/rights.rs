@@ -5,7 +5,11 @@ use serde_json::{Value, json};
 
 use super::{CONTROLLERS, KINDS, NAME, Release, arming, values};
 use crate::{
-    harness::{control_plane::ControlPlane, kubectl::Output, process::eventually},
+    harness::{
+        control_plane::ControlPlane,
+        kubectl::Output,
+        process::{becomes, eventually},
+    },
     kubelet::Kubelet,
     namespace::Namespace,
     node,
@@ -149,10 +153,7 @@ fn restored(account: &Account<'_>, own: &Namespace<'_>, release: &Release<'_>, v
     let published = own.read(&format!("{}/{NAME}", KINDS[0]))["webhooks"][0]["clientConfig"].take();
     let data = || own.read(&format!("secret/{SECRET}"))["data"].take();
     release.run("upgrade", values);
-    eventually("the same CA", || {
-        let now = data();
-        if now["ca.crt"] == published["caBundle"] { Ok(()) } else { Err(now) }
-    });
+    becomes("the same CA", &data, |now| now["ca.crt"] == published["caBundle"]);
     let before = data();
     release.run("upgrade", values);
     release.run("rollback", &Value::Null);

@@ -5,14 +5,13 @@ use kube::{Client, client::Body};
 use serde_json::Value;
 use setguard::{
     finding::Mode,
-    inject::{
-        self, Injection,
-        meta::{NODE_PIN_CONFLICT, UNPAIRED_NODE_ANNOTATION},
-        pod::PartialPod,
-    },
+    inject::{self, Injection, pod::PartialPod},
     kubernetes::resource::Resource,
     object::{Object, Str, User},
     policy::Policy,
+    rules::{
+        node_pin_conflict::NODE_PIN_CONFLICT, unpaired_node_annotation::UNPAIRED_NODE_ANNOTATION,
+    },
 };
 use tokio::runtime::{Builder, Runtime};
 

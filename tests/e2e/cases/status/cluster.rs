@@ -231,6 +231,46 @@ impl Cluster<'_> {
         self.kubectl(&["patch", "node", name, "--type=merge", "-p", &taints], "").accepted();
     }
 
+    pub(super) fn namespace(&self, name: &str, labels: &Value) {
+        let metadata = json!({ "name": name, "labels": labels });
+        self.apply(&json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": metadata }));
+    }
+
+    /// Allows one pod in this namespace.
+    pub(super) fn one_pod(&self, namespace: &str) {
+        self.apply(&json!({
+            "apiVersion": "v1", "kind": "ResourceQuota",
+            "metadata": { "name": "small", "namespace": namespace },
+            "spec": { "hard": { "pods": "1" } },
+        }));
+    }
+
+    /// A class with one volume. No provisioner creates more.
+    pub(super) fn disk(&self, class: &str, expands: bool) {
+        self.apply(&json!({
+            "apiVersion": "storage.k8s.io/v1", "kind": "StorageClass",
+            "metadata": { "name": class }, "allowVolumeExpansion": expands,
+            "provisioner": "kubernetes.io/no-provisioner",
+        }));
+        self.apply(&json!({
+            "apiVersion": "v1", "kind": "PersistentVolume",
+            "metadata": { "name": format!("{class}-0") },
+            "spec": {
+                "capacity": { "storage": "1Gi" }, "accessModes": ["ReadWriteOnce"],
+                "storageClassName": class, "hostPath": { "path": format!("/var/lib/{class}-0") },
+            },
+        }));
+    }
+
+    /// Waits until the images of these two pods cannot be pulled.
+    pub(super) fn cannot_pull(&self, one: &str, other: &str) {
+        eventually("the bad images not to be pulled", || {
+            let _ = self.run_pods(&[], 0);
+            let pods = self.kubectl(&["get", "pods", one, other, "-n", SHOP, "-o", "json"], "");
+            if pods.stdout.matches("Back-off pulling").count() == 2 { Ok(()) } else { Err(pods) }
+        });
+    }
+
     /// The Service of a StatefulSet.
     pub(super) fn service(&self, name: &str) {
         self.apply(&json!({

@@ -11,6 +11,7 @@ use super::{
 use crate::{
     etcd,
     harness::{control_plane::ControlPlane, process::eventually},
+    manifests::add_claim,
     namespace::Namespace,
 };
 
@@ -90,28 +91,9 @@ fn set_the_stage(cluster: &Cluster<'_>) {
     cluster.node("n0", "main", None);
     cluster.node("n1", "main", None);
     cluster.node("edge", "edge", None);
-    cluster
-        .apply(&json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": SHOP } }));
-    for (class, expands) in [("disk", true), ("rigid", false)] {
-        cluster.apply(&json!({
-            "apiVersion": "storage.k8s.io/v1",
-            "kind": "StorageClass",
-            "metadata": { "name": class },
-            "provisioner": "kubernetes.io/no-provisioner",
-            "allowVolumeExpansion": expands,
-        }));
-        cluster.apply(&json!({
-            "apiVersion": "v1",
-            "kind": "PersistentVolume",
-            "metadata": { "name": format!("{class}-0") },
-            "spec": {
-                "capacity": { "storage": "1Gi" },
-                "accessModes": ["ReadWriteOnce"],
-                "storageClassName": class,
-                "hostPath": { "path": format!("/var/lib/{class}-0") },
-            },
-        }));
-    }
+    cluster.namespace(SHOP, &json!({}));
+    cluster.disk("disk", true);
+    cluster.disk("rigid", false);
     for name in ["surge", "twice"] {
         daemon_set(cluster, name, "edge", "good:1", &surge());
     }
@@ -245,14 +227,8 @@ fn budgets(cluster: &Cluster<'_>) {
 
 /// A DaemonSet on two nodes, with a quota of one pod.
 fn quota(cluster: &Cluster<'_>) {
-    let small = json!({ "name": "small" });
-    cluster.apply(&json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": small }));
-    cluster.apply(&json!({
-        "apiVersion": "v1",
-        "kind": "ResourceQuota",
-        "metadata": { "name": "small", "namespace": "small" },
-        "spec": { "hard": { "pods": "1" } },
-    }));
+    cluster.namespace("small", &json!({}));
+    cluster.one_pod("small");
     eventually("the quota to be counted", || {
         let path = "jsonpath={.status.used.pods}";
         let args = ["get", "resourcequota", "small", "-n", "small", "-o", path];
@@ -308,18 +284,8 @@ fn stateful_set(cluster: &Cluster<'_>, name: &str, replicas: u8, image: &str, mo
 
 /// A StatefulSet with one pod, which has a claim.
 fn with_claims(cluster: &Cluster<'_>, name: &str, class: &str, size: &str) {
-    let claim = json!({
-        "metadata": { "name": "data" },
-        "spec": {
-            "accessModes": ["ReadWriteOnce"],
-            "storageClassName": class,
-            "resources": { "requests": { "storage": size } },
-        },
-    });
     let mut set = stateful_set_of(name, "main", 1, "good:1");
-    set["spec"]["template"]["spec"]["containers"][0]["volumeMounts"] =
-        json!([{ "name": "data", "mountPath": "/data" }]);
-    set["spec"]["volumeClaimTemplates"] = json!([claim]);
+    add_claim(&mut set, Some(class), size);
     cluster.service(name);
     cluster.apply(&set);
 }

@@ -253,13 +253,7 @@ pub(super) fn rights(namespace: &Namespace<'_>) {
     });
     namespace.apply(&binding).accepted();
     let mut set = crate::manifests::stateful_set("db");
-    set["spec"]["volumeClaimTemplates"] = json!([{
-        "metadata": { "name": "data" },
-        "spec": {
-            "accessModes": ["ReadWriteOnce"],
-            "resources": { "requests": { "storage": "1Gi" } },
-        },
-    }]);
+    crate::manifests::add_claim(&mut set, None, "1Gi");
     namespace.apply(&set).accepted();
     let kubeconfig = namespace.control_plane.kubeconfig("impersonator", ADMIN_TOKEN);
     let text = std::fs::read_to_string(&kubeconfig).expect("a kubeconfig");

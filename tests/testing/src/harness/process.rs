@@ -2,6 +2,7 @@
 
 use std::{
     ffi::OsStr,
+    fmt::Display,
     fs::{self, File},
     net::TcpListener,
     path::{Path, PathBuf},
@@ -148,7 +149,7 @@ pub fn leashed(program: &Path) -> Command {
 /// With the last error, if the time runs out.
 pub fn eventually<T, E>(what: &str, mut ask: impl FnMut() -> Result<T, E>) -> T
 where
-    E: std::fmt::Display,
+    E: Display,
 {
     let start = Instant::now();
     loop {
@@ -158,6 +159,21 @@ where
             Err(_) => thread::sleep(Duration::from_millis(50)),
         }
     }
+}
+
+/// Calls `ask` repeatedly until its answer is as wanted. Returns that answer.
+///
+/// # Panics
+/// With the last answer, if the time runs out.
+pub fn becomes<T: Display>(
+    what: &str,
+    mut ask: impl FnMut() -> T,
+    is_wanted: impl Fn(&T) -> bool,
+) -> T {
+    eventually(what, || {
+        let answer = ask();
+        if is_wanted(&answer) { Ok(answer) } else { Err(answer) }
+    })
 }
 
 /// Ports of the loopback interface that were free a moment ago.

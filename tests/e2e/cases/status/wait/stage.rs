@@ -4,7 +4,7 @@ use jiff::{Span, Timestamp};
 use serde_json::{Value, json};
 
 use super::super::cluster::{Cluster, SHOP, daemon_set_of, stateful_set_of};
-use crate::harness::process::eventually;
+use crate::{harness::process::eventually, manifests::add_claim};
 
 /// The node that is down.
 pub(super) const DOWN: &str = "down";
@@ -22,15 +22,10 @@ pub(super) fn set_the_stage(cluster: &Cluster<'_>) {
     for (name, pool) in [("n0", "main"), ("n1", "main"), (DOWN, "edge"), (HELD, HELD)] {
         cluster.node(name, pool, None);
     }
-    for (name, labels) in [
-        (SHOP, json!({})),
-        (POOR, json!({})),
-        (LIMITED, json!({})),
-        (SECURE, json!({ "pod-security.kubernetes.io/enforce": "baseline" })),
-    ] {
-        let metadata = json!({ "name": name, "labels": labels });
-        cluster.apply(&json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": metadata }));
+    for name in [SHOP, POOR, LIMITED] {
+        cluster.namespace(name, &json!({}));
     }
+    cluster.namespace(SECURE, &json!({ "pod-security.kubernetes.io/enforce": "baseline" }));
     for name in [
         "image", "mended", "crash", "config", "slow", "misnamed", "wide", "rolling", "parallel",
         "canary", "manual",
@@ -82,26 +77,14 @@ pub(super) fn break_things(cluster: &Cluster<'_>) {
     for name in ["image", "mended"] {
         cluster.apply(&set(name, "bad:2"));
     }
-    eventually("the bad images not to be pulled", || {
-        let _ = cluster.run_pods(&[], 0);
-        let args = ["get", "pods", "image-1", "mended-1", "-n", SHOP, "-o", "json"];
-        let pods = cluster.kubectl(&args, "");
-        if pods.stdout.matches("Back-off pulling").count() == 2 { Ok(()) } else { Err(pods) }
-    });
+    cluster.cannot_pull("image-1", "mended-1");
     cluster.apply(&set("mended", "good:3"));
     cluster.apply(&set("wide", "bad:2"));
     cluster.apply(&daemons("unpulled", "main", "bad:2"));
     break_more(cluster);
     for (class, name) in [(None, "claim"), (Some("nope"), "classless")] {
         let mut it = set(name, "good:1");
-        it["spec"]["volumeClaimTemplates"] = json!([{
-            "metadata": { "name": "data" },
-            "spec": {
-                "accessModes": ["ReadWriteOnce"],
-                "storageClassName": class,
-                "resources": { "requests": { "storage": "1Gi" } },
-            },
-        }]);
+        add_claim(&mut it, class, "1Gi");
         cluster.apply(&it);
     }
     let mut priority = set("priority", "good:1");
@@ -109,10 +92,7 @@ pub(super) fn break_things(cluster: &Cluster<'_>) {
     cluster.apply(&priority);
     policy(cluster);
     cluster.apply(&set("policy", "good:1"));
-    cluster.apply(&json!({
-        "apiVersion": "v1", "kind": "ResourceQuota",
-        "metadata": { "name": "small", "namespace": POOR }, "spec": { "hard": { "pods": "1" } },
-    }));
+    cluster.one_pod(POOR);
     let mut quota = set("quota", "good:1");
     quota["metadata"]["namespace"] = json!(POOR);
     cluster.apply(&quota);
@@ -166,32 +146,11 @@ fn break_containers(cluster: &Cluster<'_>) {
     cluster.patch_status("pod/slow-1", SHOP, &unready);
 }
 
-/// The volume class of a set.
-const DISK: &str = "disk";
-
 /// A set with one claim, which is bound to a volume.
 fn with_volume(cluster: &Cluster<'_>) {
-    cluster.apply(&json!({
-        "apiVersion": "storage.k8s.io/v1", "kind": "StorageClass", "metadata": { "name": DISK },
-        "provisioner": "kubernetes.io/no-provisioner",
-    }));
-    cluster.apply(&json!({
-        "apiVersion": "v1", "kind": "PersistentVolume", "metadata": { "name": "disk-0" },
-        "spec": {
-            "capacity": { "storage": "1Gi" }, "accessModes": ["ReadWriteOnce"],
-            "storageClassName": DISK, "hostPath": { "path": "/var/lib/disk-0" },
-        },
-    }));
+    cluster.disk("disk", false);
     let mut set = stateful_set_of("lost", "main", 1, "good:1");
-    set["spec"]["volumeClaimTemplates"] = json!([{
-        "metadata": { "name": "data" },
-        "spec": {
-            "accessModes": ["ReadWriteOnce"], "storageClassName": DISK,
-            "resources": { "requests": { "storage": "1Gi" } },
-        },
-    }]);
-    set["spec"]["template"]["spec"]["containers"][0]["volumeMounts"] =
-        json!([{ "name": "data", "mountPath": "/data" }]);
+    add_claim(&mut set, Some("disk"), "1Gi");
     cluster.apply(&set);
 }
 

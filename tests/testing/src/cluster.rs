@@ -26,7 +26,7 @@ const NOTHING: &str = r#"{"metadata":{},"items":[]}"#;
 
 /// The objects and answers of a cluster.
 #[derive(Clone)]
-pub(crate) struct Cluster {
+pub struct Cluster {
     minor: &'static str,
     kinds: Vec<Kind>,
     /// The number of bytes that were sent in lists, by kind.
@@ -46,16 +46,16 @@ struct Kind {
 }
 
 impl Cluster {
+    /// No objects, on this minor release.
+    pub fn empty(minor: &'static str) -> Self {
+        let mut cluster = Cluster::full(minor);
+        cluster.kinds.iter_mut().for_each(|kind| kind.count = 0);
+        cluster
+    }
+
     /// 5,000 DaemonSets and StatefulSets, 20,000 Deployments, 10,000 Services, 5,000 nodes and 5,000
-    /// PodDisruptionBudgets, or nothing; on this minor release.
-    pub(crate) fn new(minor: &'static str, full: bool) -> Self {
-        let kind = |plural, template: &Value, count| Kind {
-            plural,
-            template: template.to_string(),
-            count: if full { count } else { 0 },
-            unhealthy: 0,
-            owners: OWNERS,
-        };
+    /// PodDisruptionBudgets.
+    pub fn full(minor: &'static str) -> Self {
         let small = |kind: &str| json!({"kind": kind, "metadata": metadata(2)});
         let budget = json!({
             "kind": "PodDisruptionBudget", "metadata": metadata(6),
@@ -65,58 +65,43 @@ impl Cluster {
             minor,
             sent: Arc::default(),
             kinds: vec![
-                kind("daemonsets", &workload("DaemonSet"), 2_500),
-                kind("statefulsets", &workload("StatefulSet"), 2_500),
-                kind("deployments", &workload("Deployment"), 20_000),
-                kind("services", &service(), 10_000),
-                kind("nodes", &node(), 5_000),
-                kind("poddisruptionbudgets", &budget, 5_000),
-                kind("namespaces", &small("Namespace"), NAMESPACES),
-                kind("storageclasses", &small("StorageClass"), 5),
-                kind("priorityclasses", &small("PriorityClass"), 5),
+                Kind::new("daemonsets", &workload("DaemonSet"), 2_500),
+                Kind::new("statefulsets", &workload("StatefulSet"), 2_500),
+                Kind::new("deployments", &workload("Deployment"), 20_000),
+                Kind::new("services", &service(), 10_000),
+                Kind::new("nodes", &node(), 5_000),
+                Kind::new("poddisruptionbudgets", &budget, 5_000),
+                Kind::new("namespaces", &small("Namespace"), NAMESPACES),
+                Kind::new("storageclasses", &small("StorageClass"), 5),
+                Kind::new("priorityclasses", &small("PriorityClass"), 5),
             ],
         }
-    }
-
-    /// Returns the cluster without objects of a kind.
-    pub(crate) fn without(mut self, plural: &str) -> Self {
-        for kind in self.kinds.iter_mut().filter(|kind| kind.plural == plural) {
-            kind.count = 0;
-        }
-        self
     }
 
     /// Returns a cluster with the objects that only an audit reads: 150,000 pods, 15,000 revisions
     /// and 5,000 service accounts. By its status, one in this many sets waits for a pod; none if
     /// this is 0.
-    pub(crate) fn audited(unhealthy: usize) -> Self {
-        let mut cluster = Cluster::new("36", true);
+    pub fn audited(unhealthy: usize) -> Self {
+        let mut cluster = Cluster::full("36");
         for kind in cluster.kinds.iter_mut().filter(|kind| kind.plural.ends_with("sets")) {
             kind.unhealthy = unhealthy;
             if kind.plural == "daemonsets" {
                 kind.template = for_three_nodes(workload("DaemonSet")).to_string();
             }
         }
-        let more = |plural, template: &Value, count| Kind {
-            plural,
-            template: template.to_string(),
-            count,
-            unhealthy: 0,
-            owners: OWNERS,
-        };
         let small = |kind: &str, fields| json!({"kind": kind, "metadata": metadata(fields)});
         cluster.kinds.extend([
-            more("pods", &pod(), 150_000),
-            more("controllerrevisions", &small("ControllerRevision", 12), 15_000),
-            more("serviceaccounts", &small("ServiceAccount", 2), 5_000),
-            more("events", &small("Event", 2), 0),
+            Kind::new("pods", &pod(), 150_000),
+            Kind::new("controllerrevisions", &small("ControllerRevision", 12), 15_000),
+            Kind::new("serviceaccounts", &small("ServiceAccount", 2), 5_000),
+            Kind::new("events", &small("Event", 2), 0),
         ]);
         cluster
     }
 
     /// Returns a cluster with a fifth of the sets and of what is around them, on 200 nodes, and with 20,000
     /// pods; see [`audited`](Self::audited).
-    pub(crate) fn audited_small(unhealthy: usize) -> Self {
+    pub fn audited_small(unhealthy: usize) -> Self {
         let mut cluster = Cluster::audited(unhealthy);
         for kind in &mut cluster.kinds {
             kind.owners = 2 * NAMESPACES;
@@ -131,18 +116,18 @@ impl Cluster {
     }
 
     /// The number of bytes that were sent in lists, by kind.
-    pub(crate) fn sent(&self) -> BTreeMap<&'static str, usize> {
+    pub fn sent(&self) -> BTreeMap<&'static str, usize> {
         self.sent.lock().expect("an unpoisoned lock").clone()
     }
 
     /// The number of objects, and the bytes of them.
-    pub(crate) fn size(&self) -> (usize, usize) {
+    pub fn size(&self) -> (usize, usize) {
         let count = self.kinds.iter().map(|kind| kind.count).sum();
         (count, self.kinds.iter().map(|kind| kind.count * kind.template.len()).sum())
     }
 
     /// Starts to serve. Returns a kubeconfig in this folder.
-    pub(crate) fn serve(self, folder: &Path) -> PathBuf {
+    pub fn serve(self, folder: &Path) -> PathBuf {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
         let address: SocketAddr = listener.local_addr().expect("its address");
         thread::spawn(move || {
@@ -216,6 +201,10 @@ impl Cluster {
 }
 
 impl Kind {
+    fn new(plural: &'static str, template: &Value, count: usize) -> Self {
+        Kind { plural, unhealthy: 0, template: template.to_string(), count, owners: OWNERS }
+    }
+
     fn object(&self, i: usize) -> String {
         let namespace = match i % NAMESPACES {
             0 => "default".to_owned(),

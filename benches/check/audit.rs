@@ -4,11 +4,7 @@ use std::{fs, path::Path};
 
 use serde_json::Value;
 
-use crate::{
-    cluster::Cluster,
-    cost::{Cost, wait_for},
-    harness::process::Process,
-};
+use crate::{Cluster, Cost, Process};
 
 /// Measures and prints the results.
 pub(crate) fn measure() {
@@ -29,7 +25,7 @@ fn run(name: &str, cluster: &Cluster, is_healthy: bool) {
     let variables = [("KUBECONFIG", kubeconfig.as_os_str())];
     let mut process =
         Process::start_with(program, &["audit", "--format=json"], &variables, folder.path());
-    let (status, Cost { seconds, processor, memory }) = wait_for(&mut process);
+    let (status, Cost { seconds, processor, memory }) = Cost::of(&mut process);
     let report = fs::read_to_string(&process.output).unwrap_or_default();
     let log = fs::read_to_string(&process.log).unwrap_or_default();
     assert_ne!(status.code(), Some(2), "{log:.2000}");

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Writes a dump of a cluster, as `kubectl get sts,pods,pvc,controllerrevisions -A -o json` prints it, and a change of all its sets.
 
-    benches/dump.py FOLDER [SETS [PODS]]     # by default 250 StatefulSets of 20 pods, each with a claim
+    benches/data/dump.py FOLDER [SETS [PODS]]     # by default 250 StatefulSets of 20 pods, each with a claim
     time setguard plan FOLDER/new.json --against FOLDER/now.json
 """
 

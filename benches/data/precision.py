@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Measures the precision of `setguard check`: how many of its warnings on real repositories are true, and of use.
 
-    benches/precision/precision.py [--setguard PROGRAM] [--write] FOLDER...
+    benches/data/precision.py [--setguard PROGRAM] [--write] FOLDER...
 
 Each FOLDER is a clone named OWNER+NAME. `check` runs from its root, with the flags of the action. Warnings are compared with the labels
 in labels.jsonl, which people have written: true, useless (true, and nothing to do about it) or false. Those without a label are

@@ -1,0 +1,44 @@
+//! Measures what needs no server: `setguard check` on many files, `setguard audit` of a large cluster,
+//! and how the cost of a review and of `check` grows with their input. See benches/README.md.
+//!
+//! `cargo bench --bench check -- [manifests] [audit] [growth] [rules]`
+
+#![allow(
+    clippy::disallowed_methods,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::print_stdout,
+    reason = "a benchmark reads the clock, fails by panicking and prints figures"
+)]
+
+mod audit;
+mod growth;
+mod manifests;
+mod rules;
+
+use std::env;
+
+use setguard_testing::{
+    cluster::Cluster, harness::process::Process, lengthen, numbers::Cost, reviews,
+};
+
+/// The sections, by their names.
+const SECTIONS: [(&str, fn()); 4] = [
+    ("manifests", manifests::measure),
+    ("audit", audit::measure),
+    ("growth", growth::measure),
+    ("rules", rules::measure),
+];
+
+fn main() {
+    // `cargo test --all-targets` runs benchmarks too, without `--bench`.
+    if !env::args().any(|arg| arg == "--bench") {
+        return;
+    }
+    let wanted: Vec<String> = env::args().skip(1).filter(|arg| !arg.starts_with('-')).collect();
+    for (name, measure) in SECTIONS {
+        if wanted.is_empty() || wanted.iter().any(|wanted| wanted == name) {
+            measure();
+        }
+    }
+}

@@ -1,0 +1,40 @@
+//! A command that reads a cluster.
+
+use std::{path::PathBuf, process::Command};
+
+use serde_json::Value;
+
+use super::ApiServer;
+use crate::cli::{Folder, Ran, setguard};
+
+/// A cluster, and a folder in which a command runs that reads it.
+pub struct Cluster {
+    command: &'static str,
+    pub api_server: ApiServer,
+    pub folder: Folder,
+    pub kubeconfig: PathBuf,
+}
+
+impl Cluster {
+    pub fn of(command: &'static str, minor: &'static str) -> Self {
+        let api_server = ApiServer::start(minor);
+        let folder = Folder::new([]);
+        let kubeconfig = api_server.kubeconfig(folder.0.path());
+        Cluster { command, api_server, folder, kubeconfig }
+    }
+
+    pub fn has(&self, resource: &str, object: &Value) -> &Self {
+        self.api_server.apply(resource, object);
+        self
+    }
+
+    pub fn command(&self, args: &[&str]) -> Command {
+        let mut command = setguard(self.folder.0.path(), &[&[self.command], args].concat());
+        command.env("KUBECONFIG", &self.kubeconfig);
+        command
+    }
+
+    pub fn run(&self, args: &[&str]) -> Ran {
+        self.command(args).output().unwrap().into()
+    }
+}

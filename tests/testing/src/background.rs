@@ -1,0 +1,55 @@
+//! Work in the background, such as writes, which goes on until it is stopped.
+
+use std::{
+    path::Path,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    thread::{self, JoinHandle},
+};
+
+use kube::Client;
+
+use crate::client;
+
+/// The sign to stop.
+#[derive(Clone, Debug, Default)]
+pub struct Stop(Arc<AtomicBool>);
+
+impl Stop {
+    pub fn is_set(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+/// Work that was started.
+#[derive(Debug)]
+pub struct Background<T> {
+    stop: Stop,
+    thread: JoinHandle<T>,
+}
+
+impl<T: Send + 'static> Background<T> {
+    /// Starts work with a client that has the identity in this kubeconfig. It ends soon after the sign.
+    pub fn start<F: Future<Output = T>>(
+        kubeconfig: &Path,
+        work: impl FnOnce(Client, Stop) -> F + Send + 'static,
+    ) -> Self {
+        let stop = Stop::default();
+        let (kubeconfig, stopped) = (kubeconfig.to_owned(), stop.clone());
+        let thread = thread::spawn(move || {
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+            runtime
+                .expect("a runtime")
+                .block_on(async move { work(client::of(&kubeconfig).await, stopped).await })
+        });
+        Background { stop, thread }
+    }
+
+    /// Stops it, and returns its result.
+    pub fn stop(self) -> T {
+        self.stop.0.store(true, Ordering::Relaxed);
+        self.thread.join().expect("the work goes on whatever happens")
+    }
+}

@@ -1,0 +1,108 @@
+//! Objects with one of every list and map in their schema, and how to make these longer.
+
+use std::{fs, path::Path};
+
+use serde_json::{Value, json};
+
+use crate::ROOT;
+
+/// The differences between the elements of a long list.
+#[derive(Clone, Copy, Debug)]
+pub enum Elements {
+    /// No differences, and the elements are as short as JSON can be.
+    Empty,
+    /// No differences.
+    Same,
+    /// Every text and number in one is different from that in the others.
+    Distinct,
+    /// The differences of `Distinct`, and operators and effects take turns.
+    Mixed,
+}
+
+/// The objects whose lists are made longer: they have one of every list and map in their schema.
+pub fn objects() -> [Value; 2] {
+    let read = |name: &str| -> Value {
+        let folder = Path::new(ROOT).join("tests/fixtures/growth");
+        serde_json::from_str(&fs::read_to_string(folder.join(name)).unwrap()).unwrap()
+    };
+    let pod_spec = read("pod-spec.json");
+    ["daemonset.json", "statefulset.json"].map(|name| {
+        let mut object = read(name);
+        object["spec"]["template"]["spec"] = pod_spec.clone();
+        object
+    })
+}
+
+/// The addresses of all lists, and of all maps whose values are texts.
+pub fn lists(value: &Value, at: &str, found: &mut Vec<String>) {
+    match value {
+        Value::Array(items) => {
+            found.push(at.to_owned());
+            for (i, item) in items.iter().enumerate() {
+                lists(item, &format!("{at}/{i}"), found);
+            }
+        }
+        Value::Object(entries) => {
+            const MAPS: [&str; 7] = [
+                "labels",
+                "annotations",
+                "matchLabels",
+                "nodeSelector",
+                "limits",
+                "requests",
+                "overhead",
+            ];
+            if MAPS.iter().any(|name| at.ends_with(&format!("/{name}"))) {
+                found.push(at.to_owned());
+            } else {
+                for (key, item) in entries {
+                    lists(item, &format!("{at}/{key}"), found);
+                }
+            }
+        }
+        _ => {}
+    }
+}
+
+pub fn lengthen(value: &mut Value, length: usize, elements: Elements) {
+    match value {
+        Value::Array(items) => {
+            let first = items[0].clone();
+            items.extend((1..length).map(|i| changed(&first, i, elements)));
+        }
+        Value::Object(entries) => {
+            let (key, first) = entries.iter().next().map(|(k, v)| (k.clone(), v.clone())).unwrap();
+            for i in 1..length {
+                entries.insert(format!("{key}-{i}"), first.clone());
+            }
+        }
+        other => panic!("{other} is no list"),
+    }
+}
+
+fn changed(value: &Value, i: usize, elements: Elements) -> Value {
+    let pick = |words: &[&str]| Value::from(words[i % words.len()]);
+    match (elements, value) {
+        (Elements::Same, value) => value.clone(),
+        (Elements::Empty, Value::Object(_)) => json!({}),
+        (Elements::Empty, Value::Number(_)) => json!(0),
+        (Elements::Empty, _) => json!(""),
+        (_, Value::String(text)) => format!("{text}-{i}").into(),
+        (_, Value::Number(number)) => number.as_i64().map_or(0, |n| n + i as i64).into(),
+        (_, Value::Array(items)) => items.iter().map(|item| changed(item, i, elements)).collect(),
+        (_, Value::Object(entries)) => {
+            let changed = |(key, item): (&String, &Value)| {
+                let item = match (elements, key.as_str()) {
+                    (Elements::Mixed, "operator") => pick(&["In", "NotIn", "Exists", "Equal", ""]),
+                    (Elements::Mixed, "effect") => pick(&["NoExecute", "NoSchedule", ""]),
+                    // One key for all of them, so that the requirements on it add up.
+                    (Elements::Mixed, "key" | "topologyKey") => item.clone(),
+                    _ => changed(item, i, elements),
+                };
+                (key.clone(), item)
+            };
+            Value::Object(entries.iter().map(changed).collect())
+        }
+        (_, value) => value.clone(),
+    }
+}
