@@ -83,6 +83,7 @@ rules! {
     max_unavailable_ordered,
     misscheduled,
     name_too_long,
+    no_container_restarts,
     no_node_matches,
     no_readiness_probe,
     node_down,
