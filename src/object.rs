@@ -1,14 +1,16 @@
 //! One object, read once and typed: metadata, spec, and the API server's defaults.
 //!
 //! The metadata borrows from the JSON. The spec consists of k8s-openapi's types and gets the
-//! defaults that the API server sets before validation. Parts that are seldom needed are read only
-//! when a rule needs them: `managedFields`, the status, and the old object of an UPDATE.
+//! defaults that the API server sets before validation. Large parts that are seldom needed are read
+//! only when a rule needs them: `managedFields`, the status, and the pod template of the old object
+//! of an UPDATE.
 
 pub mod annotations;
 mod decode;
 pub mod defaults;
 pub(crate) mod deployer;
 pub(crate) mod dropped;
+mod glance;
 mod kruise;
 mod lazy_json;
 mod metadata;
@@ -29,35 +31,38 @@ use std::{
 };
 
 pub use decode::DecodeError;
-pub(crate) use decode::{RawObject, decode};
+use decode::RawObject;
+pub(crate) use decode::decode;
+use glance::Glance;
 use k8s_openapi::{
     api::core::v1::PodTemplateSpec, apimachinery::pkg::apis::meta::v1::LabelSelector,
 };
 pub use kruise::{KruiseRollingUpdate, KruiseSpec, KruiseUpdateStrategy};
 pub use lazy_json::LazyJson;
 pub use metadata::{Metadata, Str, StrMap, namespace_or_default};
+use serde::Deserialize;
 pub use spec::{DaemonSetSpec, StatefulSetSpec};
 use storage::Storage;
 pub use user::User;
 
 /// The spec, by kind.
 #[derive(Clone, Debug)]
-pub enum Workload {
+pub enum Workload<T = PodTemplateSpec> {
     /// The spec of a DaemonSet.
-    DaemonSet(Box<DaemonSetSpec>),
+    DaemonSet(Box<DaemonSetSpec<T>>),
     /// The spec of a StatefulSet.
-    StatefulSet(Box<StatefulSetSpec>),
+    StatefulSet(Box<StatefulSetSpec<T>>),
 }
 
-/// An object that has been read.
-#[derive(Clone, Debug)]
-pub struct Object<'a> {
+/// An object that has been read, with or without its pod template.
+#[derive(Debug)]
+pub struct Object<'a, T = PodTemplateSpec> {
     /// The object's resource.
     pub resource: &'static Resource,
     /// The object's metadata.
     pub metadata: Metadata<'a>,
     /// The object's spec, with defaults.
-    pub workload: Workload,
+    pub workload: Workload<T>,
     /// The additional fields of an OpenKruise set.
     pub kruise: Option<KruiseSpec>,
     /// The object's status.
@@ -79,38 +84,64 @@ impl<'a> Object<'a> {
     /// # Errors
     /// Returns an error if the JSON does not decode or has a different kind.
     pub fn parse(resource: &'static Resource, json: &'a str) -> Result<Self, DecodeError> {
-        let kind = resource.kind.as_str();
-        let mut object = match resource.kind {
-            WorkloadKind::DaemonSet => {
-                let raw: RawObject<'a, Box<DaemonSetSpec>> = decode(kind, json)?;
-                Self::of(resource, raw, kruise(resource, json)?, |mut spec, own| {
-                    own.into_iter().for_each(|own| defaults::kruise_daemon_set(&mut spec, own));
-                    defaults::daemon_set(&mut spec);
-                    Workload::DaemonSet(spec)
-                })
-            }
-            WorkloadKind::StatefulSet => {
-                let raw: RawObject<'a, Box<StatefulSetSpec>> = decode(kind, json)?;
-                Self::of(resource, raw, kruise(resource, json)?, |mut spec, own| {
-                    // OpenKruise has this field in `rollingUpdate`, and drops it here.
-                    spec.min_ready_seconds.take_if(|_| own.is_some());
-                    defaults::stateful_set(&mut spec);
-                    Workload::StatefulSet(spec)
-                })
-            }
-        }?;
-        defaults::template(match &mut object.workload {
-            Workload::DaemonSet(spec) => &mut spec.template,
-            Workload::StatefulSet(spec) => &mut spec.template,
-        });
-        Ok(object)
+        Ok(Self::parse_as(resource, json)?.with_template_defaults())
     }
 
-    fn of<S: Default>(
+    /// Sets the defaults of the template, the only ones that are missing.
+    fn with_template_defaults(mut self) -> Self {
+        defaults::template(self.template_mut());
+        self
+    }
+}
+
+impl<'a, T: Deserialize<'a> + Default> Object<'a, T> {
+    /// Reads an object and sets all defaults except those of its template.
+    fn parse_as(resource: &'static Resource, json: &'a str) -> Result<Self, DecodeError> {
+        let kind = resource.kind.as_str();
+        match resource.kind {
+            WorkloadKind::DaemonSet => {
+                let raw = decode(kind, json)?;
+                Self::of_daemon_set(resource, raw, kruise(resource, json)?)
+            }
+            WorkloadKind::StatefulSet => {
+                let raw = decode(kind, json)?;
+                Self::of_stateful_set(resource, raw, kruise(resource, json)?)
+            }
+        }
+    }
+
+    /// Creates a DaemonSet that has been read, with all defaults except those of its template.
+    fn of_daemon_set(
+        resource: &'static Resource,
+        raw: RawObject<'a, Box<DaemonSetSpec<T>>>,
+        kruise: Option<KruiseSpec>,
+    ) -> Result<Self, DecodeError> {
+        Self::check(resource, raw, kruise, |mut spec, own| {
+            own.into_iter().for_each(|own| defaults::kruise_daemon_set(&mut spec, own));
+            defaults::daemon_set(&mut spec);
+            Workload::DaemonSet(spec)
+        })
+    }
+
+    /// Creates a StatefulSet that has been read, with all defaults except those of its template.
+    fn of_stateful_set(
+        resource: &'static Resource,
+        raw: RawObject<'a, Box<StatefulSetSpec<T>>>,
+        kruise: Option<KruiseSpec>,
+    ) -> Result<Self, DecodeError> {
+        Self::check(resource, raw, kruise, |mut spec, own| {
+            // OpenKruise has this field in `rollingUpdate`, and drops it here.
+            spec.min_ready_seconds.take_if(|_| own.is_some());
+            defaults::stateful_set(&mut spec);
+            Workload::StatefulSet(spec)
+        })
+    }
+
+    fn check<S: Default>(
         resource: &'static Resource,
         raw: RawObject<'a, S>,
         kruise: Option<KruiseSpec>,
-        workload: impl FnOnce(S, Option<&KruiseSpec>) -> Workload,
+        workload: impl FnOnce(S, Option<&KruiseSpec>) -> Workload<T>,
     ) -> Result<Self, DecodeError> {
         let api_version = raw.api_version.unwrap_or_default();
         let kind = raw.kind.unwrap_or_default();
@@ -131,7 +162,7 @@ impl<'a> Object<'a> {
     }
 }
 
-impl Object<'_> {
+impl<T> Object<'_, T> {
     /// Returns the object's kind.
     pub const fn kind(&self) -> WorkloadKind {
         self.resource.kind
@@ -143,7 +174,7 @@ impl Object<'_> {
     }
 
     /// Returns the spec, if the object is a StatefulSet.
-    pub fn stateful_set(&self) -> Option<&StatefulSetSpec> {
+    pub fn stateful_set(&self) -> Option<&StatefulSetSpec<T>> {
         match &self.workload {
             Workload::StatefulSet(spec) => Some(spec),
             Workload::DaemonSet(_) => None,
@@ -159,10 +190,17 @@ impl Object<'_> {
     }
 
     /// Returns the pod template.
-    pub fn template(&self) -> &PodTemplateSpec {
+    pub fn template(&self) -> &T {
         match &self.workload {
             Workload::DaemonSet(spec) => &spec.template,
             Workload::StatefulSet(spec) => &spec.template,
+        }
+    }
+
+    fn template_mut(&mut self) -> &mut T {
+        match &mut self.workload {
+            Workload::DaemonSet(spec) => &mut spec.template,
+            Workload::StatefulSet(spec) => &mut spec.template,
         }
     }
 }
@@ -183,21 +221,34 @@ pub struct Subject<'a> {
 #[derive(Debug)]
 struct Old<'a> {
     json: &'a str,
-    parsed: OnceCell<Option<Object<'a>>>,
+    parsed: OnceCell<Option<Object<'a, LazyJson<'a>>>>,
+    glance: Glance,
+    template: OnceCell<Option<PodTemplateSpec>>,
 }
 
 impl<'a> Subject<'a> {
     /// Creates the subject for an object that is created.
     pub const fn create(object: Object<'a>) -> Self {
-        let lacks_storage = Cell::new(false);
-        Subject { is_update: false, object, old: None, storage: None, lacks_storage }
+        Subject {
+            is_update: false,
+            object,
+            old: None,
+            storage: None,
+            lacks_storage: Cell::new(false),
+        }
     }
 
     /// Creates the subject for an object that replaces an old one, which is given as JSON.
     pub const fn update(object: Object<'a>, old: &'a str) -> Self {
-        let old = Some(Old { json: old, parsed: OnceCell::new() });
-        let lacks_storage = Cell::new(false);
-        Subject { is_update: true, object, old, storage: None, lacks_storage }
+        let parsed = OnceCell::new();
+        let old = Old { json: old, parsed, glance: Glance::new(), template: OnceCell::new() };
+        Subject {
+            is_update: true,
+            object,
+            old: Some(old),
+            storage: None,
+            lacks_storage: Cell::new(false),
+        }
     }
 
     /// Adds the claims and volumes that are known.
@@ -233,22 +284,41 @@ impl<'a> Subject<'a> {
         self.lacks_storage.get()
     }
 
-    /// Returns the old object. `None` on CREATE, or if it cannot be read. It is read once, when a rule needs it.
-    pub fn old(&self) -> Option<&Object<'a>> {
+    /// Returns the old object, without its pod template. `None` on CREATE, or if it cannot be read.
+    pub fn old(&self) -> Option<&Object<'a, LazyJson<'a>>> {
         let old = self.old.as_ref()?;
-        old.parsed.get_or_init(|| Object::parse(self.object.resource, old.json).ok()).as_ref()
+        old.parsed.get_or_init(|| Object::parse_as(self.object.resource, old.json).ok()).as_ref()
     }
 
-    /// Returns whether an UPDATE changes the pod template.
+    /// Returns the old pod template. Reading it costs as much as reading the new object, so a rule
+    /// should check everything else first.
+    pub fn old_template(&self) -> Option<&PodTemplateSpec> {
+        let unread = self.old()?.template();
+        let read = || {
+            let mut template = match unread.json() {
+                Some(_) => unread.read()?,
+                None => PodTemplateSpec::default(),
+            };
+            defaults::template(&mut template);
+            Some(template)
+        };
+        self.old.as_ref()?.template.get_or_init(read).as_ref()
+    }
+
+    /// Returns whether an UPDATE changes the pod template. Call this last: for an unusual change it has to
+    /// read the old template.
     ///
     /// Kubernetes: `PrepareForUpdate`, `pkg/registry/apps/daemonset/strategy.go` and
     /// `pkg/registry/apps/statefulset/strategy.go`, which drops fields of disabled features and
     /// then compares the templates semantically.
     pub fn template_changes(&self, cluster: &Cluster) -> bool {
         let new = self.object.template();
-        let Some(old) = self.old().map(Object::template).filter(|old| *old != new) else {
-            return false;
-        };
+        let Some((old, object)) = self.old.as_ref().zip(self.old()) else { return false };
+        let text = *object.template();
+        if old.template.get().is_none() && old.glance.differs(text, new) {
+            return true;
+        }
+        let Some(old) = self.old_template().filter(|old| *old != new) else { return false };
         let old = self.as_stored(old, cluster);
         let new = dropped::template(new, old.spec.as_ref(), cluster);
         !semantic::equal_templates(&old, &new)
@@ -268,9 +338,27 @@ impl<'a> Subject<'a> {
     /// Returns the old object as the subject, for ratcheting: the same operation, without an old
     /// object.
     pub(crate) fn old_alone(&self) -> Option<Subject<'a>> {
-        let object = self.old()?.clone();
-        let (is_update, storage) = (self.is_update, self.storage);
-        Some(Subject { is_update, storage, ..Subject::create(object) })
+        let (old, template) = (self.old()?, self.old_template()?);
+        let template = template.clone();
+        let object = Object {
+            resource: old.resource,
+            metadata: old.metadata.clone(),
+            workload: match old.workload.clone() {
+                Workload::DaemonSet(spec) => {
+                    Workload::DaemonSet(Box::new(spec.with_template(template)))
+                }
+                Workload::StatefulSet(spec) => {
+                    Workload::StatefulSet(Box::new(spec.with_template(template)))
+                }
+            },
+            kruise: old.kruise.clone(),
+            status: old.status,
+        };
+        Some(Subject {
+            is_update: self.is_update,
+            storage: self.storage,
+            ..Subject::create(object)
+        })
     }
 
     /// Returns whether the object is being deleted. Clients must then be able to remove its
@@ -282,7 +370,7 @@ impl<'a> Subject<'a> {
     /// Returns whether the old object was already being deleted: neither a CREATE nor an UPDATE can
     /// start a deletion.
     pub fn was_being_deleted(&self) -> bool {
-        let on_its_way = |old: &Object<'_>| old.metadata.deletion_timestamp.is_some();
+        let on_its_way = |old: &Object<'a, _>| old.metadata.deletion_timestamp.is_some();
         self.is_update && self.old().is_none_or(on_its_way)
     }
 }

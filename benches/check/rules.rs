@@ -238,7 +238,7 @@ impl Texts {
             view: view_of(&self.around),
         };
         // The old object is read once, and not by the rule that happens to ask first.
-        assert!(review.update.old().is_some());
+        assert!(review.update.old_template().is_some());
         run(&review)
     }
 }

@@ -10,6 +10,12 @@ use serde_json::value::RawValue;
 pub struct LazyJson<'a>(Option<&'a str>);
 
 impl<'a> LazyJson<'a> {
+    /// Creates the part with this text.
+    #[cfg(test)]
+    pub(crate) const fn new(json: &'a str) -> Self {
+        LazyJson(Some(json))
+    }
+
     /// Returns the text of the part. `None` if it is absent, or null.
     pub const fn json(self) -> Option<&'a str> {
         self.0

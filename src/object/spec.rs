@@ -15,7 +15,8 @@ use k8s_openapi::{
 };
 use serde::{Deserialize, Deserializer, Serialize};
 
-/// The spec of a DaemonSet (apps/v1 `DaemonSetSpec`), with its template as k8s-openapi reads it, or a smaller one.
+/// The spec of a DaemonSet (apps/v1 `DaemonSetSpec`), with its template read, or as
+/// [`LazyJson`](super::LazyJson).
 ///
 /// k8s-openapi's own type cannot distinguish an absent selector from an empty one; the API server
 /// does.
@@ -64,6 +65,38 @@ pub struct StatefulSetSpec<T = PodTemplateSpec> {
     /// The templates of the claims that each pod gets.
     #[serde(default, deserialize_with = "claim_templates")]
     pub volume_claim_templates: Option<Vec<PersistentVolumeClaim>>,
+}
+
+impl<T> DaemonSetSpec<T> {
+    /// Returns the spec with this template.
+    pub(super) fn with_template<U>(self, template: U) -> DaemonSetSpec<U> {
+        DaemonSetSpec {
+            min_ready_seconds: self.min_ready_seconds,
+            revision_history_limit: self.revision_history_limit,
+            selector: self.selector,
+            template,
+            update_strategy: self.update_strategy,
+        }
+    }
+}
+
+impl<T> StatefulSetSpec<T> {
+    /// Returns the spec with this template.
+    pub(super) fn with_template<U>(self, template: U) -> StatefulSetSpec<U> {
+        StatefulSetSpec {
+            min_ready_seconds: self.min_ready_seconds,
+            ordinals: self.ordinals,
+            persistent_volume_claim_retention_policy: self.persistent_volume_claim_retention_policy,
+            pod_management_policy: self.pod_management_policy,
+            replicas: self.replicas,
+            revision_history_limit: self.revision_history_limit,
+            selector: self.selector,
+            service_name: self.service_name,
+            template,
+            update_strategy: self.update_strategy,
+            volume_claim_templates: self.volume_claim_templates,
+        }
+    }
 }
 
 /// A claim template. The API server ignores its `apiVersion` and `kind`; the type of k8s-openapi

@@ -23,14 +23,14 @@ use crate::{
         paths::{POD_SPEC, SELECTOR, SPEC, TEMPLATE, UPDATE_STRATEGY},
     },
     kubernetes::{cluster::Cluster, int_or_percent, resource::WorkloadKind, selector, semantic},
-    object::DaemonSetSpec,
+    object::{DaemonSetSpec, LazyJson},
     validation::{object_meta, pod::util::non_negative, pod_template},
 };
 
 /// The old object of an UPDATE.
 #[derive(Clone, Copy)]
 pub(super) struct Old<'a> {
-    pub(super) spec: &'a DaemonSetSpec,
+    pub(super) spec: &'a DaemonSetSpec<LazyJson<'a>>,
     pub(super) template: OldTemplate<'a>,
 }
 

@@ -53,10 +53,11 @@ fn validate_in_newest_words(
     let object = &subject.object;
     let update = subject.is_update;
     let old = if update { subject.old() } else { None };
+    // The old template is read lazily, because most verdicts do not depend on it.
     let stored = OnceCell::new();
     let old_template = &|| {
-        let as_stored = || old.map(|old| subject.as_stored(old.template(), cluster));
-        stored.get_or_init(as_stored).as_deref()
+        let as_stored = || subject.old_template().map(|old| subject.as_stored(old, cluster));
+        if update { stored.get_or_init(as_stored).as_deref() } else { None }
     };
     if update {
         object_meta::validate_update(

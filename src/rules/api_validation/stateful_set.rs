@@ -34,7 +34,7 @@ use crate::{
         resource::WorkloadKind,
         selector, semantic,
     },
-    object::{Metadata, StatefulSetSpec, Subject},
+    object::{LazyJson, Metadata, StatefulSetSpec, Subject},
     validation::{claims, pod::util::non_negative, pod_template},
 };
 
@@ -46,7 +46,7 @@ const IMMUTABLE: &str = "updates to statefulset spec for fields other than 'repl
 #[derive(Clone, Copy)]
 pub(super) struct Old<'a> {
     pub(super) metadata: &'a Metadata<'a>,
-    pub(super) spec: &'a StatefulSetSpec,
+    pub(super) spec: &'a StatefulSetSpec<LazyJson<'a>>,
     pub(super) template: OldTemplate<'a>,
 }
 
@@ -103,7 +103,9 @@ struct Validator<'a> {
 
 impl Validator<'_> {
     /// Validates the spec without the spec of the pod template (`ValidateStatefulSetSpec`).
-    fn own_fields(&self, spec: &StatefulSetSpec, template: &PodTemplateSpec, found: &mut Findings) {
+    fn own_fields<T>(
+        &self,
+        spec: &StatefulSetSpec<T>, template: &PodTemplateSpec, found: &mut Findings) {
         let policy = spec.pod_management_policy.as_deref().unwrap_or_default();
         if !["OrderedReady", "Parallel"].contains(&policy) {
             let detail = "must be 'OrderedReady' or 'Parallel'";
@@ -172,9 +174,9 @@ impl Validator<'_> {
 
     /// Validates the pod template with the part of `ValidatePodTemplateSpec` that an invalid old
     /// object switches off.
-    fn pod_template(
+    fn pod_template<T>(
         &self,
-        spec: &StatefulSetSpec,
+        spec: &StatefulSetSpec<T>,
         template: &PodTemplateSpec,
         found: &mut Findings,
     ) {
@@ -313,7 +315,9 @@ fn retention(
 }
 
 /// Reports changes of immutable fields, as the last part of `ValidateStatefulSetUpdate` does.
-fn only_mutable_fields_differ(new: &StatefulSetSpec, old: &StatefulSetSpec, kruise: bool) -> bool {
+fn only_mutable_fields_differ<T>(
+    new: &StatefulSetSpec,
+    old: &StatefulSetSpec<T>, kruise: bool) -> bool {
     let (service, old_service) = (new.service_name.as_deref(), old.service_name.as_deref());
     semantic::equal(&new.selector, &old.selector)
         && service.unwrap_or_default() == old_service.unwrap_or_default()

@@ -90,7 +90,7 @@ fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
 }
 
 /// Returns the advice to expand the existing claims, with the command for the first one.
-fn grow_first(object: &Object<'_>, new: &StatefulSetSpec, old: &StatefulSetSpec) -> Help {
+fn grow_first<T, U>(object: &Object<'_>, new: &StatefulSetSpec<T>, old: &StatefulSetSpec<U>) -> Help {
     let size = |claim: &PersistentVolumeClaim| claim.spec.as_ref().map(|s| s.resources.clone());
     let mut claims = read::claims(new).zip(read::claims(old));
     let changed = claims.find(|((_, new), (_, old))| !semantic::equal(&size(new), &size(old)));
@@ -101,7 +101,7 @@ fn grow_first(object: &Object<'_>, new: &StatefulSetSpec, old: &StatefulSetSpec)
 }
 
 /// Returns whether the claim templates differ from the old ones in their sizes only.
-fn only_sizes_differ(new: &StatefulSetSpec, old: &StatefulSetSpec) -> bool {
+fn only_sizes_differ<T, U>(new: &StatefulSetSpec<T>, old: &StatefulSetSpec<U>) -> bool {
     let sizeless = |claims: &Option<Vec<PersistentVolumeClaim>>| {
         let mut claims = claims.clone().unwrap_or_default();
         for spec in claims.iter_mut().filter_map(|claim| claim.spec.as_mut()) {

@@ -71,7 +71,7 @@ fn daemon_set(subject: &Subject<'_>, spec: &DaemonSetSpec, cluster: &Cluster) ->
         .then(|| format!("the pods on all {nodes} nodes"))
 }
 
-fn max_unavailable(spec: &DaemonSetSpec) -> Option<&IntOrString> {
+fn max_unavailable<T>(spec: &DaemonSetSpec<T>) -> Option<&IntOrString> {
     let strategy = spec.update_strategy.as_ref()?;
     let rolls = strategy.type_.as_deref() == Some("RollingUpdate");
     strategy.rolling_update.as_ref().filter(|_| rolls)?.max_unavailable.as_ref()

@@ -114,7 +114,7 @@ fn recreate(cluster: &Cluster) -> &'static str {
 /// started from the first to the last, each when the one before it is ready, and updated from the
 /// last to the first. The counts cannot tell a pod that broke later from the one that was started
 /// last.
-fn suspect(spec: &StatefulSetSpec, status: &StatefulSetStatus) -> Option<i64> {
+fn suspect<T>(spec: &StatefulSetSpec<T>, status: &StatefulSetStatus) -> Option<i64> {
     let ordinals = read::ordinals(spec);
     let wanted = ordinals.end - ordinals.start;
     let created = i64::from(status.replicas);

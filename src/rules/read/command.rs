@@ -8,7 +8,12 @@ use crate::{
 
 /// Returns `kubectl COMMAND -n NAMESPACE NAME`. If the object has no namespace, neither has the
 /// command: both then mean kubectl's current namespace.
-pub(crate) fn kubectl(effect: Effect, command: &str, object: &Object<'_>, name: &str) -> Command {
+pub(crate) fn kubectl<T>(
+    effect: Effect,
+    command: &str,
+    object: &Object<'_, T>,
+    name: &str,
+) -> Command {
     let namespace = object.metadata.namespace.as_deref().filter(|name| !name.is_empty());
     let words = if name.is_empty() { &[][..] } else { &[name][..] };
     Kubectl { context: None, namespace }.does(effect, command, words)

@@ -26,12 +26,12 @@ pub(crate) fn pod_spec<'a>(object: &'a Object<'_>) -> Option<&'a PodSpec> {
 
 /// Returns the status of a StatefulSet. In an UPDATE of the main resource this is the stored
 /// status.
-pub(crate) fn stateful_set_status(object: &Object<'_>) -> Option<StatefulSetStatus> {
+pub(crate) fn stateful_set_status<T>(object: &Object<'_, T>) -> Option<StatefulSetStatus> {
     object.status.read()
 }
 
 /// Returns the status of a DaemonSet. In an UPDATE of the main resource this is the stored status.
-pub(crate) fn daemon_set_status(object: &Object<'_>) -> Option<DaemonSetStatus> {
+pub(crate) fn daemon_set_status<T>(object: &Object<'_, T>) -> Option<DaemonSetStatus> {
     object.status.read()
 }
 

@@ -22,7 +22,7 @@ use crate::{
 /// refuses.
 ///
 /// Kubernetes: `getStatefulSetMaxUnavailable`, pkg/controller/statefulset/stateful_set_utils.go.
-pub(crate) fn max_unavailable(spec: &StatefulSetSpec) -> Option<i64> {
+pub(crate) fn max_unavailable<T>(spec: &StatefulSetSpec<T>) -> Option<i64> {
     partition(spec)?;
     let value = spec.update_strategy.as_ref()?.rolling_update.as_ref()?.max_unavailable.as_ref()?;
     if matches!(value, IntOrString::String(_)) && scaled(value, 100, false)? > 100 {
@@ -57,8 +57,8 @@ pub(crate) fn removed_names(name: &str, removed: &[Range<i64>; 2]) -> String {
 }
 
 /// Returns the claim templates of a StatefulSet, with their names.
-pub(crate) fn claims(
-    spec: &StatefulSetSpec,
+pub(crate) fn claims<T>(
+    spec: &StatefulSetSpec<T>,
 ) -> impl Iterator<Item = (&str, &PersistentVolumeClaim)> + Clone {
     let claims = spec.volume_claim_templates.as_deref().unwrap_or_default().iter();
     claims.map(|claim| (claim.metadata.name.as_deref().unwrap_or_default(), claim))

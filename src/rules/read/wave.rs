@@ -118,7 +118,7 @@ impl Outdated {
 }
 
 impl Pods {
-    fn of(object: &Object<'_>) -> Option<Self> {
+    fn of<T>(object: &Object<'_, T>) -> Option<Self> {
         let (all, counts, observed) = match &object.workload {
             Workload::DaemonSet(_) => {
                 let status = daemon_set_status(object)?;
@@ -152,9 +152,9 @@ impl Pods {
     }
 
     /// Returns the waves in which these pods are replaced by the strategy of an object.
-    fn wave(
+    fn wave<T>(
         &self,
-        object: &Object<'_>,
+        object: &Object<'_, T>,
         outdated: Outdated,
         cause: Cause,
         cluster: &Cluster,

@@ -18,7 +18,7 @@ use crate::{
     validation::object_meta::IMMUTABLE,
 };
 
-pub(super) fn each_field(new: &StatefulSetSpec, old: &StatefulSetSpec, found: &mut Findings) {
+pub(super) fn each_field<T>(new: &StatefulSetSpec, old: &StatefulSetSpec<T>, found: &mut Findings) {
     if !semantic::equal(&new.selector, &old.selector) {
         found.invalid(&SELECTOR, selector::to_value(new.selector.as_ref()), IMMUTABLE);
     }

@@ -1,0 +1,103 @@
+//! A glance at an old pod template, which finds the usual changes without reading the rest.
+
+use std::{borrow::Cow, cell::OnceCell, collections::BTreeMap};
+
+use k8s_openapi::api::core::v1::PodTemplateSpec;
+use serde::Deserialize;
+
+use super::lazy_json::LazyJson;
+
+/// Whether a glance has shown that two templates differ. Several rules ask.
+#[derive(Debug)]
+pub(super) struct Glance(OnceCell<bool>);
+
+impl Glance {
+    /// Begins without a glance.
+    pub(super) const fn new() -> Self {
+        Glance(OnceCell::new())
+    }
+
+    /// Returns whether the images or the annotations of two templates certainly differ. `false` says nothing
+    /// about the templates.
+    pub(super) fn differs(&self, old: LazyJson<'_>, new: &PodTemplateSpec) -> bool {
+        *self.0.get_or_init(|| differs(old, new))
+    }
+}
+
+/// The parts of a pod template that nearly every change of a template changes.
+#[derive(Deserialize)]
+struct Template<'a> {
+    #[serde(borrow)]
+    metadata: Option<Metadata<'a>>,
+    #[serde(borrow)]
+    spec: Spec<'a>,
+}
+
+#[derive(Deserialize)]
+struct Metadata<'a> {
+    /// `kubectl rollout restart` adds one.
+    #[serde(borrow)]
+    annotations: Option<BTreeMap<Cow<'a, str>, Cow<'a, str>>>,
+}
+
+#[derive(Deserialize)]
+struct Spec<'a> {
+    #[serde(borrow)]
+    containers: Vec<Container<'a>>,
+}
+
+#[derive(Deserialize)]
+struct Container<'a> {
+    #[serde(borrow)]
+    image: Option<Cow<'a, str>>,
+}
+
+fn differs(old: LazyJson<'_>, new: &PodTemplateSpec) -> bool {
+    let Some((old, spec)) = old.read::<Template<'_>>().zip(new.spec.as_ref()) else { return false };
+    let images = old.spec.containers.iter().map(|it| it.image.as_deref().unwrap_or_default());
+    let new_images = spec.containers.iter().map(|it| it.image.as_deref().unwrap_or_default());
+    if !images.eq(new_images) {
+        return true;
+    }
+    let annotations = old.metadata.and_then(|it| it.annotations).unwrap_or_default();
+    let new_annotations = new.metadata.as_ref().and_then(|it| it.annotations.as_ref());
+    let pairs = annotations.iter().map(|(key, value)| (&**key, &**value));
+    let new_pairs = new_annotations.into_iter().flatten();
+    !pairs.eq(new_pairs.map(|(key, value)| (key.as_str(), value.as_str())))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn differs_from(old: &Value, new: &Value) -> bool {
+        differs(LazyJson::new(&old.to_string()), &serde_json::from_value(new.clone()).unwrap())
+    }
+
+    #[test]
+    fn a_new_image_or_annotation_differs() {
+        let template = |image: &str, annotations: Value| {
+            json!({
+                "metadata": {"annotations": annotations, "labels": {"app": "db"}},
+                "spec": {"containers": [{"name": "db", "image": image}, {"name": "log"}]},
+            })
+        };
+        let old = template("db:1", json!({"a": "1"}));
+        assert!(differs_from(&old, &template("db:2", json!({"a": "1"}))));
+        assert!(differs_from(&old, &template("db:1", json!({"a": "2"}))));
+        assert!(differs_from(&old, &template("db:1", json!(null))));
+        assert!(!differs_from(&old, &old));
+        let none = template("db:1", json!(null));
+        assert!(!differs_from(&none, &template("db:1", json!({}))));
+    }
+
+    #[test]
+    fn a_template_that_cannot_be_read_says_nothing() {
+        let new = json!({"spec": {"containers": [{"name": "db", "image": "db:2"}]}});
+        for old in [json!({"spec": {"containers": [{"image": 7}]}}), json!({"spec": null})] {
+            assert!(!differs_from(&old, &new), "{old}");
+        }
+    }
+}
