@@ -154,7 +154,7 @@ async fn audit(
     let reader = connect(args, progress.clone()).await?;
     let release = reader.release().await?;
     let policy = policy.in_cluster(release.version, &release.gates);
-    let strictness = Strictness { deny_warnings: args.deny_warnings, ..Strictness::default() };
+    let strictness = Strictness { deny_warnings: args.deny_warnings };
     let evaluator = Evaluator::new(&policy, strictness);
     let namespaces = namespaces(args, &reader)?;
     let mut seen = scan(&reader, &evaluator, &namespaces, progress.clone()).await;

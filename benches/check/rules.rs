@@ -144,7 +144,7 @@ fn parts() -> Vec<Part> {
             add(format!("{name} on {operation}"), Box::new(run));
         };
         let api = |subject: &Subject<'_>| {
-            api_validation::validate(subject, cluster, &mut Findings::of(&API_VALIDATION));
+            api_validation::validate(subject, cluster, &mut Findings::of(API_VALIDATION));
         };
         add("api-validation", Box::new(api));
         for trap in traps() {
