@@ -1,8 +1,8 @@
 //! The ladder of adjustments: all reasons for which a finding is less severe than its rule.
 //!
-//! They are applied in the order of the variants of [`Why`]. Only [`super::verdict::Violation::lower`] changes a mode, and it keeps the reason,
-//! so that each format shows it. What the API server refuses is never lowered by a policy, an object or a comment; a denial
-//! is lowered only by an exception of the policy, by the old object, by a permit, and by a placeholder.
+//! They are applied in the order of the variants of [`Why`]. Only `Violation::lower` changes a mode, and it keeps the reason, so
+//! that each format shows it. A policy, an object or a comment never lowers what the API server refuses. Only an exception of
+//! the policy, the old object, a permit and a placeholder lower a denial.
 
 use std::fmt;
 
