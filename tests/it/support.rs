@@ -3,7 +3,7 @@
 use std::{
     fs,
     io::Write as _,
-    path::{Path, PathBuf},
+    path::Path,
     process::{Command, Output, Stdio},
 };
 
@@ -31,7 +31,7 @@ use setguard::{
     },
     yaml,
 };
-pub use setguard_testing::manifests::fixtures;
+pub use setguard_testing::manifests::{cases, fixtures};
 
 /// A finding, flattened for comparison.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -42,14 +42,6 @@ pub struct Found {
     pub field: String,
     pub pointer: String,
     pub text: String,
-}
-
-/// The cases of all rules, `src/rules/*/cases`, with their texts, but without old objects.
-pub fn cases() -> Vec<(PathBuf, String)> {
-    let rules = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/rules");
-    let mut files = setguard_testing::manifests::below(rules);
-    files.retain(|(path, _)| path.parent().is_some_and(|folder| folder.ends_with("cases")));
-    files
 }
 
 /// The rule to which a case belongs.

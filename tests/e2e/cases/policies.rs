@@ -224,7 +224,7 @@ fn type_check(namespace: &Namespace<'_>) {
 /// The objects of the fixtures and of the examples in the descriptions of rules, some of them with the
 /// objects that they replace.
 fn manifests() -> Vec<(Option<Value>, Value)> {
-    let fixtures = ["rules", "good"].into_iter().flat_map(manifests::fixtures);
+    let fixtures = manifests::cases().into_iter().chain(manifests::fixtures("good"));
     let with_old = fixtures
         .map(|(path, text)| (fs::read_to_string(path.with_extension("old.yaml")).ok(), text));
     let mut texts: Vec<(Option<String>, String)> = with_old.collect();

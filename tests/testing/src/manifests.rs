@@ -64,8 +64,15 @@ pub fn fixtures(folder: &str) -> Vec<(PathBuf, String)> {
     below(Path::new(ROOT).join("tests/fixtures").join(folder))
 }
 
-/// The manifests in a folder and below it, with their texts, but without old objects.
-pub fn below(folder: PathBuf) -> Vec<(PathBuf, String)> {
+/// The cases of all rules, `src/rules/*/cases`, with their texts, but without old objects.
+pub fn cases() -> Vec<(PathBuf, String)> {
+    let mut files = below(Path::new(ROOT).join("src/rules"));
+    files.retain(|(path, _)| path.parent().is_some_and(|folder| folder.ends_with("cases")));
+    files
+}
+
+fn below(folder: PathBuf) -> Vec<(PathBuf, String)> {
+    assert!(folder.is_dir(), "{}", folder.display());
     let mut paths = vec![folder];
     let mut files = Vec::new();
     while let Some(path) = paths.pop() {
