@@ -191,17 +191,17 @@ pub fn run(args: &CheckArgs) -> anyhow::Result<Exit> {
     let mut reports = Reports::open(&args.output, &repository, &policy)?;
     reports.limit(|format| args.selection.min_severity(format));
     let (known, added) = Known::open(&args.known, found.as_ref())?;
-    let mut ledger = FindingSink::new(repository.clone(), reports, known);
-    ledger.selection = args.selection.clone();
+    let mut sink = FindingSink::new(repository.clone(), reports, known);
+    sink.selection = args.selection.clone();
     let mut previous = OldObjects::of_namespace(args.namespace.clone());
     let mut context = InputContext::of_namespace(args.namespace.clone());
     context.no_ignores = args.no_ignores;
     let (against, paths) = (&args.against, (&*args.paths, &clusters));
     let old =
-        old_manifests::read(against, commit, paths, &mut previous, &mut |it| ledger.failure(&it));
+        old_manifests::read(against, commit, paths, &mut previous, &mut |it| sink.failure(&it));
     old.iter().for_each(|source| context.old_namespaces.add(source.text()));
     let names = &policy.folder_names;
-    let sources = look_around(args, (&exclude, &clusters), names, &mut context, &mut ledger)?;
+    let sources = look_around(args, (&exclude, &clusters), names, &mut context, &mut sink)?;
     policy.assign_files(&chosen.root, sources.iter().flatten().filter_map(Source::file));
     previous.new = sources.iter().flatten().filter_map(Source::path_in_folder).collect();
     let group =
@@ -209,26 +209,26 @@ pub fn run(args: &CheckArgs) -> anyhow::Result<Exit> {
     let groups = sources.iter().flatten().filter_map(group);
     previous.clusters = groups.filter(|(_, it)| matches!(it, Group::Cluster(_))).collect();
     if args.known.new_only {
-        ledger.known.old = Some(findings(old, args.namespace.clone(), &policy, repository)?);
+        sink.known.old = Some(findings(old, args.namespace.clone(), &policy, repository)?);
     }
     let delivery = Delivery::new(args.verb, args.field_manager.clone())?;
     let checker = Checker::new(&policy, &previous, delivery, context, strictness);
-    let cluster = inventory::read(&args.inventory, &mut |it| ledger.failure(&it));
-    check_all(sources, cluster, &checker, &mut ledger)?;
+    let cluster = inventory::read(&args.inventory, &mut |it| sink.failure(&it));
+    check_all(sources, cluster, &checker, &mut sink)?;
     if let Some(commit) = &found {
         // The policy of the work tree is a part of the change.
         let is_of_exclude = |it: &Diagnostic| it.field.starts_with("exclude");
         let weakened = chosen.weakened.iter().flat_map(|(_, report)| &report.diagnostics);
         let excludes_more = weakened.into_iter().any(is_of_exclude);
-        ledger.compare(commit, excludes_more && args.known.policy_from_ref.is_none());
+        sink.compare(commit, excludes_more && args.known.policy_from_ref.is_none());
     }
-    if ledger.summary.is_empty() && !ledger.has_failed() && !args.allow_empty {
-        ledger.failure(&nothing_to_check(&ledger));
+    if sink.summary.is_empty() && !sink.has_failed() && !args.allow_empty {
+        sink.failure(&nothing_to_check(&sink));
     }
     for (source, mut weakened) in chosen.weakened.into_iter().chain(added) {
-        ledger.object(&source, &mut weakened)?;
+        sink.object(&source, &mut weakened)?;
     }
-    ledger.finish(&args.known)
+    sink.finish(&args.known)
 }
 
 fn without_paths() -> Exit {
@@ -243,7 +243,7 @@ fn check_all(
     sources: Vec<Result<Source, String>>,
     cluster: Vec<ObjectSummary>,
     checker: &Checker<'_>,
-    ledger: &mut FindingSink,
+    sink: &mut FindingSink,
 ) -> io::Result<()> {
     let mut cross_object = CrossObject::default();
     cluster.into_iter().for_each(|item| cross_object.in_cluster(item));
@@ -251,14 +251,14 @@ fn check_all(
         sources,
         |source| CheckedSource::of(source?, checker),
         |checked| match checked {
-            Ok(checked) => record(checked, checker, &mut cross_object, ledger),
+            Ok(checked) => record(checked, checker, &mut cross_object, sink),
             Err(message) => {
-                ledger.failure(&message);
+                sink.failure(&message);
                 Ok(())
             }
         },
     )?;
-    cross_object.report(checker, ledger)
+    cross_object.report(checker, sink)
 }
 
 /// Returns the findings in the previous manifests, as if these were new.
@@ -275,9 +275,9 @@ fn findings(
     let previous = OldObjects::default();
     let checker =
         Checker::new(policy, &previous, Delivery::default(), context, Strictness::default());
-    let mut ledger = FindingSink::new(repository, Reports::none(), Known::to_collect());
-    check_all(old.into_iter().map(Ok).collect(), Vec::new(), &checker, &mut ledger)?;
-    Ok(ledger.known.collected.unwrap_or_default())
+    let mut sink = FindingSink::new(repository, Reports::none(), Known::to_collect());
+    check_all(old.into_iter().map(Ok).collect(), Vec::new(), &checker, &mut sink)?;
+    Ok(sink.known.collected.unwrap_or_default())
 }
 
 /// The number of bytes of texts that are kept from the first look at the files until their check. The rest is read
@@ -291,22 +291,22 @@ fn look_around(
     (exclude, clusters): (&Exclude, &Clusters),
     names: &FolderNames,
     context: &mut InputContext,
-    ledger: &mut FindingSink,
+    sink: &mut FindingSink,
 ) -> io::Result<Vec<Result<Source, String>>> {
     let listing = listing::list(&args.paths, exclude, names);
     for note in listing.notes {
         report::note(&note);
     }
-    ledger.not_checked.extend(listing.not_checked);
+    sink.not_checked.extend(listing.not_checked);
     for Wrong { file, problem } in listing.wrong {
         let source = Source::FileInFolder(file, Group::Alone).reread();
-        ledger.unreadable(&source, manifest_check::syntax(problem, false))?;
+        sink.unreadable(&source, manifest_check::syntax(problem, false))?;
     }
     context.paths = listing.contexts;
     let paths = listing.sources.into_iter().map(|it| it.map(|it| clusters.assign(it)));
     let paths: Vec<_> = paths.collect();
     // Each source is read here, and checked later.
-    let progress = &mut ledger.progress;
+    let progress = &mut sink.progress;
     progress.set_steps(2 * paths.len());
     let (mut sources, mut room) = (Vec::with_capacity(paths.len()), KEPT);
     let done: Result<(), Infallible> = workers::in_order(
@@ -348,15 +348,15 @@ fn record(
     CheckedSource { source, again, all }: CheckedSource,
     checker: &Checker<'_>,
     cross_object: &mut CrossObject,
-    ledger: &mut FindingSink,
+    sink: &mut FindingSink,
 ) -> io::Result<()> {
     cross_object.begin(source.group().clone());
-    ledger.progress.advance();
-    ledger.summary.files += 1;
+    sink.progress.advance();
+    sink.summary.files += 1;
     let mut broken = None;
     let mut take = |mut part: CheckedPart| {
         broken = broken.take().or(part.broken.take());
-        record_part(part, &source, cross_object, ledger)
+        record_part(part, &source, cross_object, sink)
     };
     match all {
         Some(all) => take(all)?,
@@ -368,8 +368,8 @@ fn record(
     }
     match broken {
         None => {}
-        Some((Broken::OtherKind, place)) => ledger.broken.push(place),
-        Some(_) => ledger.strangers.push(source.name().to_owned()),
+        Some((Broken::OtherKind, place)) => sink.broken.push(place),
+        Some(_) => sink.strangers.push(source.name().to_owned()),
     }
     cross_object.source(again, source);
     Ok(())
@@ -380,19 +380,19 @@ fn record_part(
     part: CheckedPart,
     source: &Source,
     cross_object: &mut CrossObject,
-    ledger: &mut FindingSink,
+    sink: &mut FindingSink,
 ) -> io::Result<()> {
-    ledger.summary.others += part.others;
-    ledger.summary.passed_over += part.passed_over;
+    sink.summary.others += part.others;
+    sink.summary.passed_over += part.passed_over;
     let mut number = 0;
     for content in part.contents {
         match content {
-            Content::Unreadable(diagnostic) => ledger.unreadable(source, diagnostic)?,
+            Content::Unreadable(diagnostic) => sink.unreadable(source, diagnostic)?,
             Content::Related(item, is_stored) => cross_object.related(item, is_stored),
-            Content::NotChecked(entry) => ledger.not_checked.push(entry),
+            Content::NotChecked(entry) => sink.not_checked.push(entry),
             Content::Ignores(ignores) => cross_object.ignores(source.name(), number, ignores),
             Content::Checked(mut manifest) => {
-                ledger.object(source, &mut manifest.report)?;
+                sink.object(source, &mut manifest.report)?;
                 number = manifest.report.number;
                 cross_object.checked(*manifest);
             }
@@ -403,9 +403,9 @@ fn record_part(
 
 /// Returns the message for a run that checks nothing. Such a run fails, because a pipeline with
 /// wrong paths would always succeed.
-fn nothing_to_check(ledger: &FindingSink) -> String {
-    let Summary { files, others, .. } = &ledger.summary;
-    let instead = match ledger.not_checked.first() {
+fn nothing_to_check(sink: &FindingSink) -> String {
+    let Summary { files, others, .. } = &sink.summary;
+    let instead = match sink.not_checked.first() {
         Some(NotChecked { file, why, .. }) => format!("{file}: {why}"),
         None => "if there need not be any, use --allow-empty".to_owned(),
     };

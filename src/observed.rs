@@ -30,7 +30,7 @@ pub use self::{
     member::Member,
     meta::Owner,
     node::Node,
-    not_ready::{Ended, NotReadyReason, TroubleKind},
+    not_ready::{Ended, NotReadyKind, NotReadyReason},
     pod::Pod,
     quota::Quota,
     revision::Revision,

@@ -169,9 +169,9 @@ async fn wait(args: &WaitArgs) -> anyhow::Result<Exit> {
             })
         })
         .collect();
-    let mut vigil = RolloutWait::new(&reader, &world, &policy, options(args, begun), output);
+    let mut rollout = RolloutWait::new(&reader, &world, &policy, options(args, begun), output);
     tokio::select! {
-        done = vigil.keep(&news) => done,
+        done = rollout.keep(&news) => done,
         // The followers never end; without any followers, this would wait for ever.
         () = follows.for_each(|never| async move { match never {} }), if !lists.is_empty() => {
             Ok(Exit::Error)

@@ -146,8 +146,8 @@ impl CrossObject {
     }
 
     /// Runs the cross-object rules and reports the findings.
-    pub(super) fn report(self, checker: &Checker<'_>, ledger: &mut FindingSink) -> io::Result<()> {
-        self.run(checker, |source, worst, object| ledger.more(source, worst, object))
+    pub(super) fn report(self, checker: &Checker<'_>, sink: &mut FindingSink) -> io::Result<()> {
+        self.run(checker, |source, worst, object| sink.more(source, worst, object))
     }
 
     /// Runs the cross-object rules. Calls `see` with what they find in an object, the object's source,

@@ -1,4 +1,4 @@
-//! The ledger through which all findings pass, on one thread and in order: they are numbered,
+//! The sink through which all findings pass, on one thread and in order: they are numbered,
 //! counted, and handed to the reports.
 
 use std::{io, path::PathBuf};

@@ -66,13 +66,13 @@ impl Texts<'_> {
         let unreadable = previous.add(&self.old);
         let checker = self.checker(&previous);
         let reports = Reports::kept(self.policy);
-        let mut ledger = FindingSink::new(Repository::default(), reports, Known::default());
-        unreadable.iter().for_each(|message| ledger.failure(message));
+        let mut sink = FindingSink::new(Repository::default(), reports, Known::default());
+        unreadable.iter().for_each(|message| sink.failure(message));
         let mut items = Vec::new();
-        inventory::add(&self.cluster, &mut items, &mut |message| ledger.failure(&message));
+        inventory::add(&self.cluster, &mut items, &mut |message| sink.failure(&message));
         let new = Source::named(self.new.name().to_owned(), self.new.text().to_owned());
-        check_all(vec![Ok(new)], items, &checker, &mut ledger)?;
-        let (report, findings, failures) = ledger.into_json()?;
+        check_all(vec![Ok(new)], items, &checker, &mut sink)?;
+        let (report, findings, failures) = sink.into_json()?;
         Ok(CheckedTexts { report, fixes: fixes(&self.new, &findings, &checker), failures })
     }
 

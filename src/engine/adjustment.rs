@@ -1,8 +1,10 @@
-//! The ladder of adjustments: all reasons for which a finding is less severe than its rule.
+//! The ladder of adjustments: all reasons for which something outside of a rule makes its finding less severe.
 //!
-//! They are applied in the order of the variants of [`Why`]. Only `Violation::lower` changes a mode, and it keeps the reason, so
-//! that each format shows it. A policy, an object or a comment never lowers what the API server refuses. Only an exception of
-//! the policy, the old object, a permit and a placeholder lower a denial.
+//! They are applied in the order of the variants of [`Why`], by `Violation::lower`, which keeps the reason, so that each format
+//! shows it. `api-validation` and `schema` are never lowered by a policy, an annotation or a comment. Only an exception of the
+//! policy, the old object, a permit and a placeholder lower a denial.
+//!
+//! A finding that its own rule isn't sure of is a note from the start, and has no reason here.
 
 use std::fmt;
 

@@ -39,7 +39,7 @@ pub struct Finding {
     /// Whether the fault depends on what is not known.
     pub is_unsure: bool,
     /// The property of a cluster without which this does no damage.
-    pub premise: Option<ClusterAssumption>,
+    pub assumption: Option<ClusterAssumption>,
 }
 
 impl Finding {
@@ -56,7 +56,7 @@ impl Finding {
             fix: None,
             since: None,
             is_unsure: false,
-            premise: None,
+            assumption: None,
         }
     }
 
@@ -103,9 +103,9 @@ impl Reported<'_> {
 
     /// Sets the property of a cluster without which this does no damage. `check` only notes it where a file is for
     /// a cluster that lacks the property.
-    pub fn only_with(mut self, premise: ClusterAssumption) -> Self {
+    pub fn only_with(mut self, assumption: ClusterAssumption) -> Self {
         if let Some(finding) = &mut self.0 {
-            finding.premise = Some(premise);
+            finding.assumption = Some(assumption);
         }
         self
     }

@@ -98,7 +98,7 @@ impl Patch {
         if !self.is_of(kind, name) || is_large(&finding.field.to_string()) {
             return false;
         }
-        if finding.premise == Some(ClusterAssumption::TemplateLabels) {
+        if finding.assumption == Some(ClusterAssumption::TemplateLabels) {
             return self.fields.contains(&steps(TEMPLATE_LABELS.split('.')));
         }
         let field = steps_of(&finding.field, node);

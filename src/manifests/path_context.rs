@@ -225,7 +225,7 @@ impl Lowered {
     pub(crate) fn covers(&self, finding: &Finding) -> bool {
         match self.about {
             About::All => true,
-            About::ClusterAssumption(premise) => finding.premise == Some(premise),
+            About::ClusterAssumption(assumption) => finding.assumption == Some(assumption),
             About::Release(minor) => finding.since.is_some_and(|since| minor < since),
         }
     }

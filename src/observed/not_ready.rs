@@ -39,7 +39,7 @@ pub(super) const LONGEST: usize = 400;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NotReadyReason {
     /// The kind of trouble.
-    pub kind: TroubleKind,
+    pub kind: NotReadyKind,
     /// The reason in one word, such as `ImagePullBackOff`.
     pub reason: Box<str>,
     /// The message of the kubelet or the scheduler, at most a few hundred bytes. May be empty.
@@ -55,7 +55,7 @@ impl NotReadyReason {
     ///
     /// Kubernetes: `PreEnqueue`, pkg/scheduler/framework/plugins/dynamicresources/dynamicresources.go.
     pub(super) fn with_claims(mut self, claims: &str) -> Self {
-        if self.kind == TroubleKind::Waiting && &*self.reason == "Pending" && !claims.is_empty() {
+        if self.kind == NotReadyKind::Waiting && &*self.reason == "Pending" && !claims.is_empty() {
             let said = &self.message;
             let text = format!(
                 "{said}; it names {claims}: no pod is scheduled before its resource claims exist"
@@ -77,7 +77,7 @@ pub struct Ended {
 
 /// The kind of trouble that a pod has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum TroubleKind {
+pub enum NotReadyKind {
     /// The scheduler finds no node for the pod, or the node that it must run on isn't suitable.
     Unschedulable,
     /// A container does not start or continue without intervention.
@@ -232,13 +232,13 @@ impl Status<'_> {
     pub(super) fn trouble(&self, placed: Placed<'_>) -> Option<NotReadyReason> {
         if let Some(phase @ ("Failed" | "Succeeded")) = self.phase.as_deref() {
             let reason = self.reason.as_deref().unwrap_or(phase);
-            return Some(trouble(TroubleKind::Ended, reason, text(&self.message)));
+            return Some(trouble(NotReadyKind::Ended, reason, text(&self.message)));
         }
         let scheduled = self.condition("PodScheduled").filter(|it| it.status == "False");
         // The condition of a pod that has a node is out of date.
         if let (Placed::By(_), Some(scheduled)) = (placed, scheduled) {
             let reason = scheduled.reason.as_deref().unwrap_or("Unschedulable");
-            return Some(trouble(TroubleKind::Unschedulable, reason, text(&scheduled.message)));
+            return Some(trouble(NotReadyKind::Unschedulable, reason, text(&scheduled.message)));
         }
         self.of_containers().or_else(|| self.not_started(placed)).or_else(|| self.not_ready())
     }
@@ -258,7 +258,7 @@ impl Status<'_> {
             };
             let looped = why.message.as_deref().filter(|_| end.is_some()).map_or(0, looped);
             let ended = end.map(|(_, ended)| ended);
-            let trouble = trouble(TroubleKind::Broken, reason, &message);
+            let trouble = trouble(NotReadyKind::Broken, reason, &message);
             return Some(NotReadyReason { ended, looped, ..trouble });
         }
         // Between two back-offs the container has ended, or runs again for a moment.
@@ -270,8 +270,8 @@ impl Status<'_> {
         };
         if let Some((container, end, ended)) = ends.find(is_why) {
             let kind = match container.restart_count {
-                RESTARTS.. => TroubleKind::Broken,
-                _ => TroubleKind::Waiting,
+                RESTARTS.. => NotReadyKind::Broken,
+                _ => NotReadyKind::Waiting,
             };
             let reason = if ended.is_previous { "Restarted" } else { "Ended" };
             let ended = Some(ended);
@@ -288,9 +288,9 @@ impl Status<'_> {
                     container.name
                 );
                 let ended = Some(Ended { container: (*container.name).into(), is_previous: false });
-                NotReadyReason { ended, ..trouble(TroubleKind::Waiting, reason, &message) }
+                NotReadyReason { ended, ..trouble(NotReadyKind::Waiting, reason, &message) }
             }
-            None => trouble(TroubleKind::Waiting, reason, text(&why.message)),
+            None => trouble(NotReadyKind::Waiting, reason, text(&why.message)),
         })
     }
 
@@ -333,8 +333,8 @@ impl Status<'_> {
         };
         let message = message.trim_end_matches("; ");
         let kind = match placed {
-            Placed::On(_) => TroubleKind::NoKubelet,
-            Placed::By(_) => TroubleKind::Waiting,
+            Placed::On(_) => NotReadyKind::NoKubelet,
+            Placed::By(_) => NotReadyKind::Waiting,
         };
         Some(trouble(kind, self.phase.as_deref().unwrap_or("Pending"), message))
     }
@@ -348,15 +348,15 @@ impl Status<'_> {
         let said = ready.and_then(|it| it.message.as_deref());
         let reason = ready.and_then(|it| it.reason.as_deref());
         match (&*names, reason, said) {
-            ([], Some(reason), Some(said)) => Some(trouble(TroubleKind::Waiting, reason, said)),
+            ([], Some(reason), Some(said)) => Some(trouble(NotReadyKind::Waiting, reason, said)),
             ([], ..) => None,
             ([one], ..) => {
                 let message = format!("container {one} runs but is not ready");
-                Some(trouble(TroubleKind::Waiting, NOT_READY, &message))
+                Some(trouble(NotReadyKind::Waiting, NOT_READY, &message))
             }
             (some, ..) => {
                 let message = format!("containers {} run but are not ready", some.join(", "));
-                Some(trouble(TroubleKind::Waiting, NOT_READY, &message))
+                Some(trouble(NotReadyKind::Waiting, NOT_READY, &message))
             }
         }
     }
@@ -367,7 +367,7 @@ pub(crate) const NOT_READY: &str = "ContainersNotReady";
 /// The reason of a container that waits for init containers.
 pub(crate) const INITIALIZING: &str = "PodInitializing";
 
-fn trouble(kind: TroubleKind, reason: &str, message: &str) -> NotReadyReason {
+fn trouble(kind: NotReadyKind, reason: &str, message: &str) -> NotReadyReason {
     let message = shorten(message.trim(), LONGEST).into_owned().into();
     NotReadyReason { kind, reason: reason.into(), message, ended: None, looped: 0 }
 }

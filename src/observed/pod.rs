@@ -7,7 +7,7 @@ use serde::Deserialize;
 
 use super::{
     meta::{Metadata, Owner, Unread},
-    not_ready::{NotReadyReason, Placed, Status, TroubleKind},
+    not_ready::{NotReadyKind, NotReadyReason, Placed, Status},
 };
 use crate::{kubernetes::resource::WorkloadKind, rollout::Health};
 
@@ -141,7 +141,7 @@ impl Pod {
         match (self.ready, self.trouble.as_ref().map(|it| it.kind)) {
             _ if self.has_ended => Health::Ended,
             ((true, since), _) => Health::Ready(since - now.as_second()),
-            (_, Some(TroubleKind::Broken)) => Health::Broken,
+            (_, Some(NotReadyKind::Broken)) => Health::Broken,
             _ => Health::Starting,
         }
     }

@@ -83,7 +83,7 @@ pub(crate) struct Activation {
     /// without calling setguard.
     silent_since: Option<Instant>,
     /// Each version of the configurations.
-    ledger: Arc<KeptRules>,
+    kept_rules: Arc<KeptRules>,
     /// A configuration that was deleted although the other one exists.
     deleted: Option<Problem>,
     /// What other clients have changed, so that each change is logged once.
@@ -118,7 +118,7 @@ pub(crate) async fn start(
         name: format!("{name}-rehearsal"),
     });
     let arming = Activation {
-        ledger: Arc::new(KeptRules::new(app.metrics.armed.clone())),
+        kept_rules: Arc::new(KeptRules::new(app.metrics.armed.clone())),
         app,
         name,
         owner: args.arm_owner.clone(),
@@ -181,13 +181,13 @@ impl Unarmed {
 impl Activation {
     async fn run(mut self) {
         let changed = Notify::new();
-        let (client, name, ledger) =
-            (self.client.clone(), self.name.clone(), Arc::clone(&self.ledger));
+        let (client, name, kept_rules) =
+            (self.client.clone(), self.name.clone(), Arc::clone(&self.kept_rules));
         let watch = |configuration| {
-            let (name, ledger, changed) = (&name, &ledger, &changed);
+            let (name, kept_rules, changed) = (&name, &kept_rules, &changed);
             let take_in = move |read: &DynamicObject, is_deleted: bool| {
                 let read = serde_json::to_value(read).unwrap_or_default();
-                ledger.observe(configuration, &read, is_deleted);
+                kept_rules.observe(configuration, &read, is_deleted);
                 changed.notify_one();
             };
             watch(api(&client, configuration), name, take_in)
@@ -328,7 +328,7 @@ impl Activation {
         self.armed.clear();
         for configuration in Configuration::ALL {
             let Some(read) = self.read(configuration).await? else {
-                self.ledger.absent(configuration);
+                self.kept_rules.absent(configuration);
                 continue;
             };
             existing.push(configuration);

@@ -5,7 +5,7 @@ use jiff::Timestamp;
 use super::obstacle::{Hold, Obstacle, View};
 use crate::{
     kubernetes::kind::Kind,
-    observed::{Event, NewNode, NotReadyReason, Pod, Scaling, TroubleKind, WorkloadStatus},
+    observed::{Event, NewNode, NotReadyKind, NotReadyReason, Pod, Scaling, WorkloadStatus},
 };
 
 /// The words of registries and kubelets for an image that does not exist.
@@ -78,7 +78,7 @@ pub(crate) fn obstacle(view: &View<'_>, set: &WorkloadStatus, pod: &Pod) -> Obst
 /// Returns the last answer of an autoscaler of nodes to a pod that has no place.
 fn scaling<'a>(view: &View<'a>, set: &WorkloadStatus, pod: &Pod) -> Option<Scaling<'a>> {
     let trouble = pod.trouble.as_deref()?;
-    let has_no_place = trouble.kind == TroubleKind::Unschedulable;
+    let has_no_place = trouble.kind == NotReadyKind::Unschedulable;
     has_no_place.then(|| view.observed.scaling(set.namespace(), pod, view.now.as_second()))?
 }
 
@@ -116,15 +116,15 @@ fn of_status<'a>(
     let Some(trouble) = pod.trouble.as_deref() else { return ("slow", Hold::Slow, None) };
     let says = |words: &[&str]| words.iter().any(|word| trouble.message.contains(word));
     let (group, hold) = match trouble.kind {
-        TroubleKind::Ended => ("ended", Hold::Transient),
-        TroubleKind::Unschedulable if trouble.message.contains("persistentvolumeclaim \"") => {
+        NotReadyKind::Ended => ("ended", Hold::Transient),
+        NotReadyKind::Unschedulable if trouble.message.contains("persistentvolumeclaim \"") => {
             ("place", Hold::Likely)
         }
-        TroubleKind::Unschedulable => match scaling.map(|it| it.node) {
+        NotReadyKind::Unschedulable => match scaling.map(|it| it.node) {
             Some(NewNode::Coming(end)) => ("place", Hold::Until(end)),
             _ => ("place", Hold::Transient),
         },
-        TroubleKind::Broken => match &*trouble.reason {
+        NotReadyKind::Broken => match &*trouble.reason {
             "InvalidImageName" | "ErrImageNeverPull" | "SignatureValidationFailed" => {
                 ("image", Hold::Fact)
             }
@@ -140,8 +140,8 @@ fn of_status<'a>(
             _ if says(&NO_PROGRAM) => (CRASH, Hold::Likely),
             _ => (CRASH, Hold::Transient),
         },
-        TroubleKind::NoKubelet => (KUBELET, Hold::Transient),
-        TroubleKind::Waiting => return of_waiting(view, set, pod, trouble),
+        NotReadyKind::NoKubelet => (KUBELET, Hold::Transient),
+        NotReadyKind::Waiting => return of_waiting(view, set, pod, trouble),
     };
     (group, hold, None)
 }

@@ -11,6 +11,8 @@ use setguard::{
     policy::Policy,
 };
 
+use setguard_testing::manifests;
+
 use crate::support::{self, Found};
 
 /// Returns whether both `check` and the webhook must report a finding: some rules apply to only one
@@ -55,21 +57,20 @@ fn strings(value: &Value) -> BTreeSet<String> {
 #[test]
 fn check_and_validate_agree_on_every_fixture() {
     let mut seen = 0;
-    for folder in ["rules", "good", "broken"] {
-        for (path, text) in support::fixtures(folder) {
-            let old = support::old_of(&path);
-            for json in support::to_json(&text) {
-                if support::resource(&json).is_none() || !support::decodes(&json) {
-                    continue;
-                }
-                let found = support::evaluate(&json, old.as_deref());
-                let response = &validate(&json, old.as_deref())["response"];
-                agree(&found, response, &path.display().to_string());
-                seen += 1;
+    let folders = ["good", "broken"].into_iter().flat_map(support::fixtures);
+    for (path, text) in manifests::cases().into_iter().chain(folders) {
+        let old = support::old_of(&path);
+        for json in support::to_json(&text) {
+            if support::resource(&json).is_none() || !support::decodes(&json) {
+                continue;
             }
+            let found = support::evaluate(&json, old.as_deref());
+            let response = &validate(&json, old.as_deref())["response"];
+            agree(&found, response, &path.display().to_string());
+            seen += 1;
         }
     }
-    assert!(seen > 30, "only {seen} objects");
+    assert!(seen > 400, "only {seen} objects");
 }
 
 fn agree(found: &[Found], response: &Value, place: &str) {

@@ -6,7 +6,7 @@ use super::status::{budget_eaten::eats_budget, daemon_set::{Daemons, Lack}, node
 use crate::{
     finding::{Facts, Help, Mode, paths::STATUS},
     kubernetes::kind::Kind,
-    observed::{Call, Pod, TroubleKind},
+    observed::{Call, Pod, NotReadyKind},
     rules::rule::{
         Rule, Scope, StatusCheck,
         status::{Report, StatusFindings, StatusQuery},
@@ -147,7 +147,7 @@ fn advice(query: &StatusQuery<'_>, daemons: &Daemons<'_>, pod: &Pod) -> Help {
     }
     let trouble = pod.trouble.as_deref();
     match trouble.map(|it| it.kind) {
-        Some(TroubleKind::Unschedulable) => {
+        Some(NotReadyKind::Unschedulable) => {
             let message = trouble.map(|it| &*it.message).unwrap_or_default();
             let lacks_room =
                 ["Insufficient", "Too many pods"].iter().any(|text| message.contains(text))

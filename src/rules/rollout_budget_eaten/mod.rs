@@ -4,7 +4,7 @@ use super::{pod_stuck_terminating, status::{budget_eaten::{Eaten, Surge, eats_bu
 use crate::{
     finding::{Effect, Facts, Help, Mode, Path, paths::ROLLING_UPDATE},
     kubernetes::{int_or_percent, kind::Kind},
-    observed::{Node, Pod, TroubleKind},
+    observed::{Node, Pod, NotReadyKind},
     rules::rule::{
         Rule, Scope, StatusCheck,
         status::{Report, StatusFindings, StatusQuery},
@@ -135,7 +135,7 @@ fn of_surge(
         .since(begun.unwrap_or_default())
         .pods(broken.iter().map(|pod| &*pod.name));
     let is_pending =
-        |pod: &&Pod| pod.trouble.as_ref().is_some_and(|it| it.kind == TroubleKind::Unschedulable);
+        |pod: &&Pod| pod.trouble.as_ref().is_some_and(|it| it.kind == NotReadyKind::Unschedulable);
     let help = match pod {
         Some(pod) if is_pending(&pod) => {
             let updated = daemons.set.status.updated_number_scheduled.unwrap_or_default();

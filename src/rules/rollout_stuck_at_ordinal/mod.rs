@@ -4,7 +4,7 @@ use super::status::{phrases::{lacking, since}, stateful_set::Replicas, waiting_p
 use crate::{
     finding::{Effect, Facts, Help, Mode, paths::STATUS},
     kubernetes::kind::Kind,
-    observed::{Pod, TroubleKind},
+    observed::{Pod, NotReadyKind},
     rules::{
         rollout_waits,
         rule::{
@@ -128,7 +128,7 @@ fn repair(query: &StatusQuery<'_>, replicas: &Replicas<'_>, pod: &Pod) -> Help {
     }
     let look = query.look(pod);
     match kind {
-        Some(TroubleKind::Unschedulable) => {
+        Some(NotReadyKind::Unschedulable) => {
             Help::say("make room for it, or change what the scheduler names; ")
                 .run(look)
                 .and(" shows more")

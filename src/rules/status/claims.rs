@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{
     kubernetes::kind::Kind,
-    observed::{Observed, PersistentVolumeClaim, Pod, TroubleKind, WorkloadState},
+    observed::{NotReadyKind, Observed, PersistentVolumeClaim, Pod, WorkloadState},
     rollout::stateful_set::Settings,
     rules::rule::status::StatusQuery,
 };
@@ -163,7 +163,7 @@ fn why<'a>(
     }
     if waits_for_pod {
         // The scheduler chooses the volume together with the node.
-        let trouble = pod?.trouble.as_ref().filter(|it| it.kind == TroubleKind::Unschedulable)?;
+        let trouble = pod?.trouble.as_ref().filter(|it| it.kind == NotReadyKind::Unschedulable)?;
         let is_about_volumes = trouble.message.contains("volume");
         return is_about_volumes.then(|| match reason {
             Some(reason) => WhyUnbound::NoVolume(reason),

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::{
     kubernetes::kind::Kind,
-    observed::{DaemonSet, Node, Pod, TroubleKind, WorkloadState},
+    observed::{DaemonSet, Node, NotReadyKind, Pod, WorkloadState},
     rollout::node::{Placement, placements},
     rules::rule::status::StatusQuery,
 };
@@ -101,7 +101,7 @@ impl<'a> Daemons<'a> {
             return None;
         }
         let is_unschedulable =
-            pod.trouble.as_ref().is_some_and(|it| it.kind == TroubleKind::Unschedulable);
+            pod.trouble.as_ref().is_some_and(|it| it.kind == NotReadyKind::Unschedulable);
         let lack = if is_unschedulable { Lack::Unschedulable } else { Lack::NotReady };
         Some((lack, Some(pod)))
     }

@@ -8,7 +8,7 @@ use super::{
 use crate::{
     finding::{Command, Help},
     kubernetes::kind::Kind,
-    observed::{Call, NotReadyReason, Pod, TroubleKind},
+    observed::{Call, NotReadyKind, NotReadyReason, Pod},
     rules::rule::status::StatusQuery,
 };
 
@@ -20,9 +20,9 @@ impl StatusQuery<'_> {
     pub(in crate::rules) fn not_of_template(&self, pod: &Pod) -> Option<Help> {
         let trouble = pod.trouble.as_deref()?;
         match trouble.kind {
-            TroubleKind::NoKubelet => Some(self.of_kubelet(pod)),
-            TroubleKind::Unschedulable => self.of_scheduler(pod, trouble),
-            TroubleKind::Waiting => self.of_node(pod),
+            NotReadyKind::NoKubelet => Some(self.of_kubelet(pod)),
+            NotReadyKind::Unschedulable => self.of_scheduler(pod, trouble),
+            NotReadyKind::Waiting => self.of_node(pod),
             _ => None,
         }
     }

@@ -7,7 +7,7 @@ use super::{nearest_nodes, pod_events, scheduler};
 use crate::{
     finding::{Command, Effect, Help},
     kubernetes::{kind::Kind, resource::WorkloadKind},
-    observed::{Ended, NotReadyReason, Pod, TroubleKind, WorkloadState, WorkloadStatus},
+    observed::{Ended, NotReadyKind, NotReadyReason, Pod, WorkloadState, WorkloadStatus},
     rules::{
         command::Kubectl,
         rule::status::{Audit, StatusQuery},
@@ -93,7 +93,7 @@ impl<'a> StatusQuery<'a> {
     pub(in crate::rules) fn lacks_something(&self, pod: &Pod) -> bool {
         let waits_for_it = ["CreateContainerConfigError", "ErrImagePull", "ImagePullBackOff"];
         let is_starting = |it: &NotReadyReason| {
-            it.kind == TroubleKind::Waiting || waits_for_it.contains(&&*it.reason)
+            it.kind == NotReadyKind::Waiting || waits_for_it.contains(&&*it.reason)
         };
         pod.trouble.as_deref().is_some_and(is_starting) && pod_events::names_absent(&self.why(pod))
     }
@@ -154,7 +154,7 @@ impl<'a> StatusQuery<'a> {
         let Some(trouble) = pod.trouble.as_deref() else {
             return "its status does not say why".to_owned();
         };
-        if trouble.kind == TroubleKind::Unschedulable {
+        if trouble.kind == NotReadyKind::Unschedulable {
             let is_daemon = self.set.kind() == WorkloadKind::DaemonSet;
             let pinned = pod.node.as_deref().filter(|_| is_daemon);
             if trouble.message.contains(UNBOUND)

@@ -3,7 +3,7 @@
 use super::foreign_text::one_line;
 use crate::{
     kubernetes::kind::Kind,
-    observed::{Event, INITIALIZING, LONGEST_GAP, NOT_READY, NotReadyReason, Pod, TroubleKind},
+    observed::{Event, INITIALIZING, LONGEST_GAP, NOT_READY, NotReadyKind, NotReadyReason, Pod},
     rules::rule::status::StatusQuery,
 };
 
@@ -60,7 +60,7 @@ impl StatusQuery<'_> {
         let is_stuck = pod
             .trouble
             .as_ref()
-            .is_some_and(|it| !matches!(it.kind, TroubleKind::Waiting | TroubleKind::NoKubelet));
+            .is_some_and(|it| !matches!(it.kind, NotReadyKind::Waiting | NotReadyKind::NoKubelet));
         let (observed, set) = (self.audit.observed, self.set);
         let own = observed.events(set.namespace(), Kind::Pod, &pod.name).iter();
         if !is_stuck || since > pod.created + SOON {
@@ -103,19 +103,19 @@ pub(in crate::rules) fn with_events(
     let events = query.audit.observed.events(query.set.namespace(), Kind::Pod, &pod.name);
     let is_begun = matches!(&*trouble.reason, NOT_READY | INITIALIZING);
     let of = |wanted: &dyn Fn(&Event) -> bool| events.iter().find(|it| wanted(it));
-    if trouble.kind == TroubleKind::Waiting
+    if trouble.kind == NotReadyKind::Waiting
         && let Some(event) = why_not_started(events)
     {
         return format!("{}: {}", event.reason, one_line(&event.message));
     }
     let said = match (&*trouble.message, events.first()) {
         ("", Some(event)) => one_line(&event.message),
-        ("", None) if trouble.kind == TroubleKind::Waiting => {
+        ("", None) if trouble.kind == NotReadyKind::Waiting => {
             return format!("{}, and no event says why", trouble.reason);
         }
         (said, _) => one_line(said),
     };
-    let is_killed = trouble.kind == TroubleKind::Broken
+    let is_killed = trouble.kind == NotReadyKind::Broken
         && KILLED.iter().any(|it| format!("{said},").contains(it));
     let unhealthy = of(&|it| {
         &*it.reason == "Unhealthy"

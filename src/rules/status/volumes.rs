@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::stateful_set::Replicas;
 use crate::{
     kubernetes::{kind::Kind, node_selector},
-    observed::{Node, Pod, TroubleKind},
+    observed::{Node, NotReadyKind, Pod},
     rules::rule::status::StatusQuery,
 };
 
@@ -30,7 +30,7 @@ pub(in crate::rules) fn elsewhere<'a>(
 ) -> BTreeMap<i64, Elsewhere<'a>> {
     let is_unschedulable = |pod: &Pod| {
         let trouble = pod.trouble.as_ref();
-        trouble.is_some_and(|it| it.kind == TroubleKind::Unschedulable)
+        trouble.is_some_and(|it| it.kind == NotReadyKind::Unschedulable)
             && query.audit.is_long_ago(query.unready_since(pod))
     };
     if !query.audit.observed.knows(Kind::Node, "") {

@@ -117,11 +117,11 @@ mod tests {
 
     #[test]
     fn rules_that_are_taken_away_are_counted_also_if_they_are_back_at_once() {
-        let ledger = KeptRules::new(Armed::new(&mut Registry::default()));
-        let losses = || ledger.states.lock().unwrap()[KIND as usize].losses;
+        let kept_rules = KeptRules::new(Armed::new(&mut Registry::default()));
+        let losses = || kept_rules.states.lock().unwrap()[KIND as usize].losses;
         let right = |of: &str| json!([{ "resources": [of] }]);
         let see = |version, annotated, rules: &Value| {
-            ledger.observe(KIND, &read(version, annotated, rules), false);
+            kept_rules.observe(KIND, &read(version, annotated, rules), false);
             losses()
         };
         assert_eq!(see(2, "pods", &json!([])), 0, "they were never there");
@@ -133,8 +133,8 @@ mod tests {
         assert_eq!(see(7, "sets", &right("sets")), 1);
         assert_eq!(see(8, "sets", &right("others")), 2);
         assert_eq!(see(9, "sets", &right("sets")), 2);
-        ledger.observe(KIND, &read(10, "sets", &right("sets")), true);
-        ledger.absent(KIND);
+        kept_rules.observe(KIND, &read(10, "sets", &right("sets")), true);
+        kept_rules.absent(KIND);
         assert_eq!(losses(), 3, "a deletion, once");
     }
 }
