@@ -8,16 +8,14 @@ default:
 fmt:
     cargo fmt --all
 
-# Type-check everything, and the core without the server
+# Type-check everything
 check:
     cargo check --locked --all-targets
-    cargo check --locked --lib --no-default-features
 
 # Lint, warnings denied
 clippy:
     cargo clippy --locked --all-targets -- -D warnings
     cargo clippy --locked --package paired-controller --package setguard-testing -- -D warnings
-    cargo clippy --locked --lib --no-default-features -- -D warnings
 
 # Run the tests; arguments are passed to cargo, as in `just test --test it catalogue`
 test *args:

@@ -1,15 +1,12 @@
 //! The command line: parses the arguments and runs the command.
 
-pub mod browser;
 mod diff;
 pub mod export;
 mod inject;
 mod kubectl;
 mod lsp;
-#[cfg(feature = "server")]
 mod mcp;
-mod rules;
-#[cfg(feature = "server")]
+mod plan_live;
 mod try_command;
 
 use std::{
@@ -21,9 +18,11 @@ use std::{
 use anyhow::Context as _;
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 
-#[cfg(feature = "server")]
-use crate::{audit, server, wait};
-use crate::{check, exit::Exit, plan, printable::Printable};
+use crate::server;
+use setguard_cluster::{audit, wait};
+use setguard_core::printable::Printable;
+use setguard_files::exit::Exit;
+use setguard_offline::{check, explain, plan};
 
 /// Admission control for DaemonSets, StatefulSets and the pods of node daemons.
 ///
@@ -51,28 +50,21 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    #[cfg(feature = "server")]
     Serve(Box<server::ServeArgs>),
-    #[cfg(feature = "server")]
     Cleanup(server::cleanup::CleanupArgs),
-    #[cfg(feature = "server")]
     #[command(hide = true)]
     Probe(server::probe::ProbeArgs),
     Check(Box<check::CheckArgs>),
     Diff(diff::DiffArgs),
     Plan(plan::PlanArgs),
-    #[cfg(feature = "server")]
     Audit(Box<audit::AuditArgs>),
-    #[cfg(feature = "server")]
     Wait(Box<wait::WaitArgs>),
     Inject(inject::InjectArgs),
     Export(export::ExportArgs),
-    #[cfg(feature = "server")]
     Try(try_command::TryArgs),
-    Rules(rules::RulesArgs),
-    Explain(rules::ExplainArgs),
+    Rules(explain::RulesArgs),
+    Explain(explain::ExplainArgs),
     Lsp(lsp::LspArgs),
-    #[cfg(feature = "server")]
     Mcp(mcp::McpArgs),
     Completions(CompletionsArgs),
     Man(ManArgs),
@@ -113,27 +105,20 @@ pub fn main() -> ExitCode {
         }
     };
     let done = match cli.command {
-        #[cfg(feature = "server")]
         Command::Serve(args) => server::run(&args),
-        #[cfg(feature = "server")]
         Command::Cleanup(args) => server::cleanup::run(&args),
-        #[cfg(feature = "server")]
         Command::Probe(args) => server::probe::run(&args),
         Command::Check(args) => check::run(&args).map(Into::into),
         Command::Diff(args) => diff::run(&args).map(Into::into),
-        Command::Plan(args) => plan::run(&args).map(Into::into),
-        #[cfg(feature = "server")]
+        Command::Plan(args) => plan::run(&args, &plan_live::connect).map(Into::into),
         Command::Audit(args) => audit::run(&args),
-        #[cfg(feature = "server")]
         Command::Wait(args) => wait::run(&args),
         Command::Export(args) => export::run(&args).map(Into::into),
         Command::Inject(args) => inject::run(&args).map(Into::into),
-        #[cfg(feature = "server")]
         Command::Try(args) => try_command::run(&args).map(Into::into),
-        Command::Rules(args) => rules::list(&args).map(Into::into),
-        Command::Explain(args) => rules::explain(&args).map(Into::into),
+        Command::Rules(args) => explain::list(&args).map(Into::into),
+        Command::Explain(args) => explain::explain(&args).map(Into::into),
         Command::Lsp(args) => lsp::run(args).map(Into::into),
-        #[cfg(feature = "server")]
         Command::Mcp(args) => mcp::run(&args).map(Into::into),
         Command::Completions(args) => completions(&args).map(Into::into),
         Command::Man(args) => man(&args).map(Into::into),

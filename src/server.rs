@@ -1,7 +1,5 @@
 //! `setguard serve`: HTTPS, certificates, probes and metrics around `admission`.
 
-#![expect(clippy::disallowed_methods, reason = "a server reads files and the clock")]
-
 pub mod accept;
 pub mod activation;
 pub mod admin;
@@ -49,9 +47,9 @@ use self::{
     managed::Manager,
     tls::{Pair, Reloader, SelfSigner, Slot, Tls},
 };
-use crate::{
-    exit::signals::{Signals, Stop},
+use setguard_cluster::{
     live::{self, Live},
+    signals::{Signals, Stop},
 };
 
 /// Serves until it receives a signal.

@@ -6,7 +6,6 @@
 //! their name.
 
 #![allow(
-    clippy::disallowed_methods,
     clippy::expect_used,
     clippy::panic,
     clippy::print_stdout,

@@ -4,7 +4,6 @@
 //! `cargo bench --bench check -- [manifests] [audit] [growth] [rules]`
 
 #![allow(
-    clippy::disallowed_methods,
     clippy::expect_used,
     clippy::panic,
     clippy::print_stdout,

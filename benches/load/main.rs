@@ -4,7 +4,6 @@
 //! `cargo bench --bench load -- [throughput] [view] [api-server]`
 
 #![allow(
-    clippy::disallowed_methods,
     clippy::expect_used,
     clippy::panic,
     clippy::print_stdout,

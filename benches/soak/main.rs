@@ -4,7 +4,6 @@
 //! `KUBEBUILDER_ASSETS=… cargo bench --bench soak -- --minutes 60`
 
 #![allow(
-    clippy::disallowed_methods,
     clippy::expect_used,
     clippy::panic,
     clippy::print_stdout,

@@ -5,7 +5,7 @@
 use libfuzzer_sys::fuzz_target;
 use pulldown_cmark::{Event, HeadingLevel, Options, Parser, Tag};
 use serde_json::json;
-use setguard::cli::browser::Inputs;
+use setguard_offline::browser::Inputs;
 
 fuzz_target!(|texts: (&str, &str, &str)| {
     let (name, image, claim) = texts;

@@ -3,7 +3,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use setguard::policy::Policy;
+use setguard_core::policy::Policy;
 
 fuzz_target!(|text: &str| {
     if let Err(problems) = Policy::parse(text) {

@@ -4,7 +4,7 @@
 
 use libfuzzer_sys::fuzz_target;
 use serde_json::Value;
-use setguard::{
+use setguard_core::{
     admission::{self, Endpoint},
     engine::Context,
     policy::Policy,

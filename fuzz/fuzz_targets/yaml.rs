@@ -4,7 +4,7 @@
 
 use libfuzzer_sys::fuzz_target;
 use serde_json::value::RawValue;
-use setguard::yaml;
+use kube_yaml as yaml;
 
 fuzz_target!(|text: &str| {
     let lines = text.split('\n').count();

@@ -1,7 +1,5 @@
 //! `setguard diff`: the program that `kubectl diff` calls.
 
-#![expect(clippy::disallowed_methods, reason = "folders are listed here")]
-
 use std::{
     ffi::OsString,
     fs,
@@ -12,10 +10,8 @@ use std::{
 use anyhow::Context;
 use clap::{Args, FromArgMatches};
 
-use crate::{
-    check::{self, CheckArgs},
-    exit::Exit,
-};
+use setguard_files::exit::Exit;
+use setguard_offline::check::{self, CheckArgs};
 
 /// Show and check what `kubectl diff` would change
 ///

@@ -1,7 +1,5 @@
 //! `setguard export`: the rules in forms that others evaluate.
 
-#![expect(clippy::disallowed_methods, reason = "today's date is read here")]
-
 pub mod chart;
 mod conditions;
 mod limits;
@@ -16,9 +14,10 @@ use std::{
 };
 
 use self::objects::Export;
-use crate::{catalogue, exit::Exit, kubernetes::cluster::since, policy::args::PolicyArgs, report};
 use anyhow::bail;
 use clap::{Args, Subcommand};
+use setguard_core::{catalogue, kubernetes::cluster::since};
+use setguard_files::{exit::Exit, policy_file::args::PolicyArgs, report};
 
 /// Print rules as objects that the API server evaluates itself, without a webhook
 #[derive(Debug, Args)]

@@ -1,7 +1,5 @@
 //! `setguard inject`.
 
-#![expect(clippy::disallowed_methods, reason = "today's date is read here")]
-
 mod stream;
 
 use std::{
@@ -13,12 +11,14 @@ use clap::Args;
 use jiff::Timestamp;
 
 use self::stream::Preview;
-use crate::{
+use setguard_core::{
     engine::{Context, Origin},
+    printable::Printable,
+};
+use setguard_files::{
     exit::Exit,
     manifests::{listing, namespaces::Namespaces},
-    policy::args::PolicyArgs,
-    printable::Printable,
+    policy_file::args::PolicyArgs,
     report,
 };
 

@@ -1,7 +1,5 @@
 //! `setguard lsp`: a language server, which checks manifests in an editor while they are written.
 
-#![expect(clippy::disallowed_methods, reason = "standard input is read here")]
-
 mod actions;
 mod address;
 mod document;
@@ -26,7 +24,7 @@ use self::{
     policy::PolicyInUse,
     server::{Phase, Server},
 };
-use crate::{exit::Exit, policy::args::PolicyArgs};
+use setguard_files::{exit::Exit, policy_file::args::PolicyArgs};
 
 /// The number of messages that are read before they are handled.
 const AHEAD: usize = 64;

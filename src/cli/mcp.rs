@@ -19,7 +19,7 @@ use rmcp::{
 };
 
 use self::{program::Answer, tools::TOOLS};
-use crate::exit::Exit;
+use setguard_files::exit::Exit;
 
 /// The most that a tool returns, as JSON: 200 KB, which is about 50,000 tokens.
 const MOST: usize = 200_000;

@@ -1,7 +1,5 @@
 //! `setguard try`.
 
-#![expect(clippy::disallowed_methods, reason = "the calls are timed")]
-
 mod api_server;
 mod daemon_pod;
 mod manifests;
@@ -22,13 +20,13 @@ use self::{
     api_server::{ApiServer, ObjectResult},
     webhook::{Webhook, millis},
 };
-use crate::{
+use crate::server::loopback;
+use setguard_core::{policy::Policy, printable::Printable};
+use setguard_files::{
     exit::Exit,
     manifests::{listing, namespaces::Namespaces},
-    policy::{Policy, args::PolicyArgs},
-    printable::Printable,
+    policy_file::args::PolicyArgs,
     report,
-    server::loopback,
 };
 
 /// See the webhook at work, without a cluster

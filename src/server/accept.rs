@@ -256,13 +256,11 @@ mod tests {
     use tokio_rustls::TlsConnector;
 
     use super::*;
-    use crate::{
-        policy::Policy,
-        server::{
-            https, routes,
-            tls::{self, MinVersion, Pair, SelfSigned, Slot, Source},
-        },
+    use crate::server::{
+        https, routes,
+        tls::{self, MinVersion, Pair, SelfSigned, Slot, Source},
     };
+    use setguard_core::policy::Policy;
 
     #[tokio::test]
     async fn a_connection_that_waits_for_room_is_served_before_the_end() {

@@ -56,7 +56,7 @@ use super::{
     configuration::Configuration,
     managed::cluster::{self, CallError, call, patch_params, watch},
 };
-use crate::live::registered;
+use setguard_cluster::live::registered;
 
 /// The wait after a failed round: the first, and the longest. The wait doubles each time.
 const FIRST_WAIT: Duration = Duration::from_secs(1);

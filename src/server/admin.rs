@@ -118,7 +118,7 @@ mod tests {
     use tower::ServiceExt;
 
     use super::*;
-    use crate::policy::Policy;
+    use setguard_core::policy::Policy;
 
     #[tokio::test]
     async fn ready_means_listening_and_not_on_the_way_out() {

@@ -13,10 +13,8 @@ use super::{
     call_tracker::CallTracker,
     metrics::{Metrics, ReleaseSource},
 };
-use crate::{
-    live::{Live, Release},
-    policy::Policy,
-};
+use setguard_cluster::live::{Live, Release};
+use setguard_core::policy::Policy;
 
 /// The number of large reviews that are evaluated at a time. Together with the bodies and the
 /// buffers of HTTP, they fit into the memory limit of the chart.

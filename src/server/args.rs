@@ -6,7 +6,9 @@ use super::{
     activation::ActivationArgs, host::host, managed::ManagedArgs, policy::IfInvalid,
     telemetry::LogFormat, tls::MinVersion,
 };
-use crate::{kubernetes::duration, live::InventoryArgs, policy::args::PolicyArgs};
+use setguard_cluster::live::InventoryArgs;
+use setguard_core::kubernetes::duration;
+use setguard_files::policy_file::args::PolicyArgs;
 
 /// Run the admission webhook server
 ///

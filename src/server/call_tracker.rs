@@ -12,7 +12,7 @@ use std::{
 use tokio::time::sleep;
 
 use super::app::{App, Phase};
-use crate::admission::{Endpoint, Record};
+use setguard_core::admission::{Endpoint, Record};
 
 /// The namespace of the objects that `setguard probe` sends, which are not calls of an API server.
 /// The namespace need not exist.

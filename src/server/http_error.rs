@@ -8,7 +8,7 @@ use axum::{
     response::{IntoResponse, Response},
 };
 
-use crate::admission::{AnswerError, review::Rejection};
+use setguard_core::admission::{AnswerError, review::Rejection};
 
 /// The reason why a request is answered without an AdmissionReview.
 #[derive(Debug, thiserror::Error)]

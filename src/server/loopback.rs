@@ -12,7 +12,7 @@ use super::{
     routes,
     tls::{self, MinVersion, Pair, SelfSigner, Source},
 };
-use crate::policy::Policy;
+use setguard_core::policy::Policy;
 
 /// The name in the certificate.
 pub const HOST: &str = "localhost";

@@ -45,7 +45,7 @@ use super::{
     metrics::ManagedEvent,
     tls::{Reloader, SelfSigned, Slot},
 };
-use crate::admission::Endpoint;
+use setguard_core::admission::Endpoint;
 
 /// The longest wait after a failed round: the next regular check may be too late.
 const RETRY: Duration = Duration::from_secs(5);

@@ -25,11 +25,9 @@ pub use self::{
     view::ReleaseSource,
 };
 use super::telemetry;
-use crate::{
-    admission::{Endpoint, Record, review::Operation},
-    kubernetes::cluster::Version,
-    live::Live,
-};
+use setguard_cluster::live::Live;
+use setguard_core::admission::{Endpoint, Record, review::Operation};
+use setguard_core::kubernetes::cluster::Version;
 
 /// The `kind` label of a request that could not be read.
 pub const NO_KIND: &str = "other";
@@ -302,14 +300,18 @@ impl Drop for InFlight<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{admission::Decision, finding::Mode};
+    use setguard_core::admission::Decision;
+    use setguard_core::finding::Mode;
 
     fn record() -> Record {
         Record {
             kind: "Pod",
             operation: Operation::Create,
             decision: Decision::Patched,
-            findings: vec![(crate::rules::node_pin_conflict::NODE_PIN_CONFLICT.id, Mode::Warn)],
+            findings: vec![(
+                setguard_core::rules::node_pin_conflict::NODE_PIN_CONFLICT.id,
+                Mode::Warn,
+            )],
             injected: vec!["node-pin"],
             uid: String::new(),
             namespace: String::new(),

@@ -11,7 +11,7 @@ use axum::{
 use tower_http::catch_panic::{CatchPanicLayer, ResponseForPanic};
 
 use super::app::App;
-use crate::admission::Endpoint;
+use setguard_core::admission::Endpoint;
 
 /// Returns a layer that answers and counts panics in the service that it wraps.
 pub fn layer(app: Arc<App>, endpoint: Endpoint) -> CatchPanicLayer<PanicResponse> {
@@ -57,7 +57,7 @@ mod tests {
     use tower::ServiceExt;
 
     use super::*;
-    use crate::policy::Policy;
+    use setguard_core::policy::Policy;
 
     #[tokio::test]
     async fn a_panic_is_a_counted_500_that_does_not_quote_it() {

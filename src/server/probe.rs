@@ -19,7 +19,8 @@ use self::armed::Expected;
 use super::{
     activation::target::Target, call_tracker::PROBES, configuration::Configuration, https,
 };
-use crate::{admission::Endpoint, kubernetes::duration};
+use setguard_core::admission::Endpoint;
+use setguard_core::kubernetes::duration;
 
 /// Send a valid and an invalid DaemonSet to a server for review
 ///

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::{app::App, http_error::HttpError};
-use crate::admission::{Answer, Endpoint};
+use setguard_core::admission::{Answer, Endpoint};
 
 /// Counts and logs the outcome of a request.
 pub(crate) fn outcome(

@@ -26,8 +26,8 @@ use super::{
     http_error::HttpError,
     panics, record,
 };
-use crate::{
-    admission::{self, Answer, Endpoint},
+use setguard_core::admission::{self, Answer, Endpoint};
+use setguard_core::{
     engine::{Context, deadline::Deadline},
     kubernetes::{duration, kind::Kind},
 };

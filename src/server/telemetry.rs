@@ -16,7 +16,7 @@ use tracing_subscriber::{
     fmt::format::{self, Writer},
 };
 
-use crate::printable::{Printable, one_line};
+use setguard_core::printable::{Printable, one_line};
 
 /// The number of lines that wait for the reader of the log. A line is at most about a kilobyte.
 const QUEUE: usize = 4096;

@@ -16,8 +16,8 @@ use k8s_openapi::{
 };
 use serde::Serialize;
 
-use crate::{
-    admission::Endpoint,
+use setguard_core::admission::Endpoint;
+use setguard_core::{
     kubernetes::resource::{RESOURCES, Resource, WorkloadKind},
     object::annotations::CONTROL_PLANE_LABEL,
     rules::{
@@ -356,12 +356,11 @@ fn selector(labels: &BTreeMap<&str, &str>) -> Option<LabelSelector> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::yaml;
 
     #[test]
     fn what_is_printed_is_what_was_meant() {
         let text = printed("::1", 8443, "PEM\n").unwrap();
-        let documents: Vec<serde_json::Value> = yaml::parse(&text)
+        let documents: Vec<serde_json::Value> = kube_yaml::parse(&text)
             .into_iter()
             .map(|document| serde_json::from_str(&document.unwrap().root.to_json()).unwrap())
             .collect();

@@ -3,13 +3,7 @@
 //! They are skipped unless `KUBEBUILDER_ASSETS` names the folder with kube-apiserver, etcd and
 //! kubectl. See docs/testing.md.
 
-#![allow(
-    clippy::disallowed_methods,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::print_stderr,
-    clippy::unwrap_used
-)]
+#![allow(clippy::expect_used, clippy::panic, clippy::print_stderr, clippy::unwrap_used)]
 
 mod cases;
 mod dice;

@@ -2,7 +2,7 @@
 //!
 //! The server speaks plain HTTP/1.1, with one request for each connection, and a thread for each.
 
-#[cfg(all(feature = "server", unix))]
+#[cfg(unix)]
 mod cluster;
 mod connection;
 mod world;
@@ -17,7 +17,7 @@ use std::{
 
 use serde_json::{Value, json};
 
-#[cfg(all(feature = "server", unix))]
+#[cfg(unix)]
 pub use self::cluster::Cluster;
 use self::connection::Connection;
 pub use self::world::{Streams, World};

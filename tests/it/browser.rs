@@ -4,7 +4,7 @@
 use std::{fs, process::Command};
 
 use serde_json::{Value, json};
-use setguard::cli::browser::{self, Inputs};
+use setguard::browser::{self, Inputs};
 
 /// The JSON that the command line prints.
 fn setguard(args: &[&str]) -> Value {
@@ -71,8 +71,9 @@ fn nodes_are_known_to_both() {
 /// Positions are those of JavaScript: the crab is four bytes, and two units of UTF-16.
 #[test]
 fn a_fix_edits_units_of_utf_16() {
-    let text =
-        include_str!("../../src/rules/on_delete_ignores_rolling_update/cases/warn.surge.yaml");
+    let text = include_str!(
+        "../../crates/core/src/rules/on_delete_ignores_rolling_update/cases/warn.surge.yaml"
+    );
     let text = text.replacen('#', "# 🦀", 1);
     let checked = parse(&Inputs::default().check(&text).unwrap());
     let mut units: Vec<u16> = text.encode_utf16().collect();

@@ -120,7 +120,7 @@ fn every_rule_reports_its_bad_example_and_not_its_good_one() {
 #[test]
 fn every_rule_about_manifests_has_cases_of_both_kinds() {
     for Meta { id, mode, .. } in traps().chain(cross_object()).map(|rule| &rule.meta) {
-        let folder = root().join(format!("src/rules/{}/cases", id.replace('-', "_")));
+        let folder = root().join(format!("crates/core/src/rules/{}/cases", id.replace('-', "_")));
         let names: Vec<String> = fs::read_dir(folder)
             .unwrap_or_else(|e| panic!("{id}: {e}"))
             .map(|entry| entry.unwrap().file_name().into_string().unwrap())

@@ -67,7 +67,7 @@ fn the_schema_of_the_report() {
     is_current("docs/report.schema.json", &format!("{schema}\n"));
 }
 
-#[cfg(all(feature = "server", unix))]
+#[cfg(unix)]
 #[test]
 fn the_rules_of_the_chart() {
     let yaml = setguard::server::webhooks::chart_yaml().unwrap();
@@ -138,7 +138,7 @@ fn the_defaults_of_the_chart() {
     is_current("charts/setguard/files/defaults.yaml", &format!("{header}{}\n", yaml.trim_end()));
 }
 
-#[cfg(all(feature = "server", unix))]
+#[cfg(unix)]
 #[test]
 fn the_readme_of_the_chart() {
     is_current("charts/setguard/README.md", &crate::chart::readme::markdown());

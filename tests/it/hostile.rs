@@ -1,7 +1,7 @@
 //! Names and values that try to act: on a terminal, on the log of a pipeline, or as Markdown. One
 //! generator tests every format.
 
-#[cfg(all(feature = "server", unix))]
+#[cfg(unix)]
 mod audit;
 
 use proptest::{prelude::*, test_runner::Config};

@@ -2,7 +2,6 @@
 //!
 //! On Windows only those of the command line that need no shell, no links and no server.
 #![allow(
-    clippy::disallowed_methods,
     clippy::expect_used,
     clippy::panic,
     clippy::print_stdout,
@@ -13,27 +12,27 @@
     reason = "a test fails by panicking, prints for people to read, and has no users"
 )]
 
-#[cfg(all(feature = "server", unix))]
+#[cfg(unix)]
 mod alternatives;
 mod api_server;
 mod asking;
-#[cfg(all(feature = "server", unix))]
+#[cfg(unix)]
 mod audit;
 mod baseline;
 mod bounds;
 mod browser;
 mod catalogue;
-#[cfg(all(feature = "server", unix))]
+#[cfg(unix)]
 mod changes;
-#[cfg(all(feature = "server", unix))]
+#[cfg(unix)]
 mod chart;
 mod cli;
 mod conformance;
 mod created_pods;
 mod cross_object;
-#[cfg(all(feature = "server", unix))]
+#[cfg(unix)]
 mod crowd;
-#[cfg(all(feature = "server", unix))]
+#[cfg(unix)]
 mod daemon;
 mod discovery;
 mod exceed;
@@ -49,8 +48,7 @@ mod git;
 #[cfg(unix)]
 mod guides;
 mod hostile;
-mod house;
-#[cfg(all(feature = "server", unix))]
+#[cfg(unix)]
 mod http2;
 mod ignores;
 mod inject;
@@ -61,11 +59,11 @@ mod kubectl_diff;
 mod limits;
 mod limits_in_cluster;
 mod links;
-#[cfg(all(feature = "server", unix))]
+#[cfg(unix)]
 mod live;
 mod long_stream;
 mod lsp;
-#[cfg(all(feature = "server", target_os = "linux"))]
+#[cfg(target_os = "linux")]
 mod mcp;
 #[cfg(unix)]
 mod memory;
@@ -81,12 +79,12 @@ mod plan;
 #[cfg(unix)]
 mod plan_comment;
 mod plan_formats;
-#[cfg(all(feature = "server", unix))]
+#[cfg(unix)]
 mod plan_known;
-#[cfg(all(feature = "server", unix))]
+#[cfg(unix)]
 mod plan_live;
 mod plan_middle;
-#[cfg(all(feature = "server", unix))]
+#[cfg(unix)]
 mod plan_recipes;
 mod plan_writers;
 mod platforms;
@@ -101,30 +99,30 @@ mod reports;
 mod review;
 mod rollouts;
 mod schema;
-#[cfg(all(feature = "server", unix))]
+#[cfg(unix)]
 mod serve;
 mod set_aside;
-#[cfg(all(feature = "server", unix))]
+#[cfg(unix)]
 mod stalls;
 #[cfg(unix)]
 mod status;
 #[cfg(unix)]
 mod strangers;
 mod support;
-#[cfg(all(feature = "server", unix))]
+#[cfg(unix)]
 mod tls;
-#[cfg(all(feature = "server", unix))]
+#[cfg(unix)]
 mod trial;
 mod unchecked;
 mod versions;
 mod view;
-#[cfg(all(feature = "server", unix))]
+#[cfg(unix)]
 mod wait;
-#[cfg(all(feature = "server", unix))]
+#[cfg(unix)]
 mod wire;
 mod yaml;
 
-#[cfg(all(feature = "server", unix))]
+#[cfg(unix)]
 use setguard_testing::helm;
 #[cfg(unix)]
 use setguard_testing::pages;

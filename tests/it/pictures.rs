@@ -2,11 +2,11 @@
 
 use std::{fmt::Write as _, path::Path, process::Command};
 
-#[cfg(all(feature = "server", unix))]
+#[cfg(unix)]
 use serde_json::Value;
 
 use crate::folder::Ran;
-#[cfg(all(feature = "server", unix))]
+#[cfg(unix)]
 use crate::{api_server::ApiServer, support};
 
 /// The column at which a terminal breaks a line.
@@ -147,7 +147,7 @@ fn of_examples(folder: &str, command: &str) -> String {
 }
 
 /// An audit of a cluster in which two things went wrong long ago.
-#[cfg(all(feature = "server", unix))]
+#[cfg(unix)]
 fn audit() -> Option<String> {
     let api_server = ApiServer::start("36");
     for json in support::to_json(include_str!("../fixtures/pictures/cluster.yaml")) {
@@ -160,7 +160,7 @@ fn audit() -> Option<String> {
     Some(picture(folder.path(), "setguard audit", &[("KUBECONFIG", &kubeconfig)]))
 }
 
-#[cfg(not(all(feature = "server", unix)))]
+#[cfg(not(unix))]
 fn audit() -> Option<String> {
     None
 }

@@ -1,7 +1,6 @@
 //! The differences between Linux, macOS and Windows: separators in paths, line breaks, colours, exit codes
 //! and signals.
 
-#[cfg(feature = "server")]
 mod signals;
 
 use std::path::{MAIN_SEPARATOR_STR, Path};

@@ -1,8 +1,8 @@
-//! setguard for a page in a browser: the functions of `setguard::cli::browser`, for JavaScript.
+//! setguard for a page in a browser: the functions of `setguard_offline::browser`, for JavaScript.
 //!
-//! `inputs` is the JSON of `setguard::cli::browser::Inputs`. A function that fails throws a string.
+//! `inputs` is the JSON of `setguard_offline::browser::Inputs`. A function that fails throws a string.
 
-use setguard::cli::browser::{self, Inputs};
+use setguard_offline::browser::{self, Inputs};
 use wasm_bindgen::prelude::wasm_bindgen;
 
 /// Checks manifests.

@@ -7,7 +7,7 @@ use super::{
     objects::{IN_DELETION, action},
     vap::{ignored, message, parts, resources},
 };
-use crate::{
+use setguard_core::{
     catalogue,
     finding::Mode,
     kubernetes::cluster::{Cluster, Version},

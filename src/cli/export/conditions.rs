@@ -4,7 +4,7 @@ use jiff::civil::Date;
 use serde_json::Value;
 
 use super::objects::{condition, list, quote};
-use crate::{
+use setguard_core::{
     finding::Meta,
     kubernetes::kind::Kind,
     policy::{Exception, Policy},

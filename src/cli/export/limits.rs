@@ -7,7 +7,7 @@ use super::{
     conditions::{Exceptions, about, expand, listed, resource},
     objects::{self, SUFFIX, condition, matched, not_in_deletion, quote, validating, validation},
 };
-use crate::{
+use setguard_core::{
     finding::Mode,
     kubernetes::{cluster::MAX_UNAVAILABLE_STATEFUL_SET, int_or_percent, kind::Kind},
     object::annotations::EXCEED_ANNOTATION,

@@ -18,10 +18,10 @@ use super::{
         validation,
     },
 };
-use crate::rules::{
+use setguard_core::rules::{
     node_pin_conflict::NODE_PIN_CONFLICT, unpaired_node_annotation::UNPAIRED_NODE_ANNOTATION,
 };
-use crate::{
+use setguard_core::{
     finding::{Meta, Mode},
     inject::settings::PairedControllers,
     kubernetes::cluster::since,

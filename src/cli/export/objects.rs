@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::{
+use setguard_core::{
     catalogue::HOME,
     finding::{Meta, Mode},
 };

@@ -6,7 +6,8 @@ use anyhow::{Context as _, anyhow};
 use serde_json::{Value, json};
 
 use super::objects::{STATIC_SUFFIX, SUFFIX};
-use crate::{exit::Exit, manifests::source::Source, printable::Printable, yaml};
+use setguard_core::printable::Printable;
+use setguard_files::{exit::Exit, manifests::source::Source};
 
 /// Compares a file, or standard input, with a new export, and prints the policies that differ. The file is an export or
 /// what `kubectl get -o yaml` prints. Comments, the order and what the API server adds don't count.
@@ -83,7 +84,7 @@ fn is_with_defaults(exported: &Value, stored: &Value) -> bool {
 /// Returns the objects of a stream, and those in its lists, by kind and name.
 fn objects(text: &str) -> anyhow::Result<BTreeMap<String, Value>> {
     let mut objects = BTreeMap::new();
-    for document in yaml::parse(text) {
+    for document in kube_yaml::parse(text) {
         let document = document.map_err(|e| anyhow!("line {}: {}", e.mark.line, e.message))?;
         let mut object: Value = serde_json::from_str(&document.root.to_json())?;
         let items = match object.get_mut("items").map(Value::take) {

@@ -15,7 +15,7 @@ use super::{
     limits, map,
     objects::{self, Export, IN_DELETION, Message, SUFFIX, matched, quote, validating, validation},
 };
-use crate::{
+use setguard_core::{
     catalogue,
     finding::{Meta, Mode},
     object::annotations::IGNORE_ANNOTATION,

@@ -5,15 +5,15 @@ use std::io::{self, Write};
 use json_patch::Patch;
 use serde_json::Value;
 
-use crate::{
-    admission::response,
+use kube_yaml::Problem;
+use setguard_core::admission::response;
+use setguard_core::{
     engine::{self, Context, Identity, verdict::Verdict},
     inject::{self, Injection, pod::PartialPod},
     kubernetes::resource::Resource,
-    manifests::{id::ObjectId, namespaces::Namespaces, objects},
     object::{self, DecodeError, User, size::ObjectSize},
-    yaml::{self, Problem},
 };
+use setguard_files::manifests::{id::ObjectId, namespaces::Namespaces, objects};
 
 /// The inputs of injection besides the object.
 pub(super) struct Preview<'a> {
@@ -56,7 +56,7 @@ impl<'a> Preview<'a> {
     ) -> io::Result<StreamResult> {
         let mut result = StreamResult::default();
         let mut is_first = true;
-        for document in yaml::documents(text) {
+        for document in kube_yaml::documents(text) {
             let root = match document {
                 Ok(document) => document.root,
                 Err(problem) => {
@@ -134,7 +134,7 @@ impl<'a> Preview<'a> {
 /// Returns a document as YAML that kubectl reads. kubectl does not read every block scalar of YAML
 /// 1.2, such as one that begins with a tab.
 fn to_yaml(value: &Value) -> io::Result<String> {
-    let is_read = |text: &str| match yaml::parse(text).as_slice() {
+    let is_read = |text: &str| match kube_yaml::parse(text).as_slice() {
         [Ok(document)] => {
             serde_json::from_str::<Value>(&document.root.to_json()).is_ok_and(|read| read == *value)
         }

@@ -9,7 +9,9 @@ use super::{
     position::{Encoding, Lines},
     protocol::{InRange, Range},
 };
-use crate::{check::editor::Edit, policy::Policy, report::diagnostic::Diagnostic};
+use setguard_core::policy::Policy;
+use setguard_files::report::diagnostic::Diagnostic;
+use setguard_offline::check::editor::Edit;
 
 /// The kind of an action for a single finding.
 pub(super) const QUICK_FIX: &str = "quickfix";

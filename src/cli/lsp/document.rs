@@ -6,14 +6,13 @@ use super::{
     position::{Encoding, Lines},
     protocol::{Change, Range},
 };
-use crate::{
-    catalogue,
-    check::editor::{Earlier, EditorText, Findings},
+use kube_yaml::{Mark, Problem};
+use setguard_core::{catalogue, policy::Policy};
+use setguard_files::{
     manifests::{files::LARGEST_IN_FOLDER, path_context::PathContext},
-    policy::Policy,
     report::diagnostic::{Diagnostic, Severity},
-    yaml::{Mark, Problem},
 };
+use setguard_offline::check::editor::{Earlier, EditorText, Findings};
 
 /// A document that the editor has opened.
 #[derive(Debug, Default)]

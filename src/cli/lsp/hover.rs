@@ -7,7 +7,7 @@ use super::{
     position::Encoding,
     protocol::{AtPosition, Range},
 };
-use crate::catalogue::{self, markdown};
+use setguard_core::catalogue::{self, markdown};
 
 /// Returns the explanations of the rules whose findings are at a position of a document that was checked.
 pub(super) fn of(document: &Document, params: &AtPosition, encoding: Encoding) -> Option<Value> {

@@ -2,9 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::{
-    manifests::{exclude::Exclude, repository::Repository},
-    policy::{Policy, args::PolicyArgs, discover},
+use setguard_core::policy::Policy;
+use setguard_files::manifests::exclude::{Exclude, exempt_files};
+use setguard_files::{
+    manifests::repository::Repository, policy_file::args::PolicyArgs, policy_file::discover,
 };
 
 /// The policy in use, and the file that it was read from.
@@ -101,7 +102,7 @@ impl PolicyInUse {
     /// Applies the exceptions that name files to this file.
     pub(super) fn assign(&mut self, name: &str, path: &Path) {
         let file = (name.to_owned(), path);
-        self.policy.assign_files(&self.patterns_from, std::iter::once(file));
+        exempt_files(&mut self.policy, &self.patterns_from, std::iter::once(file));
     }
 
     /// Returns the file of the policy.

@@ -1,7 +1,7 @@
 //! Positions: bytes of a text, the marks of findings, and the lines and units of the protocol.
 
 use super::protocol::{Position, Range};
-use crate::yaml::Mark;
+use kube_yaml::Mark;
 
 /// The unit in which the editor counts the characters of a line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -19,15 +19,13 @@ use super::{
     position::Encoding,
     protocol::{AtPosition, DidChange, DidOpen, InRange, Initialize, OfDocument},
 };
-use crate::{
-    check::editor::Earlier,
-    manifests::{
-        layout::Layout,
-        listing,
-        path_context::{FolderContext, PathContext},
-        repository::Repository,
-    },
+use setguard_files::manifests::{
+    layout::Layout,
+    listing,
+    path_context::{FolderContext, PathContext},
+    repository::Repository,
 };
+use setguard_offline::check::editor::Earlier;
 
 /// The number of the protocol for messages about errors.
 const ERROR: u8 = 1;

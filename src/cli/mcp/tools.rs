@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use tempfile::NamedTempFile;
 
 use super::program::{self, Answer};
-use crate::cli::browser;
+use setguard_offline::browser;
 
 /// A tool as it is offered.
 pub(super) struct Tool {

@@ -11,15 +11,15 @@ use super::{
     review::Asking,
     webhook::{Call, Webhook, millis},
 };
-use crate::{
-    admission::Endpoint,
+use setguard_core::admission::Endpoint;
+use setguard_core::{
     engine::{self, Context, Origin},
     inject::pod::PartialPod,
     kubernetes::resource::{Resource, WorkloadKind},
-    manifests::namespaces::Namespaces,
     object::{DecodeError, Object, Subject},
     policy::Policy,
 };
+use setguard_files::manifests::namespaces::Namespaces;
 
 /// An API server with an empty cluster.
 #[derive(Debug)]

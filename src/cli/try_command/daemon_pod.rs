@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::kubernetes::tolerations::of_daemons;
+use setguard_core::kubernetes::tolerations::of_daemons;
 
 /// The user who creates the pod.
 pub(super) const CONTROLLER: &str = "system:serviceaccount:kube-system:daemon-set-controller";

@@ -1,10 +1,8 @@
 //! The objects of a text for which the webhook is registered.
 
-use crate::{
-    kubernetes::{resource::Resource, version::Version},
-    manifests::document::{Decoded, documents},
-    yaml::Problem,
-};
+use kube_yaml::Problem;
+use setguard_core::kubernetes::{resource::Resource, version::Version};
+use setguard_files::manifests::document::{Decoded, documents};
 
 /// The type of an object.
 #[derive(Clone, Copy, Debug)]

@@ -5,7 +5,7 @@ use json_patch::Patch;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::{kubernetes::resource::Resource, object::User};
+use setguard_core::{kubernetes::resource::Resource, object::User};
 
 /// The user and the request.
 #[derive(Clone, Copy, Debug)]

@@ -24,10 +24,8 @@ use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 
 use super::review::{self, Answer, Asking};
-use crate::{
-    admission::Endpoint,
-    server::loopback::{HOST, Loopback},
-};
+use crate::server::loopback::{HOST, Loopback};
+use setguard_core::admission::Endpoint;
 
 /// A connection to the webhook.
 #[derive(Debug)]

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::target::Target;
-use crate::kubernetes::duration;
+use setguard_core::kubernetes::duration;
 
 /// `--arm-webhooks`, and the flags that require it.
 #[derive(Clone, Debug, clap::Args)]

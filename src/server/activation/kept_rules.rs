@@ -7,10 +7,8 @@ use std::sync::{Mutex, PoisonError};
 
 use serde_json::Value;
 
-use crate::{
-    live::registered::{as_written, compare},
-    server::{configuration::Configuration, metrics::armed::Armed},
-};
+use crate::server::{configuration::Configuration, metrics::armed::Armed};
+use setguard_cluster::live::registered::{as_written, compare};
 
 /// Compares each version of both configurations with their annotations.
 #[derive(Debug)]
@@ -100,7 +98,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::object::annotations::WEBHOOKS_ANNOTATION;
+    use setguard_core::object::annotations::WEBHOOKS_ANNOTATION;
 
     const KIND: Configuration = Configuration::Mutating;
 

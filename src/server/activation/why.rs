@@ -6,7 +6,8 @@ use axum::http::StatusCode;
 use serde_json::Value;
 
 use super::target::Target;
-use crate::{object::annotations::REHEARSAL_LABEL, server::configuration::Configuration};
+use crate::server::configuration::Configuration;
+use setguard_core::object::annotations::REHEARSAL_LABEL;
 
 /// An API server that has just started to watch may not have read a configuration yet, which takes
 /// less than a second. Only after this time is it a problem.

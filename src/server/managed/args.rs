@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use super::{plan::Lifetimes, time::Time};
-use crate::{kubernetes::duration, server::host::host};
+use crate::server::host::host;
+use setguard_core::kubernetes::duration;
 
 /// A running replica restores a lost Secret in less than a second.
 const PATIENCE: Time = 10;

@@ -8,12 +8,8 @@ use prometheus_client::{
 };
 
 use super::labels::{Labels, add};
-use crate::{
-    inventory::view::Freshness,
-    kubernetes::cluster::Version,
-    live::{Live, Release},
-    policy::Policy,
-};
+use setguard_cluster::live::{Live, Release};
+use setguard_core::{inventory::view::Freshness, kubernetes::cluster::Version, policy::Policy};
 
 /// The metrics of the view, which [`View::refresh`] sets.
 #[derive(Debug)]

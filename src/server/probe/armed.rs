@@ -8,14 +8,12 @@ use std::{
 use anyhow::{Context as _, anyhow, bail};
 use tokio::time::sleep;
 
-use crate::{
-    live::registered::compare,
-    server::{
-        activation::{api, dry_run_probe::rehearse, target::Target},
-        configuration::Configuration,
-        managed::cluster::{self, call},
-    },
+use crate::server::{
+    activation::{api, dry_run_probe::rehearse, target::Target},
+    configuration::Configuration,
+    managed::cluster::{self, call},
 };
+use setguard_cluster::live::registered::compare;
 
 /// The pause between two attempts.
 const PAUSE: Duration = Duration::from_secs(1);

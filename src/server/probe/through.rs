@@ -8,10 +8,10 @@ use kube::Client;
 use serde_json::{Value, json};
 
 use super::armed::retry;
-use crate::{
+use crate::server::managed::cluster::{self, Answer, send};
+use setguard_core::{
     kubernetes::resource::{RESOURCES, Resource, WorkloadKind},
     object::annotations::{CONTROL_PLANE_LABEL, NODE_ANNOTATION},
-    server::managed::cluster::{self, Answer, send},
 };
 
 /// The text that each denial by setguard contains.
@@ -355,11 +355,8 @@ fn pod_spec() -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{
-        admission::{self, Endpoint},
-        engine::Context,
-        policy::Policy,
-    };
+    use setguard_core::admission::{self, Endpoint};
+    use setguard_core::{engine::Context, policy::Policy};
 
     fn review(mut object: Value) -> String {
         object["metadata"]["namespace"] = json!("default");

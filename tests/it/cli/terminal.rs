@@ -6,7 +6,7 @@ use super::{Folder, GOOD, MISSPELT, Ran, check, setguard};
 
 #[test]
 fn printed_commands_can_be_pasted() {
-    let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/rules");
+    let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("crates/core/src/rules");
     let printed = |fixture: &str, change: &dyn Fn(String) -> String| {
         let read = |end: &str| {
             change(fs::read_to_string(fixtures.join(fixture.to_owned() + end)).unwrap())

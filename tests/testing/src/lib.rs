@@ -1,7 +1,6 @@
 //! Code that several test programs and benchmarks of setguard share.
 
 #![allow(
-    clippy::disallowed_methods,
     clippy::expect_used,
     clippy::missing_errors_doc,
     clippy::panic,

@@ -64,9 +64,9 @@ pub fn fixtures(folder: &str) -> Vec<(PathBuf, String)> {
     below(Path::new(ROOT).join("tests/fixtures").join(folder))
 }
 
-/// The cases of all rules, `src/rules/*/cases`, with their texts, but without old objects.
+/// The cases of all rules, `crates/core/src/rules/*/cases`, with their texts, but without old objects.
 pub fn cases() -> Vec<(PathBuf, String)> {
-    let mut files = below(Path::new(ROOT).join("src/rules"));
+    let mut files = below(Path::new(ROOT).join("crates/core/src/rules"));
     files.retain(|(path, _)| path.parent().is_some_and(|folder| folder.ends_with("cases")));
     files
 }

@@ -3,7 +3,7 @@
 use k8s_openapi::api::core::v1::Toleration;
 
 use super::super::objects::quote;
-use crate::{
+use setguard_core::{
     inject::settings::Settings,
     kubernetes::tolerations::{of_daemons, text},
 };

@@ -1,0 +1,249 @@
+//! `setguard audit`: a running cluster in, a report out.
+
+mod against;
+mod cluster_reports;
+pub(crate) mod collections;
+mod evaluator;
+mod fold;
+mod found;
+mod metrics;
+mod output;
+mod scan;
+mod webhook_health;
+
+use std::{
+    cell::RefCell, convert::Infallible, io::Write as _, path::PathBuf, process::ExitCode, rc::Rc,
+    time::Duration,
+};
+
+use anyhow::{anyhow, bail};
+use clap::Args;
+use jiff::SignedDuration;
+use tokio::time::sleep;
+
+use self::{
+    against::EarlierReport,
+    cluster_reports::{ClusterReports, Unwritten},
+    evaluator::Evaluator,
+    metrics::Metrics,
+    output::Output,
+    scan::{Seen, scan},
+    webhook_health::WebhookHealth,
+};
+use crate::{
+    live::{
+        named::{Named, named},
+        namespace,
+        reader::{Reader, THROTTLED},
+    },
+    signals,
+};
+use setguard_core::{
+    kubernetes::duration, policy::Policy, printable::Printable, rules::rule::status::Audit,
+};
+use setguard_files::{
+    exit::Exit,
+    manifests::repository::Repository,
+    policy_file::args::PolicyArgs,
+    report::{
+        self, args::OutputArgs, diagnostic::Strictness, progress::Progress, reports::Reports,
+    },
+};
+
+/// The interval at which the bar moves while no answer arrives.
+const TICK: Duration = Duration::from_millis(200);
+
+/// Check a running cluster: what is wrong with its DaemonSets and StatefulSets, and why
+///
+/// Reads the cluster with the kubeconfig, or as a pod of the cluster, and changes nothing unless
+/// --cluster-reports is set. Checks each DaemonSet and StatefulSet as it is stored, together with the
+/// objects around it, and its status. If setguard is registered as a webhook, checks that the API server
+/// calls it. Never reads Secrets or ConfigMaps; lists the pods of a
+/// namespace only if a set in it is not healthy. What may not be read is named, and the rest is done.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Exit codes:
+  0  no error
+  1  at least one error: something that would be denied, a set without a ready pod although it should
+     have some, with --deny-warnings also a warning; or setguard is registered as a webhook and is not called
+  2  wrong usage, an invalid policy, no cluster, or an answer that cannot be read; with --strict also
+     if something may not be read
+  130, 143  a signal has ended it
+
+Examples:
+  setguard audit
+  setguard audit -n shop -n kube-system --context prod
+  setguard audit statefulset/db -n shop
+  setguard audit --format json --against last.json > now.json
+  setguard audit --format json --policy policy.yaml
+  setguard audit --output sarif=cluster.sarif --output junit=cluster.xml")]
+pub struct AuditArgs {
+    /// Audit only these sets, such as statefulset/db, of the namespace of -n or of the kubeconfig
+    #[arg(value_name = "KIND/NAME", value_parser = named, conflicts_with_all = ["all_namespaces", "cluster_reports"])]
+    sets: Vec<Named>,
+    /// Audit all namespaces, as without -n
+    #[arg(short = 'A', long, conflicts_with = "namespaces")]
+    all_namespaces: bool,
+    /// Audit only this namespace. May be given more than once; without it all namespaces are audited
+    #[arg(short, long = "namespace", value_name = "NAMESPACE", value_parser = namespace)]
+    namespaces: Vec<String>,
+    /// The context of the kubeconfig
+    #[arg(long, value_name = "NAME")]
+    context: Option<String>,
+    #[command(flatten)]
+    output: OutputArgs,
+    #[command(flatten)]
+    policy: PolicyArgs,
+    /// The reports that are written to the cluster, one for each object in which something is found
+    #[arg(long, value_enum, default_value_t, value_name = "API")]
+    cluster_reports: ClusterReports,
+    /// Write metrics to this file, for the textfile collector of node_exporter. It is not touched if
+    /// the audit fails
+    #[arg(long, value_name = "FILE")]
+    metrics_file: Option<PathBuf>,
+    /// For how long a pod may be missing or not ready before that is reported
+    #[arg(long, value_name = "DURATION", default_value = "5m", value_parser = duration::signed)]
+    patience: SignedDuration,
+    /// Treat warnings as denials
+    #[arg(long)]
+    deny_warnings: bool,
+    /// Exit with 0 whatever is found, such as in a Job that only reports
+    #[arg(long)]
+    exit_zero: bool,
+    /// Say what is new, still there and gone since an earlier audit, of which this is the JSON
+    #[arg(long, value_name = "FILE")]
+    against: Option<PathBuf>,
+    /// Fail with 2 if something may not be read
+    #[arg(long)]
+    strict: bool,
+}
+
+/// Runs `setguard audit`.
+///
+/// # Errors
+/// Returns an error if the policy or a feature gate is invalid, the cluster cannot be reached, or the
+/// report cannot be written.
+pub fn run(args: &AuditArgs) -> anyhow::Result<ExitCode> {
+    let Some(policy) = report::policy::load(&args.policy)? else { return Ok(Exit::Error.into()) };
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    runtime.block_on(async {
+        let progress = Rc::new(RefCell::new(Progress::reading()));
+        tokio::select! {
+            done = audit(args, policy, progress.clone()) => done.map(Into::into),
+            never = tick(&progress) => match never {},
+            // The files that were prepared are removed, and so is the bar.
+            code = signals::code() => Ok(code?.into()),
+        }
+    })
+}
+
+/// Moves the bar while the audit waits for an answer.
+async fn tick(progress: &RefCell<Progress>) -> Infallible {
+    loop {
+        sleep(TICK).await;
+        progress.borrow_mut().tick();
+    }
+}
+
+async fn audit(
+    args: &AuditArgs,
+    policy: Policy,
+    progress: Rc<RefCell<Progress>>,
+) -> anyhow::Result<Exit> {
+    let earlier = args.against.as_deref().map(EarlierReport::read).transpose()?;
+    let reports = Reports::open(&args.output, &Repository::find(), &policy)?;
+    let metrics = args.metrics_file.as_deref().map(|path| Metrics::create(path, &policy));
+    let metrics = metrics.transpose()?;
+    let reader = connect(args, progress.clone()).await?;
+    let release = reader.release().await?;
+    let policy = policy.in_cluster(release.version, &release.gates);
+    let strictness = Strictness { deny_warnings: args.deny_warnings };
+    let evaluator = Evaluator::new(&policy, strictness);
+    let namespaces = namespaces(args, &reader)?;
+    let mut seen = scan(&reader, &evaluator, &namespaces, progress.clone()).await;
+    progress.borrow().end();
+    if !seen.has_read_sets {
+        return Err(nothing_read(&seen, &namespaces));
+    }
+    evaluate_status(args, &policy, &evaluator, &mut seen);
+    if let (false, [namespace, ..]) = (args.sets.is_empty(), &*namespaces) {
+        let absent = seen.found.keep(&args.sets, namespace, &seen.observed);
+        seen.missing.failures.extend(absent);
+    }
+    let written = cluster_reports::write(
+        args.cluster_reports,
+        &reader,
+        &namespaces,
+        &seen.found,
+        seen.missing.has_all_sets(),
+    );
+    match written.await {
+        Ok(()) => {}
+        Err(Unwritten::NotServed(why)) => seen.missing.notes.push(why),
+        Err(Unwritten::Failed(why)) => seen.missing.failures.push(why),
+    }
+    // A user who audits some namespaces may not be allowed to see more.
+    let guard = match namespaces.is_empty() {
+        true => webhook_health::look(&reader, evaluator.now).await,
+        false => WebhookHealth::default(),
+    };
+    let output = Output {
+        strict: args.strict,
+        exit_zero: args.exit_zero,
+        sets: &args.sets,
+        namespaces: &namespaces,
+        begun: evaluator.now,
+        reports,
+        metrics,
+        earlier,
+    };
+    output.write(seen, guard)
+}
+
+/// Connects to the API server. If it has too much to do, that is said next to the bar.
+async fn connect(args: &AuditArgs, bar: Rc<RefCell<Progress>>) -> anyhow::Result<Reader> {
+    let on_busy = move || {
+        let say = || writeln!(Printable::new(anstream::stderr()).guarded(), "note: {THROTTLED}");
+        // The bar is not borrowed now: requests are not sent while a page is read.
+        let _ = bar.try_borrow().map(|bar| bar.aside(say));
+    };
+    Reader::connect(args.context.as_deref(), "audit", on_busy).await
+}
+
+/// Returns the namespaces to audit, in alphabetical order; none for all.
+fn namespaces(args: &AuditArgs, reader: &Reader) -> anyhow::Result<Vec<String>> {
+    let mut namespaces = args.namespaces.clone();
+    namespaces.sort();
+    namespaces.dedup();
+    if !args.sets.is_empty() && namespaces.is_empty() {
+        namespaces.push(reader.default_namespace().to_owned());
+    }
+    if let (false, [one, other, ..]) = (args.sets.is_empty(), &*namespaces) {
+        bail!("in which namespace are these sets, {one} or {other}? Name one with -n");
+    }
+    Ok(namespaces)
+}
+
+/// Returns the error of an audit that could read no sets, after it has printed the reasons.
+fn nothing_read(seen: &Seen, namespaces: &[String]) -> anyhow::Error {
+    seen.missing.forbidden().chain(seen.missing.failures.iter().cloned()).for_each(|why| {
+        let _ = writeln!(Printable::new(anstream::stderr()).guarded(), "error: {why}");
+    });
+    let advice = match seen.missing.is_forbidden() && namespaces.is_empty() {
+        true => "; name namespaces with -n",
+        false => "",
+    };
+    anyhow!("neither DaemonSets nor StatefulSets can be read{advice}")
+}
+
+/// Evaluates the status of all sets.
+fn evaluate_status(args: &AuditArgs, policy: &Policy, evaluator: &Evaluator<'_>, seen: &mut Seen) {
+    let audit = Audit {
+        observed: &seen.observed,
+        cluster: &policy.cluster,
+        now: evaluator.now,
+        patience: args.patience,
+        context: args.context.as_deref(),
+    };
+    seen.found.status(&audit, evaluator);
+}

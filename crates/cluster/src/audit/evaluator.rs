@@ -1,0 +1,108 @@
+//! The evaluation of sets as the API server has stored them.
+
+use jiff::Timestamp;
+use serde::{Deserialize, de::IgnoredAny};
+
+use super::collections::Collection;
+use setguard_core::{
+    engine::{self, Context, Origin, verdict::Verdict},
+    inventory::object_summary::ObjectSummary,
+    kubernetes::resource::Resource,
+    object::{DecodeError, Object, Subject, storage::Storage},
+    policy::Policy,
+    rules::rule::status::ObjectName,
+};
+use setguard_files::report::diagnostic::Strictness;
+
+/// The policy and the time on which each verdict depends.
+#[derive(Debug)]
+pub(super) struct Evaluator<'a> {
+    policy: &'a Policy,
+    pub(super) strictness: Strictness,
+    /// The time at which the audit began.
+    pub(super) now: Timestamp,
+}
+
+/// The verdict on a set without its surroundings.
+#[derive(Debug)]
+pub(super) struct Alone {
+    pub(super) name: ObjectName,
+    pub(super) verdict: Verdict,
+    /// The summary for the inventory, if the set could be read.
+    pub(super) item: Option<ObjectSummary>,
+    /// Whether the verdict is incomplete without the claims and volumes of the set.
+    pub(super) lacks_storage: bool,
+}
+
+/// The beginning of an object. Objects in lists have no type, except custom resources.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Head {
+    api_version: Option<IgnoredAny>,
+    metadata: Names,
+}
+
+#[derive(Deserialize)]
+struct Names {
+    name: Box<str>,
+    #[serde(default)]
+    namespace: Box<str>,
+    #[serde(default)]
+    uid: Box<str>,
+}
+
+impl<'a> Evaluator<'a> {
+    pub(super) fn new(policy: &'a Policy, strictness: Strictness) -> Self {
+        Evaluator { policy, strictness, now: Timestamp::now() }
+    }
+
+    pub(super) fn context(&self) -> Context<'a> {
+        Context::of_command(self.policy, Origin::Cluster, self.now)
+    }
+
+    /// Evaluates a set without its surroundings.
+    ///
+    /// # Errors
+    /// Returns an error if the set cannot be read.
+    pub(super) fn alone(
+        &self,
+        of: &Collection,
+        json: &str,
+        storage: Option<&Storage>,
+    ) -> Result<Alone, String> {
+        let &Collection { api_version, kind, .. } = of;
+        let wrong = |error: String| format!("a {kind} cannot be read: {error}");
+        let head: Head = serde_json::from_str(json).map_err(|error| wrong(error.to_string()))?;
+        let Names { namespace, name, uid } = head.metadata;
+        let name = ObjectName { namespace, kind, name, api_version, uid };
+        let resource =
+            Resource::of(api_version, kind.as_str()).ok_or_else(|| wrong(api_version.into()))?;
+        let typed = match (head.api_version, json.strip_prefix('{')) {
+            (None, Some(rest)) => {
+                format!("{{\"apiVersion\":\"{api_version}\",\"kind\":\"{kind}\",{rest}")
+            }
+            _ => json.to_owned(),
+        };
+        let cx = self.context();
+        let (verdict, item, lacks_storage) = match Object::parse(resource, &typed) {
+            Ok(object) => {
+                let item = ObjectSummary::of(&object).with_refusals(object.template());
+                let mut subject = Subject::create(object);
+                if let Some(storage) = storage {
+                    subject = subject.with_storage(storage);
+                }
+                let verdict = engine::evaluate(&subject, &cx);
+                (verdict, Some(item), subject.lacks_storage())
+            }
+            Err(DecodeError::TooLarge(size)) => {
+                let (namespace, name) = (&name.namespace, &name.name);
+                (engine::evaluate_too_large(&size, namespace, name, None, &cx), None, false)
+            }
+            Err(error) => {
+                let ObjectName { namespace, name, .. } = &name;
+                return Err(format!("{kind} {namespace}/{name}: {error}"));
+            }
+        };
+        Ok(Alone { name, verdict, item, lacks_storage })
+    }
+}

@@ -1,0 +1,215 @@
+//! The findings by object.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::evaluator::{Alone, Evaluator};
+use crate::live::named::Named;
+use kube_yaml::Mark;
+use setguard_core::{
+    engine::{self, status::StatusVerdict, verdict::Verdict},
+    inventory::view::View,
+    kubernetes::kind::Kind,
+    observed::{Observed, Ready},
+    rules::rule::status::{Audit, ObjectName},
+};
+pub(super) use setguard_files::{
+    manifests::id::ObjectId,
+    report::diagnostic::{Diagnostic, Healthy, ObjectReport, Severity, Strictness},
+};
+
+/// The findings by object, and the inventory of all objects.
+#[derive(Debug, Default)]
+pub(super) struct Found {
+    entries: BTreeMap<ObjectName, Entry>,
+    pub(super) view: View,
+    strictness: Strictness,
+}
+
+/// The findings in one object.
+#[derive(Debug, Default)]
+pub(super) struct Entry {
+    pub(super) diagnostics: Vec<Diagnostic>,
+    pub(super) remarks: Vec<String>,
+    /// The index of the object in the inventory.
+    item: Option<usize>,
+    /// Whether the verdict is incomplete without the claims and volumes of the set.
+    lacks_storage: bool,
+    /// The number of ready pods and of desired pods, if the status is up to date.
+    ready: Option<Ready>,
+    /// Whether the status shows that the set is not as it should be, or does not describe it yet.
+    is_unsettled: bool,
+}
+
+impl Found {
+    /// Creates an empty collection. `strictness` determines how severe findings are.
+    pub(super) fn new(strictness: Strictness) -> Self {
+        Found { strictness, ..Found::default() }
+    }
+
+    /// Replaces the findings in a set that was evaluated before. A set that is new is ignored, because its
+    /// surroundings were read before it existed.
+    pub(super) fn alone_again(&mut self, alone: Alone) {
+        if self.entries.contains_key(&alone.name) {
+            self.alone(alone);
+        }
+    }
+
+    /// Adds the verdict on a set, in place of an earlier one.
+    pub(super) fn alone(&mut self, alone: Alone) {
+        let Alone { name, verdict, item, lacks_storage } = alone;
+        let mut entry = Entry { lacks_storage, ..Entry::default() };
+        entry.add(verdict, self.strictness);
+        let inventory = &mut self.view.inventory;
+        entry.item = match (self.entries.get(&name).and_then(|before| before.item), item) {
+            (None, Some(item)) => Some(inventory.add(item)),
+            (before, _) => before,
+        };
+        self.entries.insert(name, entry);
+    }
+
+    /// Returns the namespaces of sets whose claims and volumes must be read.
+    pub(super) fn namespaces_without_storage(&self) -> Vec<String> {
+        let lacking = self.entries.iter().filter(|(_, entry)| entry.lacks_storage);
+        let mut namespaces: Vec<_> = lacking.map(|(name, _)| name.namespace.to_string()).collect();
+        namespaces.dedup();
+        namespaces
+    }
+
+    /// Evaluates all sets together.
+    pub(super) fn together(&mut self, evaluator: &Evaluator<'_>) {
+        let cx = evaluator.context();
+        for entry in self.entries.values_mut() {
+            let item = entry.item.and_then(|index| self.view.inventory.get(index));
+            if let Some(item) = item.filter(|item| !item.is_terminating) {
+                entry.add(engine::evaluate_stored(item, &self.view, &cx), self.strictness);
+            }
+        }
+    }
+
+    /// Evaluates the status of all sets.
+    pub(super) fn status(&mut self, audit: &Audit<'_>, evaluator: &Evaluator<'_>) {
+        for (name, of_status) in engine::status::evaluate_status(audit, &evaluator.context()) {
+            let StatusVerdict { verdict, instead_of } = of_status;
+            let entry = self.entries.entry(name).or_default();
+            entry.diagnostics.retain(|diagnostic| !instead_of.contains(&diagnostic.rule.id));
+            entry.add(verdict, self.strictness);
+        }
+        for set in audit.observed.sets() {
+            if let Some(entry) = self.entries.get_mut(&ObjectName::from(set)) {
+                entry.is_unsettled = set.is_unobserved()
+                    || set.is_being_deleted()
+                    || !audit.observed.is_healthy(set);
+                entry.ready = (!set.is_unobserved()).then(|| set.ready());
+            }
+        }
+    }
+
+    /// Keeps only the findings in these sets of a namespace, and in the nodes of their pods. Returns a message
+    /// for each set that does not exist.
+    pub(super) fn keep(
+        &mut self,
+        sets: &[Named],
+        namespace: &str,
+        observed: &Observed,
+    ) -> Vec<String> {
+        let is_named = |kind: Kind, at: &str, name: &str| {
+            at == namespace && sets.iter().any(|it| Kind::from(it.kind) == kind && it.name == name)
+        };
+        let kept =
+            observed.sets().filter(|set| is_named(set.kind().into(), set.namespace(), set.name()));
+        let nodes: BTreeSet<&str> =
+            kept.flat_map(|set| observed.pods(set)).filter_map(|pod| pod.node.as_deref()).collect();
+        self.entries.retain(|name, _| {
+            is_named(name.kind, &name.namespace, &name.name)
+                || name.kind == Kind::Node && nodes.contains(&*name.name)
+        });
+        let exists = |named: &&Named| {
+            let mut names = self.entries.keys();
+            names.any(|it| it.kind == named.kind.into() && *it.name == *named.name)
+        };
+        let absent = sets.iter().filter(|it| !exists(it));
+        absent.map(|it| format!("there is no {} {namespace}/{}", it.kind, it.name)).collect()
+    }
+
+    /// Returns the number of sets with neither an error nor a warning.
+    pub(super) fn healthy(&self) -> Healthy {
+        let is_fine = |entry: &Entry| entry.worst().is_none_or(|worst| worst == Severity::Note);
+        let mut healthy = Healthy::default();
+        for (name, entry) in self.entries.iter().filter(|(_, entry)| is_fine(entry)) {
+            match name.kind {
+                Kind::DaemonSet | Kind::StatefulSet if entry.is_unsettled => healthy.unsettled += 1,
+                Kind::DaemonSet => healthy.daemon_sets += 1,
+                Kind::StatefulSet => healthy.stateful_sets += 1,
+                _ => {}
+            }
+        }
+        healthy
+    }
+
+    /// Returns the findings by object, in alphabetical order.
+    pub(super) fn entries(&self) -> impl Iterator<Item = (&ObjectName, &Entry)> {
+        self.entries.iter()
+    }
+
+    /// Returns a report on each object: first the cluster-scoped objects, then the namespaces with the worst
+    /// findings. In each namespace, the objects and their findings are in the same order.
+    pub(super) fn worst_first(self) -> Vec<ObjectReport> {
+        let mut namespaces: BTreeMap<Box<str>, Vec<ObjectReport>> = BTreeMap::new();
+        for (name, mut entry) in self.entries {
+            entry.diagnostics.sort_by_key(|diagnostic| std::cmp::Reverse(diagnostic.severity));
+            let mut report = ObjectReport::of(ObjectId {
+                api_version: name.api_version.to_owned(),
+                kind: name.kind.to_string(),
+                namespace: name.namespace.to_string(),
+                name: name.name.into(),
+                is_generated: false,
+            });
+            report.diagnostics = entry.diagnostics;
+            report.remarks = entry.remarks;
+            report.ready = entry.ready;
+            namespaces.entry(name.namespace).or_default().push(report);
+        }
+        let badness = |report: &ObjectReport| {
+            let count =
+                |severity| report.diagnostics.iter().filter(|it| it.severity == severity).count();
+            let is_outage =
+                report.ready.is_some_and(Ready::is_outage) && !report.diagnostics.is_empty();
+            let errors = count(Severity::Error);
+            [usize::from(is_outage), errors, count(Severity::Warning), count(Severity::Note)]
+        };
+        let mut namespaces: Vec<_> = namespaces.into_values().collect();
+        for reports in &mut namespaces {
+            reports.sort_by_key(|report| std::cmp::Reverse(badness(report)));
+        }
+        // Both sorts keep the alphabetical order of equals.
+        namespaces.sort_by_key(|reports| {
+            let sum = reports
+                .iter()
+                .map(badness)
+                .fold([0; 4], |sum: [usize; 4], it| std::array::from_fn(|i| sum[i] + it[i]));
+            // A node that is down, or a webhook, explains findings in the sets.
+            let is_of_cluster = reports.first().is_some_and(|it| it.id.namespace.is_empty());
+            std::cmp::Reverse((is_of_cluster, sum))
+        });
+        let mut reports: Vec<_> = namespaces.into_iter().flatten().collect();
+        reports.iter_mut().enumerate().for_each(|(number, report)| report.number = number);
+        reports
+    }
+}
+
+impl Entry {
+    fn add(&mut self, verdict: Verdict, strictness: Strictness) {
+        let violations = verdict.violations.into_iter();
+        self.diagnostics
+            .extend(violations.map(|it| Diagnostic::of(it, Mark::default(), strictness)));
+        for remark in verdict.remarks {
+            if !self.remarks.contains(&remark) {
+                self.remarks.push(remark);
+            }
+        }
+    }
+
+    pub(super) fn worst(&self) -> Option<Severity> {
+        self.diagnostics.iter().map(|diagnostic| diagnostic.severity).max()
+    }
+}

@@ -1,0 +1,102 @@
+//! The output of an audit: the report, the metrics and the exit code.
+
+use jiff::Timestamp;
+
+use super::{
+    against::EarlierReport,
+    fold,
+    metrics::Metrics,
+    scan::{Missing, Seen},
+    webhook_health::WebhookHealth,
+};
+use crate::live::named::Named;
+use setguard_files::{
+    exit::Exit,
+    report::{changes::Earlier, diagnostic::Summary, fingerprint::Occurrences, reports::Reports},
+};
+
+/// The destinations of an audit's output, and the choices of the user.
+pub(super) struct Output<'a> {
+    pub(super) strict: bool,
+    pub(super) exit_zero: bool,
+    /// The sets that were audited; none for all.
+    pub(super) sets: &'a [Named],
+    /// The namespaces that were audited; none for all.
+    pub(super) namespaces: &'a [String],
+    /// The time at which the audit began.
+    pub(super) begun: Timestamp,
+    pub(super) reports: Reports,
+    pub(super) metrics: Option<Metrics>,
+    pub(super) earlier: Option<EarlierReport>,
+}
+
+impl Output<'_> {
+    /// Reports what was found.
+    ///
+    /// # Errors
+    /// Returns an error if a report cannot be written.
+    pub(super) fn write(mut self, seen: Seen, guard: WebhookHealth) -> anyhow::Result<Exit> {
+        let Seen { found, missing, .. } = seen;
+        let mut summary = Summary { healthy: Some(found.healthy()), ..Summary::default() };
+        summary.is_incomplete = missing.is_incomplete;
+        let exit = self.unread(&missing, &guard);
+        for problem in &guard.problems {
+            self.reports.failure(problem);
+        }
+        let unguarded = if guard.problems.is_empty() { Exit::Clean } else { Exit::Denied };
+        let mut objects = found.worst_first();
+        let changes = self.earlier.take().map(|earlier| {
+            let is_complete = missing.has_all_sets() && !missing.is_incomplete;
+            let unread: Vec<String> =
+                missing.noted().chain(missing.forbidden()).chain(guard.notes).collect();
+            earlier.compare(&mut objects, is_complete, &unread, |it| self.is_audited(it))
+        });
+        let folded = fold::fold(&mut objects);
+        let mut occurrences = Occurrences::default();
+        for mut object in objects {
+            for diagnostic in &mut object.diagnostics {
+                occurrences.number("", Some(&object.id), diagnostic);
+            }
+            summary.count(&object);
+            self.metrics.iter().for_each(|metrics| metrics.count(&object));
+            self.reports.object(None, &object)?;
+        }
+        folded.iter().try_for_each(|it| self.reports.folded(it))?;
+        changes.iter().try_for_each(|it| self.reports.changes(it))?;
+        self.reports.finish(&summary)?;
+        if let Some(metrics) = self.metrics
+            && missing.failures.is_empty()
+        {
+            let ended = Timestamp::now();
+            metrics.write(ended.duration_since(self.begun), ended)?;
+        }
+        Ok(if self.exit_zero { exit } else { exit.and(unguarded).and(summary.exit()) })
+    }
+
+    /// Reports what could not be read. Returns the exit code for that.
+    fn unread(&mut self, missing: &Missing, guard: &WebhookHealth) -> Exit {
+        let mut exit = Exit::Clean;
+        missing.noted().for_each(|note| self.reports.note(&note));
+        for note in missing.forbidden().chain(guard.notes.iter().cloned()) {
+            if self.strict {
+                exit = Exit::Error;
+                self.reports.failure(&note);
+            } else {
+                self.reports.note(&note);
+            }
+        }
+        for failure in &missing.failures {
+            exit = Exit::Error;
+            self.reports.failure(failure);
+        }
+        exit
+    }
+
+    /// Returns whether the object of an earlier finding is audited now too.
+    fn is_audited(&self, earlier: &Earlier) -> bool {
+        let (object, sets) = (&earlier.object, self.sets);
+        let is_here = self.namespaces.is_empty() || self.namespaces.contains(&object.namespace);
+        let is = |it: &Named| it.kind.as_str() == object.kind && it.name == object.name;
+        is_here && (sets.is_empty() || sets.iter().any(is))
+    }
+}

@@ -1,0 +1,259 @@
+//! setguard's own webhook configurations, and whether the API server calls setguard by them.
+//!
+//! A configuration of setguard is one with a webhook whose name ends in `.setguard.io`, regardless of its author.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use jiff::Timestamp;
+use rustls::pki_types::{CertificateDer, pem::PemObject as _};
+use serde::{Deserialize, de::IgnoredAny};
+use serde_json::Value;
+use x509_parser::{certificate::X509Certificate, prelude::FromDer as _};
+
+use k8s_openapi::{
+    ByteString,
+    api::{
+        admissionregistration::v1::{ServiceReference, WebhookClientConfig},
+        apps::v1::Deployment,
+        discovery::v1::EndpointSlice,
+    },
+    apimachinery::pkg::apis::meta::v1::ObjectMeta,
+};
+
+use crate::live::{
+    call::Problem,
+    reader::{List, Reader},
+    registered::{as_written, compare},
+};
+use setguard_core::object::annotations::SIBLING_ANNOTATION;
+
+const KINDS: [(&str, &str); 2] = [
+    ("ValidatingWebhookConfiguration", "validatingwebhookconfigurations"),
+    ("MutatingWebhookConfiguration", "mutatingwebhookconfigurations"),
+];
+
+/// The state of these configurations.
+#[derive(Debug, Default)]
+pub(super) struct WebhookHealth {
+    /// The reasons why the API server does not call setguard, or its calls fail.
+    pub(super) problems: Vec<String>,
+    /// The objects that could not be read.
+    pub(super) notes: Vec<String>,
+}
+
+/// A configuration of either kind.
+#[derive(Debug, Deserialize)]
+struct Configuration {
+    metadata: ObjectMeta,
+    #[serde(default)]
+    webhooks: Vec<Webhook>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Webhook {
+    name: String,
+    client_config: WebhookClientConfig,
+    #[serde(default)]
+    rules: Vec<IgnoredAny>,
+}
+
+impl Configuration {
+    fn is_ours(&self) -> bool {
+        self.webhooks.iter().any(|webhook| webhook.name.ends_with(".setguard.io"))
+    }
+
+    /// Returns the kind, and the kind with the name, of the configuration that was installed together with this one.
+    fn sibling(&self) -> Option<(String, String)> {
+        let kind = self.metadata.annotations.as_ref()?.get(SIBLING_ANNOTATION)?;
+        let name = self.metadata.name.as_deref()?;
+        Some((kind.clone(), format!("{kind} {name}")))
+    }
+}
+
+/// Examines the configurations of setguard, if there are any.
+pub(super) async fn look(reader: &Reader, now: Timestamp) -> WebhookHealth {
+    let mut guard = WebhookHealth::default();
+    let mut services = BTreeMap::<(String, String), BTreeSet<String>>::new();
+    let (mut installed, mut existing, mut hidden) = (Vec::new(), BTreeSet::new(), Vec::new());
+    for (kind, plural) in KINDS {
+        let path = format!("/apis/admissionregistration.k8s.io/v1/{plural}");
+        let list = List { path, ..List::default() };
+        let read: Vec<Value> = match reader.objects(&list).await {
+            Ok(read) => read,
+            // The API server has no webhooks, or is known to be gone.
+            Err(Problem::Absent(_) | Problem::Unreachable(_)) => continue,
+            Err(why) => {
+                let note = format!(
+                    "{plural} cannot be read, so whether setguard's webhooks apply is not known, nor whether others can be called: {why}"
+                );
+                guard.notes.push(note);
+                hidden.push(kind);
+                continue;
+            }
+        };
+        for read in &read {
+            let Ok(configuration) = Configuration::deserialize(read) else { continue };
+            if !configuration.is_ours() {
+                continue;
+            }
+            let name = configuration.metadata.name.as_deref().unwrap_or_default();
+            let of = format!("{kind} {name}");
+            existing.insert(of.clone());
+            installed.extend(configuration.sibling());
+            guard.problems.extend(faults(&of, &configuration.webhooks, now));
+            guard.problems.extend(foreign(kind, name, read));
+            for service in configuration.webhooks.iter().filter_map(service) {
+                let key = (service.namespace.clone(), service.name.clone());
+                services.entry(key).or_default().insert(of.clone());
+            }
+        }
+    }
+    let is_absent =
+        |(kind, of): &&(String, String)| !hidden.contains(&kind.as_str()) && !existing.contains(of);
+    guard.problems.extend(installed.iter().filter(is_absent).map(|(_, of)| absent(of)));
+    if hidden.is_empty() {
+        guard.problems.extend(uncalled(reader, &existing).await);
+    }
+    for ((namespace, name), of) in services {
+        let of = of.into_iter().collect::<Vec<_>>().join(" and ");
+        let path = format!("/apis/discovery.k8s.io/v1/namespaces/{namespace}/endpointslices");
+        let list = List { path, ..List::default() };
+        match reader.objects::<EndpointSlice>(&list).await {
+            Ok(slices) if !slices.iter().any(|slice| is_ready(slice, &name)) => {
+                guard.problems.push(format!(
+                    "Service {namespace}/{name} has no ready endpoint, so each call of the API server \
+                     by {of} fails: is a pod of setguard ready, and does the Service exist?"
+                ));
+            }
+            Ok(_) | Err(Problem::Unreachable(_)) => {}
+            Err(why) => guard.notes.push(format!(
+                "endpointslices in namespace {namespace} cannot be read, so whether the API server can \
+                 call setguard is not known: {why}"
+            )),
+        }
+    }
+    guard
+}
+
+fn absent(of: &str) -> String {
+    format!(
+        "{of} does not exist, although it was installed together with the other one: setguard is not called by \
+         it; helm upgrade creates it again"
+    )
+}
+
+/// Says in what a configuration differs from what the chart wrote.
+fn foreign(kind: &str, name: &str, read: &Value) -> Option<String> {
+    as_written(read)?;
+    let compared = match compare(read) {
+        Ok(compared) => compared,
+        Err(why) => return Some(format!("{kind} {name}: {why}")),
+    };
+    let said = compared.say(kind, name);
+    let is_other = |(i, _): &&(usize, Value)| {
+        read["webhooks"][*i]["rules"].as_array().is_some_and(|rules| !rules.is_empty())
+    };
+    said.or_else(|| {
+        compared.rules.iter().find(is_other).map(|(i, _)| {
+            let webhook = read["webhooks"][*i]["name"].as_str().unwrap_or_default();
+            format!("{kind} {name} has other rules for {webhook} than the chart wrote")
+        })
+    })
+}
+
+/// The labels by which the chart marks the Deployment of the server, which has the name of its configurations.
+const SERVER: &str = "app.kubernetes.io/component=webhook,app.kubernetes.io/part-of=setguard";
+
+/// Returns the servers without any webhook configuration. Whether there are any is not known if Deployments cannot be
+/// read, which the audit reports anyway.
+async fn uncalled(reader: &Reader, existing: &BTreeSet<String>) -> Vec<String> {
+    let path = "/apis/apps/v1/deployments".to_owned();
+    let list = List { path, labels: Some(SERVER.into()), ..List::default() };
+    let servers: Vec<Deployment> = reader.objects(&list).await.unwrap_or_default();
+    let is_server = |metadata: &ObjectMeta| {
+        SERVER.split(',').filter_map(|it| it.split_once('=')).all(|(key, value)| {
+            metadata.labels.as_ref().and_then(|it| it.get(key)).is_some_and(|it| it == value)
+        })
+    };
+    let servers = servers.into_iter().map(|it| it.metadata).filter(is_server);
+    let uncalled = servers.filter_map(|metadata| {
+        let (namespace, name) = (metadata.namespace?, metadata.name?);
+        let is_called = KINDS.iter().any(|(kind, _)| existing.contains(&format!("{kind} {name}")));
+        (!is_called).then(|| {
+            format!(
+                "Deployment {namespace}/{name} serves setguard, and neither {} nor {} {name} exists: it is not \
+                 called; helm upgrade creates them again",
+                KINDS[0].0, KINDS[1].0
+            )
+        })
+    });
+    uncalled.collect()
+}
+
+/// Returns the reasons why the API server does not call setguard by these webhooks, or its calls fail.
+fn faults(of: &str, webhooks: &[Webhook], now: Timestamp) -> Vec<String> {
+    let mut faults = Vec::new();
+    let names = |is_faulty: &dyn Fn(&Webhook) -> bool| {
+        let faulty = webhooks.iter().filter(|webhook| is_faulty(webhook));
+        faulty.map(|webhook| webhook.name.as_str()).collect::<Vec<_>>().join(", ")
+    };
+    let without_rules = names(&|webhook| webhook.rules.is_empty());
+    if !without_rules.is_empty() {
+        faults.push(format!(
+            "{of} has no rules for {without_rules}: the API server does not call setguard by it, and \
+             nothing that it is for is checked. The log of setguard says why"
+        ));
+    }
+    let expired = names(&|webhook| {
+        webhook.client_config.ca_bundle.as_ref().is_some_and(|it| has_expired(it, now))
+    });
+    if !expired.is_empty() {
+        faults.push(format!(
+            "the CA in {of} has expired, so each call of the API server fails: {expired}"
+        ));
+    }
+    let without_ca = |webhook: &Webhook| {
+        let bundle = &webhook.client_config.ca_bundle;
+        service(webhook).is_some() && bundle.as_ref().is_none_or(|bundle| bundle.0.is_empty())
+    };
+    let without_ca = names(&without_ca);
+    if !without_ca.is_empty() {
+        faults.push(format!(
+            "{of} has no caBundle, so each call of the API server fails: {without_ca}"
+        ));
+    }
+    faults
+}
+
+fn service(webhook: &Webhook) -> Option<&ServiceReference> {
+    webhook.client_config.service.as_ref()
+}
+
+/// Returns whether all certificates of a bundle have expired.
+fn has_expired(bundle: &ByteString, now: Timestamp) -> bool {
+    expired(&bundle.0).is_some_and(|at| at < now.as_second())
+}
+
+/// Returns the time at which the last certificate of a bundle expires, in seconds since 1970. Returns `None`
+/// if there is none, or one cannot be read.
+pub(super) fn expired(bundle: &[u8]) -> Option<i64> {
+    let certificates = CertificateDer::pem_slice_iter(bundle).map_while(Result::ok);
+    let ends = certificates.map(|der| {
+        let (_, certificate) = X509Certificate::from_der(&der).ok()?;
+        Some(certificate.validity().not_after.timestamp())
+    });
+    ends.collect::<Option<Vec<_>>>()?.into_iter().max()
+}
+
+/// Returns whether a slice belongs to this Service and has an endpoint that gets requests.
+fn is_ready(slice: &EndpointSlice, service: &str) -> bool {
+    let labels = slice.metadata.labels.as_ref();
+    let of = labels.and_then(|labels| labels.get("kubernetes.io/service-name"));
+    of.is_some_and(|it| it == service)
+        && slice
+            .endpoints
+            .iter()
+            .flatten()
+            .any(|endpoint| endpoint.conditions.as_ref().and_then(|it| it.ready).unwrap_or(true))
+}

@@ -1,0 +1,115 @@
+//! The current state of the cluster, for the rules about several objects: small, bounded, and of
+//! known age.
+//!
+//! A separate thread lists and watches a few kinds, reduces each object to an
+//! [`inventory`](setguard_core::inventory) item as it arrives, and publishes its state as an immutable
+//! snapshot. A request takes the latest snapshot without waiting for anything. See
+//! `docs/adr/0009-a-live-view.md`.
+
+mod args;
+mod backoff;
+mod bounds;
+pub mod call;
+pub(crate) mod follow;
+mod kinds;
+mod message;
+pub(crate) mod named;
+pub(crate) mod object_metadata;
+pub mod reader;
+pub mod registered;
+mod release;
+mod source;
+mod state;
+mod supervise;
+mod times;
+
+use std::{
+    sync::{Arc, Mutex},
+    thread,
+};
+
+use kube::Client;
+use tokio::{runtime, sync::Semaphore, time};
+
+pub use self::{
+    args::{InventoryArgs, Mode, namespace},
+    release::{Discover, Release},
+    state::{KindState, Live},
+};
+use self::{source::Source, state::ListGate};
+
+/// Starts the view, the discovery of the release, or neither, depending on the flags.
+///
+/// `discover` requests the release, and `on_release` is called with each answer. Runs on a separate
+/// thread until the process exits.
+///
+/// # Errors
+/// Returns an error if there is neither a kubeconfig nor a service account, or if the system cannot
+/// create the thread.
+pub fn start(
+    live: &Arc<Live>,
+    discover: Discover,
+    on_release: impl Fn(Release) + Send + Sync + 'static,
+) -> anyhow::Result<()> {
+    let runtime = runtime::Builder::new_current_thread().enable_all().build()?;
+    let client = runtime.block_on(call::client(live.times().call))?;
+    let live = live.clone();
+    let run = move || runtime.block_on(run(live, client, discover, on_release));
+    thread::Builder::new().name("inventory".to_owned()).spawn(run).map(drop)?;
+    Ok(())
+}
+
+async fn run(
+    live: Arc<Live>,
+    client: Client,
+    discover: Discover,
+    on_release: impl Fn(Release) + Send + Sync + 'static,
+) {
+    let times = live.times();
+    let mut releases = release::Discovery::new(times.clone(), discover);
+    // The first list depends on the release.
+    let first = releases.ask().await;
+    let streaming = first.as_ref().is_some_and(Release::streams_lists);
+    let on_release = Arc::new(on_release);
+    first.into_iter().for_each(&*on_release);
+
+    let streaming = Mutex::new(streaming.then(time::Instant::now));
+    let plan = Arc::new(ListGate { turn: Semaphore::new(1), streaming });
+    let sources = (0..live.sources()).map(|index| {
+        let (live, client, plan) = (live.clone(), client.clone(), plan.clone());
+        let name = live.name(index);
+        let delays = times.backoff();
+        let source = move || Source::new(live.clone(), index, client.clone(), plan.clone()).run();
+        supervise::forever(name, delays, source)
+    });
+    let sources: Vec<_> = sources.map(tokio::spawn).collect();
+    let releases = tokio::spawn(async move {
+        loop {
+            releases.wait().await;
+            releases.ask().await.into_iter().for_each(&*on_release);
+        }
+    });
+    let blindness = tokio::spawn(log_blindness(live));
+    for task in sources.into_iter().chain([releases, blindness]) {
+        // The tasks never end.
+        let _ = task.await;
+    }
+}
+
+/// Logs when no kind is known, and when one is known again. Readiness does not depend on the view,
+/// so nothing else shows this.
+async fn log_blindness(live: Arc<Live>) {
+    let mut told = false;
+    while live.is_on() {
+        time::sleep(live.times().blind).await;
+        let is_blind = !live.knows_any();
+        if is_blind && !told {
+            tracing::warn!(
+                "the view of the cluster knows no kind; the rules about several objects are silent"
+            );
+        } else if told && !is_blind {
+            tracing::info!("the view of the cluster knows a kind again");
+        }
+        told = is_blind;
+    }
+}

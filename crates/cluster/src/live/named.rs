@@ -1,0 +1,45 @@
+//! Sets as users name them.
+
+use setguard_core::kubernetes::resource::WorkloadKind;
+
+/// A set as the user names it: `statefulset/db`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Named {
+    pub(crate) kind: WorkloadKind,
+    pub(crate) name: String,
+}
+
+/// Reads `KIND/NAME`, with the short names of kubectl.
+///
+/// # Errors
+/// Returns an error if the text has another form.
+pub(crate) fn named(text: &str) -> Result<Named, String> {
+    let (kind, name) = text.split_once('/').ok_or("not KIND/NAME, such as statefulset/db")?;
+    let kind = match kind.to_ascii_lowercase().trim_end_matches(".apps") {
+        "statefulset" | "statefulsets" | "sts" => WorkloadKind::StatefulSet,
+        "daemonset" | "daemonsets" | "ds" => WorkloadKind::DaemonSet,
+        _ => return Err("the kind must be statefulset or daemonset".to_owned()),
+    };
+    let is_name = |c: u8| c.is_ascii_lowercase() || c.is_ascii_digit() || b"-.".contains(&c);
+    if name.is_empty() || name.len() > 253 || !name.bytes().all(is_name) {
+        return Err(format!("{name:?} is not the name of a set"));
+    }
+    Ok(Named { kind, name: name.to_owned() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kinds_have_the_names_of_kubectl() {
+        for text in ["statefulset/db", "sts/db", "StatefulSets.apps/db", "statefulsets/db"] {
+            let wanted = Named { kind: WorkloadKind::StatefulSet, name: "db".to_owned() };
+            assert_eq!(named(text), Ok(wanted), "{text}");
+        }
+        assert_eq!(named("ds/a.b").map(|it| it.kind), Ok(WorkloadKind::DaemonSet));
+        for text in ["db", "deployment/db", "sts/", "sts/a/b", "sts/../x", "sts/A"] {
+            assert!(named(text).is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,321 @@
+//! Reads the API server without overloading it: lists in pages, few requests at a time, and no
+//! requests while the API server asks to wait.
+
+use std::{
+    borrow::Cow,
+    cell::{Cell, RefCell},
+    error::Error as _,
+    time::{Duration, Instant},
+};
+
+use anyhow::anyhow;
+use futures::Stream;
+use hyper::{
+    Request,
+    header::{HeaderValue, USER_AGENT},
+};
+use kube::{
+    Client, Config,
+    api::{ListParams, WatchParams},
+    config::{KubeConfigOptions, Kubeconfig, KubeconfigError},
+    core,
+};
+use serde::de::DeserializeOwned;
+use serde_json::value::RawValue;
+use tokio::{sync::Semaphore, time::sleep};
+use tokio_util::codec::LinesCodecError;
+
+use super::{
+    bounds::Bounds,
+    call::{self, Problem},
+    message::Page,
+    release::{self, Release},
+};
+
+/// The number of objects in a page. A list has no resourceVersion parameter: with `0`, API servers
+/// before 1.34 ignore the limit.
+const PAGE: u32 = 500;
+/// A larger page is requested again, with a fifth of the objects.
+const LARGEST_PAGE: usize = 16 << 20;
+/// The limits of one list. Kubernetes supports 150,000 Pods, each of which may have 10 KiB.
+const BOUNDS: Bounds =
+    Bounds { objects: 300_000, bytes: 4 << 30, pages: 20_000, time: Duration::from_secs(900) };
+/// The maximum number of concurrent requests: more would only wait.
+pub(crate) const AT_ONCE: usize = 2;
+/// The time limit for an answer.
+const CALL: Duration = Duration::from_secs(60);
+/// The time limit for connecting.
+const CONNECT: Duration = Duration::from_secs(10);
+/// The maximum number of attempts while the API server is busy, and while requests fail.
+const TRIES_WHILE_BUSY: u32 = 10;
+const TRIES: u32 = 3;
+/// The maximum number of times that a list starts again because the API server no longer has the
+/// rest.
+const BEGINNINGS: u32 = 3;
+/// The pause if the API server specifies none, and the longest pause.
+const PAUSE: Duration = Duration::from_secs(1);
+const LONGEST_PAUSE: Duration = Duration::from_secs(60);
+
+/// The message for the user while the API server asks to wait.
+pub const THROTTLED: &str = "throttled: the API server asks to wait";
+
+/// A request, or the reason why it cannot be built.
+pub(crate) type Call = Result<Request<Vec<u8>>, core::request::Error>;
+
+/// A client for commands that run once, on one thread.
+pub struct Reader {
+    client: Client,
+    /// The URL of the API server.
+    url: String,
+    /// The reason why the API server can no longer be reached. No further requests are sent then,
+    /// unless `is_patient` is set.
+    lost: RefCell<Option<String>>,
+    /// Whether requests are sent although the API server could not be reached.
+    is_patient: Cell<bool>,
+    turns: Semaphore,
+    /// The time before which no request is sent.
+    not_before: Cell<Option<Instant>>,
+    /// Called when the API server first asks to wait.
+    on_busy: Cell<Option<Box<dyn FnOnce()>>>,
+}
+
+/// A list, and the requested part of it.
+#[derive(Clone, Debug, Default)]
+pub struct List {
+    /// The path of the collection.
+    pub path: String,
+    /// Whether to request only the metadata of the objects.
+    pub is_bare: bool,
+    /// A label selector.
+    pub labels: Option<Cow<'static, str>>,
+    /// A field selector.
+    pub fields: Option<&'static str>,
+}
+
+impl Reader {
+    /// Connects with the kubeconfig, or as a pod of the cluster. `command` is for the log of the
+    /// API server. `on_busy` is called once, if the API server asks to wait.
+    ///
+    /// # Errors
+    /// Returns an error if there is neither a usable kubeconfig nor a service account.
+    pub async fn connect(
+        context: Option<&str>,
+        command: &str,
+        on_busy: impl FnOnce() + 'static,
+    ) -> anyhow::Result<Self> {
+        let mut config = configuration(context).await?;
+        let agent = format!("setguard-{command}/{}", env!("CARGO_PKG_VERSION"));
+        config.headers.push((USER_AGENT, HeaderValue::try_from(agent)?));
+        // By default the client would repeat a request fifteen times.
+        config.default_retry = false;
+        config.connect_timeout = Some(CONNECT);
+        let url = config.cluster_url.to_string().trim_end_matches('/').to_owned();
+        let reader = Reader::of(Client::try_from(config)?);
+        Ok(Reader { url, on_busy: Cell::new(Some(Box::new(on_busy))), ..reader })
+    }
+
+    /// Reads by this client.
+    pub(super) fn of(client: Client) -> Self {
+        Reader {
+            client,
+            url: String::new(),
+            lost: RefCell::new(None),
+            is_patient: Cell::new(false),
+            turns: Semaphore::new(AT_ONCE),
+            not_before: Cell::new(None),
+            on_busy: Cell::new(None),
+        }
+    }
+
+    /// Keeps sending requests to an API server that does not answer.
+    pub(crate) fn be_patient(&self) {
+        self.is_patient.set(true);
+    }
+
+    /// Returns the namespace of the kubeconfig.
+    pub fn default_namespace(&self) -> &str {
+        self.client.default_namespace()
+    }
+
+    /// Returns the release of the API server, and its feature gates if they may be read.
+    pub(crate) async fn release(&self) -> Result<Release, Problem> {
+        let mut release = release::parse(&self.get("/version").await?)?;
+        release.gates = release::gates(&self.client, CALL).await.unwrap_or_default();
+        Ok(release)
+    }
+
+    /// Returns the answer to a GET of this path.
+    pub async fn get(&self, path: &str) -> Result<String, Problem> {
+        let request = Request::get(path).body(Vec::new());
+        self.call(request.map_err(core::request::Error::BuildRequest), LARGEST_PAGE).await
+    }
+
+    /// Returns the answer to a request.
+    pub(crate) async fn send(&self, request: Call) -> Result<String, Problem> {
+        self.call(request, LARGEST_PAGE).await
+    }
+
+    /// Lists page by page. `on_page` gets the JSON of the objects, without `apiVersion` and `kind`.
+    /// A page may repeat an object in a newer version.
+    pub async fn list(
+        &self,
+        list: &List,
+        on_page: impl FnMut(&[&RawValue]),
+    ) -> Result<(), Problem> {
+        self.list_from(list, on_page).await.map(drop)
+    }
+
+    /// Returns all objects of a list, each read as a `T`.
+    ///
+    /// # Errors
+    /// Returns an error if the list or one of its objects cannot be read.
+    pub(crate) async fn objects<T: DeserializeOwned>(
+        &self,
+        list: &List,
+    ) -> Result<Vec<T>, Problem> {
+        let (mut objects, mut wrong) = (Vec::new(), None);
+        let on_page = |items: &[&RawValue]| {
+            for item in items {
+                match serde_json::from_str(item.get()) {
+                    Ok(object) => objects.push(object),
+                    Err(error) => wrong = Some(error),
+                }
+            }
+        };
+        self.list(list, on_page).await?;
+        wrong.map_or(Ok(objects), |error| Err(Problem::failed(error)))
+    }
+
+    /// Lists, and returns the version for the next watch.
+    pub(super) async fn list_from(
+        &self,
+        list: &List,
+        mut on_page: impl FnMut(&[&RawValue]),
+    ) -> Result<String, Problem> {
+        let request = core::Request::new(&list.path);
+        let mut params = ListParams {
+            label_selector: list.labels.as_deref().map(str::to_owned),
+            field_selector: list.fields.map(str::to_owned),
+            limit: Some(PAGE),
+            ..ListParams::default()
+        };
+        let mut beginnings = 1;
+        let mut count = BOUNDS.begin();
+        loop {
+            let limit = params.limit.unwrap_or(PAGE);
+            let call =
+                if list.is_bare { request.list_metadata(&params) } else { request.list(&params) };
+            let text = match self.call(call, LARGEST_PAGE).await {
+                Ok(text) => text,
+                Err(Problem::TooLarge) if limit > 1 => {
+                    params.limit = Some((limit / 5).max(1));
+                    continue;
+                }
+                Err(Problem::Gone { next, .. })
+                    if params.continue_token.is_some() && beginnings < BEGINNINGS =>
+                {
+                    beginnings += 1;
+                    params.continue_token = next.filter(|next| !next.is_empty());
+                    continue;
+                }
+                Err(problem) => return Err(problem),
+            };
+            let page: Page<'_> = serde_json::from_str(&text).map_err(Problem::failed)?;
+            let items = page.items.unwrap_or_default();
+            count.add(items.len(), text.len())?;
+            on_page(&items);
+            let Some(next) = page.metadata.next.filter(|next| !next.is_empty()) else {
+                return Ok(page.metadata.resource_version.unwrap_or_default());
+            };
+            count.next_page(params.continue_token.as_deref(), &next)?;
+            params.continue_token = Some(next);
+        }
+    }
+
+    /// Returns the lines of a watch that the API server ends after this time.
+    pub(super) async fn watch(
+        &self,
+        list: &List,
+        version: &str,
+        seconds: u32,
+    ) -> Result<impl Stream<Item = Result<String, LinesCodecError>> + Unpin + use<>, Problem> {
+        let params = WatchParams {
+            label_selector: list.labels.as_deref().map(str::to_owned),
+            field_selector: list.fields.map(str::to_owned),
+            timeout: Some(seconds),
+            ..WatchParams::default()
+        };
+        let request = core::Request::new(&list.path);
+        let request = match list.is_bare {
+            true => request.watch_metadata(&params, version),
+            false => request.watch(&params, version),
+        };
+        call::lines(&self.client, request, CALL).await
+    }
+
+    /// Sends a request when the limits allow it, and repeats it while a retry can help.
+    async fn call(&self, request: Call, most: usize) -> Result<String, Problem> {
+        let request = request.map_err(Problem::failed)?;
+        let _turn = self.turns.acquire().await.map_err(Problem::failed)?;
+        let mut tries = 1;
+        loop {
+            self.wait().await;
+            if let Some(why) = self.lost.borrow().clone() {
+                return Err(Problem::Unreachable(why));
+            }
+            let request = Ok::<_, core::request::Error>(request.clone());
+            let pause = match call::text(&self.client, request, CALL, most).await {
+                Err(Problem::Busy { pause, .. }) if tries < TRIES_WHILE_BUSY => {
+                    if let Some(on_busy) = self.on_busy.take() {
+                        on_busy();
+                    }
+                    pause.unwrap_or(PAUSE)
+                }
+                Err(Problem::Failed(_) | Problem::Unreachable(_)) if tries < TRIES => PAUSE * tries,
+                Err(Problem::Unreachable(why)) => {
+                    let why = format!("the API server {} does not answer: {why}", self.url);
+                    if self.is_patient.get() {
+                        return Err(Problem::Unreachable(why));
+                    }
+                    self.lost.replace(Some(why.clone()));
+                    return Err(Problem::Unreachable(why));
+                }
+                outcome => return outcome,
+            };
+            tries += 1;
+            // The pause applies to all requests: the cause of one delay also delays the others.
+            self.not_before.set(Some(Instant::now() + pause.min(LONGEST_PAUSE)));
+        }
+    }
+
+    async fn wait(&self) {
+        while let Some(pause) =
+            self.not_before.get().and_then(|it| it.checked_duration_since(Instant::now()))
+        {
+            sleep(pause.max(Duration::from_millis(1))).await;
+        }
+    }
+}
+
+/// Returns the configuration of the client: with this context of the kubeconfig, with its current
+/// context, or as a pod.
+async fn configuration(context: Option<&str>) -> anyhow::Result<Config> {
+    const UNUSABLE: &str = "no usable kubeconfig";
+    let Some(name) = context else {
+        // The error lists both attempts, and its cause twice.
+        return Config::infer().await.map_err(|error| match error.source() {
+            Some(source) => anyhow!("{UNUSABLE}: {source}; and this is not a pod of a cluster"),
+            None => anyhow!("{UNUSABLE}: {error}"),
+        });
+    };
+    let options =
+        KubeConfigOptions { context: Some(name.to_owned()), ..KubeConfigOptions::default() };
+    Config::from_kubeconfig(&options).await.map_err(|error| match (error, Kubeconfig::read()) {
+        (KubeconfigError::LoadContext(_), Ok(read)) => {
+            let known: Vec<_> = read.contexts.into_iter().map(|it| it.name).collect();
+            let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
+            anyhow!("{UNUSABLE}: it has no context {name:?}; its contexts are: {known}")
+        }
+        (error, _) => anyhow!("{UNUSABLE}: {error}"),
+    })
+}

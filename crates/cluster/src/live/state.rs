@@ -1,0 +1,398 @@
+//! The known state of the cluster, and its age.
+
+use std::{
+    fmt,
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, AtomicU64, Ordering::SeqCst},
+    },
+    time::{Duration, Instant},
+};
+
+use arc_swap::ArcSwap;
+use jiff::{SignedDuration, Timestamp};
+use tokio::{
+    sync::{Semaphore, watch},
+    time::timeout_at,
+};
+
+use super::{
+    args::{InventoryArgs, Mode},
+    kinds::{self, Watched},
+    message::{self, Meta},
+    times::Times,
+};
+use setguard_core::inventory::{
+    Inventory,
+    object_summary::ObjectSummary,
+    relist::Relist,
+    view::{Freshness, View},
+};
+use setguard_core::kubernetes::kind::Kind;
+
+/// The current state of the cluster.
+#[derive(Debug)]
+pub struct Live {
+    times: Times,
+    kinds: Vec<&'static Watched>,
+    sources: Vec<SourceState>,
+    /// The inventory that is being changed. Only the tasks that watch take this lock.
+    working: Mutex<Inventory>,
+    /// The snapshot that requests see.
+    published: ArcSwap<View>,
+    started: Instant,
+    started_at: Timestamp,
+    /// The watched namespaces, unless all are watched.
+    namespaces: Option<Arc<[String]>>,
+}
+
+/// The state of one source: of a kind, in one namespace or in all.
+#[derive(Debug)]
+struct SourceState {
+    watched: &'static Watched,
+    namespace: Option<String>,
+    /// The time of the last sign of life, in milliseconds since the start. [`NEVER`] until the
+    /// source was listed.
+    seen: AtomicU64,
+    /// Whether the watch broke after the last sign of life, so that the known state does not count
+    /// as current.
+    is_broken: AtomicBool,
+    /// The version up to which the view has all changes.
+    version: watch::Sender<u64>,
+}
+
+/// The time of a source that was not listed.
+const NEVER: u64 = u64::MAX;
+
+/// The state of the view for a kind.
+#[derive(Clone, Copy, Debug)]
+pub struct KindState {
+    /// The kind.
+    pub kind: Kind,
+    /// The time since the last sign of life. `None` if the kind was not listed.
+    pub silent: Option<Duration>,
+    /// The degree to which rules rely on the kind.
+    pub freshness: Freshness,
+    /// The number of objects of the kind.
+    pub objects: usize,
+}
+
+/// The state that the sources share.
+#[derive(Debug)]
+pub(super) struct ListGate {
+    /// A permit is held while listing, so that no two kinds are listed at one time.
+    pub(super) turn: Semaphore,
+    /// The time from which lists are requested as streams. `None` if the API server has no such
+    /// lists.
+    pub(super) streaming: Mutex<Option<tokio::time::Instant>>,
+}
+
+impl ListGate {
+    /// Returns whether the API server is asked to stream a list now.
+    pub(super) fn is_streaming(&self) -> bool {
+        let from = *self.streaming.lock().unwrap_or_else(PoisonError::into_inner);
+        from.is_some_and(|from| from <= tokio::time::Instant::now())
+    }
+
+    /// Requests pages for this long.
+    pub(super) fn pause_streaming(&self, pause: Duration) {
+        let mut streaming = self.streaming.lock().unwrap_or_else(PoisonError::into_inner);
+        *streaming = Some(tokio::time::Instant::now() + pause);
+    }
+}
+
+impl Live {
+    /// Creates an empty view, which stays empty until it is started.
+    pub fn new(args: &InventoryArgs) -> Arc<Self> {
+        let mut namespaces = args.inventory_namespaces.clone();
+        namespaces.sort();
+        namespaces.dedup();
+        let kinds: Vec<_> = kinds::of(args.inventory, namespaces.is_empty()).collect();
+        let places = match &*namespaces {
+            [] => vec![None],
+            some => some.iter().cloned().map(Some).collect(),
+        };
+        let sources = kinds.iter().flat_map(|watched| {
+            places.iter().cloned().map(|namespace| SourceState {
+                watched,
+                namespace,
+                seen: AtomicU64::new(NEVER),
+                is_broken: AtomicBool::new(false),
+                version: watch::Sender::new(0),
+            })
+        });
+        Arc::new(Live {
+            times: args.times(),
+            sources: sources.collect(),
+            kinds,
+            working: Mutex::default(),
+            published: ArcSwap::default(),
+            started: Instant::now(),
+            started_at: Timestamp::now(),
+            namespaces: (!namespaces.is_empty()).then(|| namespaces.into()),
+        })
+    }
+
+    /// Creates a view that stays empty.
+    pub fn off() -> Arc<Self> {
+        Live::new(&InventoryArgs { inventory: Mode::Off, ..InventoryArgs::default() })
+    }
+
+    /// Returns whether anything is watched.
+    pub fn is_on(&self) -> bool {
+        !self.sources.is_empty()
+    }
+
+    /// Returns the current view, if there is one, without waiting.
+    pub fn view(&self) -> Option<Arc<View>> {
+        self.is_on().then(|| self.current())
+    }
+
+    /// Waits until the view has all changes of a kind in a namespace up to a version. Returns the version that it
+    /// has; `None` if the kind isn't watched there. A view that is taken afterwards has at least this version.
+    pub async fn wait_for(
+        &self,
+        kind: Kind,
+        namespace: &str,
+        version: u64,
+        until: tokio::time::Instant,
+    ) -> Option<u64> {
+        let is_it = |it: &&SourceState| {
+            it.watched.kind == kind && it.namespace.as_deref().is_none_or(|it| it == namespace)
+        };
+        let mut reached = self.sources.iter().find(is_it)?.version.subscribe();
+        let _ = timeout_at(until, reached.wait_for(|reached| *reached >= version)).await;
+        let reached = *reached.borrow();
+        Some(reached)
+    }
+
+    fn current(&self) -> Arc<View> {
+        let (view, now) = (self.published.load_full(), self.now());
+        if self.kinds.iter().all(|it| view.freshness(it.kind) == self.freshness(it.kind, now)) {
+            return view;
+        }
+        // The freshness of a kind has changed.
+        let current = Arc::new(self.with_freshness(view.inventory.clone()));
+        // A newer view that was published in the meantime stays.
+        self.published.compare_and_swap(&view, current.clone());
+        current
+    }
+
+    /// Returns the state of each kind.
+    pub fn kinds(&self) -> Vec<KindState> {
+        let view = self.current();
+        let state = |watched: &&'static Watched| KindState {
+            kind: watched.kind,
+            silent: self.silent(watched.kind),
+            freshness: view.freshness(watched.kind),
+            objects: view.inventory.count(watched.kind),
+        };
+        self.kinds.iter().map(state).collect()
+    }
+
+    /// Returns the approximate number of bytes that the objects take.
+    pub fn bytes(&self) -> usize {
+        self.published.load().inventory.bytes()
+    }
+
+    /// Returns the oldest sign of life among the sources of a kind, in milliseconds since the
+    /// start. `None` if one of the sources was not listed.
+    fn seen_at(&self, kind: Kind) -> Option<u64> {
+        let sources = self.sources.iter().filter(|it| it.watched.kind == kind);
+        let seen = sources.map(|it| it.seen.load(SeqCst)).map(|it| (it != NEVER).then_some(it));
+        // `None` sorts first.
+        seen.min()?
+    }
+
+    fn silent(&self, kind: Kind) -> Option<Duration> {
+        Some(Duration::from_millis(self.now().saturating_sub(self.seen_at(kind)?)))
+    }
+
+    fn freshness(&self, kind: Kind, now: u64) -> Freshness {
+        let Some(seen) = self.seen_at(kind) else { return Freshness::Unknown };
+        let silent = Duration::from_millis(now.saturating_sub(seen));
+        let mut sources = self.sources.iter().filter(|it| it.watched.kind == kind);
+        let is_broken = sources.any(|it| it.is_broken.load(SeqCst));
+        if silent <= self.times.stale && !is_broken {
+            Freshness::Fresh
+        } else if silent <= self.times.unknown {
+            let after = SignedDuration::from_millis(i64::try_from(seen).unwrap_or(i64::MAX));
+            Freshness::Stale {
+                as_of: self.started_at.saturating_add(after).unwrap_or(self.started_at),
+            }
+        } else {
+            Freshness::Unknown
+        }
+    }
+
+    fn with_freshness(&self, inventory: Inventory) -> View {
+        let mut view = View::default();
+        view.inventory = inventory;
+        view.namespaces.clone_from(&self.namespaces);
+        let now = self.now();
+        for watched in &self.kinds {
+            view.set_freshness(watched.kind, self.freshness(watched.kind, now));
+        }
+        view
+    }
+
+    pub(super) const fn times(&self) -> &Times {
+        &self.times
+    }
+
+    /// Returns the number of sources. Their indexes are the numbers below it.
+    pub(super) fn sources(&self) -> usize {
+        self.sources.len()
+    }
+
+    /// Returns the name of a source for the log.
+    pub(super) fn name(&self, index: usize) -> String {
+        let SourceState { watched, namespace, .. } = &self.sources[index];
+        match namespace {
+            Some(namespace) => format!("{} in {namespace}", watched.kind),
+            None => watched.kind.to_string(),
+        }
+    }
+
+    /// Returns the path of a source on the API server.
+    pub(super) fn path(&self, index: usize) -> String {
+        let SourceState { watched, namespace, .. } = &self.sources[index];
+        watched.path(namespace.as_deref())
+    }
+
+    fn kind(&self, index: usize) -> Kind {
+        self.sources[index].watched.kind
+    }
+
+    /// Records a sign of life: the known state of this source is current. It counts once the source
+    /// was listed.
+    pub(super) fn seen(&self, index: usize) {
+        let SourceState { seen, is_broken, .. } = &self.sources[index];
+        if seen.load(SeqCst) != NEVER {
+            seen.store(self.now(), SeqCst);
+            is_broken.store(false, SeqCst);
+        }
+    }
+
+    /// Records that the watch broke. Until the next sign of life, the known state of this source is
+    /// not current.
+    pub(super) fn broken(&self, index: usize) {
+        self.sources[index].is_broken.store(true, SeqCst);
+    }
+
+    pub(super) fn is_broken(&self, index: usize) -> bool {
+        self.sources[index].is_broken.load(SeqCst)
+    }
+
+    /// Returns whether the objects of at least one kind are known.
+    pub(super) fn knows_any(&self) -> bool {
+        let now = self.now();
+        self.kinds.iter().any(|it| self.freshness(it.kind, now) != Freshness::Unknown)
+    }
+
+    /// Returns the time in milliseconds since the start.
+    fn now(&self) -> u64 {
+        u64::try_from(self.started.elapsed().as_millis()).unwrap_or(NEVER - 1)
+    }
+
+    /// Starts a list. Until the list is complete, the previous state remains.
+    pub(super) fn begin(&self, index: usize) -> Relist {
+        let SourceState { watched, namespace, .. } = &self.sources[index];
+        let working = self.lock();
+        match namespace {
+            Some(namespace) => Relist::begin_in(&working, watched.kind, namespace),
+            None => Relist::begin(&working, watched.kind),
+        }
+    }
+
+    /// Completes a list of this version: objects that were not in it are gone.
+    pub(super) fn complete(&self, index: usize, relist: Relist, version: Option<&str>) {
+        let mut working = self.lock();
+        relist.finish(&mut working);
+        self.sources[index].seen.store(self.now(), SeqCst);
+        self.sources[index].is_broken.store(false, SeqCst);
+        self.publish(&working);
+        self.reached(index, version.unwrap_or_default());
+    }
+
+    /// Records the version up to which all changes of this source are published.
+    pub(super) fn reached(&self, index: usize, version: &str) {
+        if let Ok(version) = version.parse() {
+            self.sources[index].version.send_replace(version);
+        }
+    }
+
+    /// Gives up a list: objects that came only with it are forgotten.
+    pub(super) fn give_up(&self, relist: Relist) {
+        let mut working = self.lock();
+        if relist.undo(&mut working) {
+            self.publish(&working);
+        }
+    }
+
+    /// Forgets all objects of this source.
+    pub(super) fn forget(&self, index: usize) {
+        let relist = self.begin(index);
+        let mut working = self.lock();
+        relist.finish(&mut working);
+        self.sources[index].seen.store(NEVER, SeqCst);
+        self.publish(&working);
+    }
+
+    /// Takes in an object of a list. Requests see it when the list is complete.
+    pub(super) fn listed(&self, index: usize, relist: &mut Relist, object: &str) {
+        let kind = self.kind(index);
+        let mut working = self.lock();
+        if let Some(item) = ObjectSummary::read(kind, object) {
+            relist.put(&mut working, item);
+        } else if let Ok(meta) = message::meta(object) {
+            // The previous state of the object is better than reporting it as missing.
+            relist.keep(&working, kind, &meta.namespace, &meta.name);
+        }
+    }
+
+    /// Takes in an object that was created or has changed.
+    pub(super) fn applied(&self, index: usize, object: &str) {
+        if let Some(item) = ObjectSummary::read(self.kind(index), object) {
+            self.change(|inventory| inventory.put(item));
+        }
+    }
+
+    /// Removes a deleted object.
+    pub(super) fn deleted(&self, index: usize, meta: &Meta<'_>) {
+        self.change(|inventory| inventory.remove(self.kind(index), &meta.namespace, &meta.name));
+    }
+
+    /// Changes the inventory, and publishes it if it did change.
+    fn change(&self, change: impl FnOnce(&mut Inventory) -> bool) {
+        let mut working = self.lock();
+        if change(&mut working) {
+            self.publish(&working);
+        }
+    }
+
+    fn publish(&self, working: &Inventory) {
+        self.published.store(Arc::new(self.with_freshness(working.clone())));
+    }
+
+    /// A task that panicked may have left a change undone; the list that follows repairs it.
+    fn lock(&self) -> MutexGuard<'_, Inventory> {
+        self.working.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// `DaemonSet: fresh, 12 objects, 3 s old`
+impl fmt::Display for KindState {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let state = match self.freshness {
+            Freshness::Unknown => "unknown",
+            Freshness::Fresh => "fresh",
+            Freshness::Stale { .. } => "stale",
+        };
+        write!(f, "{}: {state}, {} objects", self.kind, self.objects)?;
+        match self.silent {
+            Some(silent) => write!(f, ", seen {} s ago", silent.as_secs()),
+            None => Ok(()),
+        }
+    }
+}

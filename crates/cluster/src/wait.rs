@@ -1,0 +1,213 @@
+//! `setguard wait`: a rollout that is watched until it serves or cannot succeed.
+
+mod annotation;
+mod claims;
+mod cluster;
+mod creation;
+mod daemon_set;
+mod decision;
+mod diagnosis;
+mod event;
+mod flapping;
+mod manifests;
+mod obstacle;
+mod output;
+mod pods;
+mod repair;
+mod rollout_status;
+mod rollout_wait;
+mod selection;
+mod stateful_set;
+mod target;
+#[cfg(test)]
+mod tests;
+
+use std::{cell::RefCell, io::Write as _, path::PathBuf, process::ExitCode};
+
+use anyhow::bail;
+use clap::{ArgGroup, Args};
+use futures::{StreamExt as _, stream::FuturesUnordered};
+use jiff::{SignedDuration, Timestamp};
+use tokio::sync::Notify;
+
+use self::{
+    cluster::WatchedCluster,
+    manifests::Given,
+    obstacle::Limits,
+    output::{Format, Output},
+    rollout_wait::{Options, RolloutWait},
+    selection::Wanted,
+    target::Target,
+};
+use crate::{
+    live::{
+        follow::follow,
+        named::{Named, named},
+        namespace,
+        reader::{Reader, THROTTLED},
+    },
+    signals,
+};
+use setguard_core::{kubernetes::duration, policy::Policy, printable::Printable};
+use setguard_files::exit::Exit;
+
+/// Wait until rollouts serve, or cannot succeed
+///
+/// Watches DaemonSets and StatefulSets, and what is around them, with the kubeconfig or as a pod of the
+/// cluster. Ends as soon as all of them serve their newest revision. Ends early, with the diagnosis of
+/// `setguard audit` and the next command, when one of them cannot: an image does not exist, pods are
+/// refused, a claim stays Pending, a pod of an old revision is in the way. What often goes away by itself
+/// gets --patience; a rollout that is only slow is never given up.
+#[derive(Debug, Args)]
+#[command(
+    group = ArgGroup::new("what").required(true).multiple(true)
+        .args(["sets", "filename", "selector", "for_release"]),
+    after_help = "\
+Exit codes:
+  0  all sets are rolled out, or as far as their strategy goes (partition, OnDelete)
+  1  a rollout cannot succeed
+  2  wrong usage, no cluster, a set that does not exist, or an answer that cannot be read
+  3  the time of --timeout is up
+  130, 143  a signal has ended it
+
+--repair may do no more than this, and says each thing that it does:
+  - delete the one pod of an old revision that holds up a StatefulSet (forced rollback)
+  - set the annotation setguard.io/try-again on a set whose controller waits to try again
+
+Examples:
+  setguard wait statefulset/db daemonset/agent -n shop --timeout 10m
+  kubectl apply -f deploy/ && setguard wait -f deploy/
+  helm upgrade shop ./chart -n shop && setguard wait --for-release shop -n shop"
+)]
+pub struct WaitArgs {
+    /// The sets: statefulset/NAME or daemonset/NAME
+    #[arg(value_name = "KIND/NAME", value_parser = named)]
+    sets: Vec<Named>,
+    /// Wait for the sets of these files and folders; `-` is standard input
+    #[arg(short, long, value_name = "PATH")]
+    filename: Vec<PathBuf>,
+    /// Wait for the sets with these labels; with -f, for those of the files that have them
+    #[arg(short = 'l', long, value_name = "SELECTOR")]
+    selector: Option<String>,
+    /// Wait for the sets of this Helm release; -n is the namespace of the release
+    #[arg(long, value_name = "RELEASE")]
+    for_release: Option<String>,
+    /// The namespace of sets that name none; by default the kubeconfig's
+    #[arg(short, long, value_name = "NAMESPACE", value_parser = namespace)]
+    namespace: Option<String>,
+    /// The context of the kubeconfig
+    #[arg(long, value_name = "NAME")]
+    context: Option<String>,
+    /// End with 3 after this time. Without it there is no limit
+    #[arg(long, value_name = "DURATION", value_parser = duration::signed)]
+    timeout: Option<SignedDuration>,
+    /// For how long what often goes away by itself may last, such as a crash or a pod without a place
+    #[arg(long, value_name = "DURATION", default_value = "5m", value_parser = duration::signed)]
+    patience: SignedDuration,
+    /// After how many restarts a container that goes on crashing is given up, whatever the patience is
+    #[arg(long, value_name = "COUNT", default_value_t = 5,
+        value_parser = clap::value_parser!(i32).range(1..))]
+    restarts: i32,
+    /// Succeed if there is no set to wait for, no node gets a pod of a DaemonSet, or a partition keeps a new
+    /// revision from all pods
+    #[arg(long)]
+    allow_none: bool,
+    /// Repair what is safe to repair; see below
+    #[arg(long)]
+    repair: bool,
+    /// Write into the annotation setguard.io/stuck of a set why it is stuck, for other programs such as Argo
+    /// CD, and remove it when the set is done
+    #[arg(long)]
+    annotate: bool,
+    /// The format of the events
+    #[arg(long, value_enum, default_value_t)]
+    format: Format,
+}
+
+/// Runs `setguard wait`.
+///
+/// # Errors
+/// Returns an error if a file or an answer cannot be read, the cluster cannot be reached, or a set
+/// does not exist.
+pub fn run(args: &WaitArgs) -> anyhow::Result<ExitCode> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    runtime.block_on(async {
+        tokio::select! {
+            done = wait(args) => done.map(Into::into),
+            code = signals::code() => Ok(code?.into()),
+        }
+    })
+}
+
+async fn wait(args: &WaitArgs) -> anyhow::Result<Exit> {
+    let begun = Timestamp::now();
+    let given = (!args.filename.is_empty()).then(|| manifests::sets(&args.filename)).transpose()?;
+    let on_busy = || {
+        let _ = writeln!(Printable::new(anstream::stderr()).guarded(), "note: {THROTTLED}");
+    };
+    let reader = Reader::connect(args.context.as_deref(), "wait", on_busy).await?;
+    let release = reader.release().await?;
+    let policy = Policy::default().in_cluster(release.version, &release.gates);
+    let targets = targets(args, given.as_deref(), &reader).await?;
+    reader.be_patient();
+    let output = Output::of(args.format, &targets);
+    let world = RefCell::new(WatchedCluster::around(targets));
+    let news = Notify::new();
+    let lists = world.borrow().lists();
+    let follows: FuturesUnordered<_> = lists
+        .iter()
+        .enumerate()
+        .map(|(index, list)| {
+            let (world, news) = (&world, &news);
+            let keep = move |json: &str| world.borrow().keep(index, json);
+            follow(&reader, list, keep, move |it| {
+                world.borrow_mut().hear(index, it);
+                news.notify_one();
+            })
+        })
+        .collect();
+    let mut rollout = RolloutWait::new(&reader, &world, &policy, options(args, begun), output);
+    tokio::select! {
+        done = rollout.keep(&news) => done,
+        // The followers never end; without any followers, this would wait for ever.
+        () = follows.for_each(|never| async move { match never {} }), if !lists.is_empty() => {
+            Ok(Exit::Error)
+        }
+    }
+}
+
+/// Returns the sets to wait for. `given` are those of the manifests.
+async fn targets(
+    args: &WaitArgs,
+    given: Option<&[Given]>,
+    reader: &Reader,
+) -> anyhow::Result<Vec<Target>> {
+    let namespace = args.namespace.as_deref().unwrap_or_else(|| reader.default_namespace());
+    let wanted = Wanted {
+        named: &args.sets,
+        given,
+        selector: args.selector.as_deref(),
+        release: args.for_release.as_deref(),
+        namespace,
+    };
+    let targets = selection::choose(reader, wanted).await?;
+    if targets.is_empty() && !args.allow_none {
+        bail!(
+            "there is no DaemonSet and no StatefulSet to wait for (looked in namespace {namespace}); \
+             --allow-none takes that for a success"
+        );
+    }
+    Ok(targets)
+}
+
+fn options(args: &WaitArgs, begun: Timestamp) -> Options<'_> {
+    Options {
+        context: args.context.as_deref(),
+        limits: Limits::of(args.patience, args.restarts),
+        allow_none: args.allow_none,
+        repairs: args.repair,
+        annotates: args.annotate,
+        begun,
+        deadline: args.timeout.and_then(|it| begun.checked_add(it).ok().map(|end| (end, it))),
+    }
+}

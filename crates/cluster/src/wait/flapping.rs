@@ -1,0 +1,112 @@
+//! Pods that become ready and unready again, and so never available.
+
+use std::collections::BTreeMap;
+
+use jiff::{SignedDuration, Timestamp};
+
+use super::{
+    obstacle::{Hold, Obstacle, View},
+    target::Target,
+};
+use setguard_core::{
+    kubernetes::kind::Kind,
+    observed::{Pod, WorkloadStatus},
+};
+
+/// The fewest losses of readiness that count: the first may belong to the start.
+const FEWEST: u32 = 3;
+/// The longest time after the first loss in which the second may come, and the shortest after a later one.
+const LONGEST: SignedDuration = SignedDuration::from_mins(5);
+const SHORTEST: SignedDuration = SignedDuration::from_mins(1);
+
+/// The readiness of pods as it was seen so far.
+#[derive(Debug, Default)]
+pub(crate) struct Flaps(BTreeMap<(Target, Box<str>), Seen>);
+
+/// The readiness of a pod.
+#[derive(Clone, Copy, Debug)]
+struct Seen {
+    /// The time of creation and the restarts: with others, it counts as another pod.
+    life: (i64, i32),
+    ready: (bool, i64),
+    /// How often the pod has become unready without having been available, and when first and last.
+    losses: u32,
+    first: Timestamp,
+    last: Timestamp,
+    /// The longest time between two losses.
+    gap: SignedDuration,
+}
+
+impl Seen {
+    /// Returns whether the pod has stayed ready or unready for so long that it is stable, or only slow.
+    fn is_quiet(&self, now: Timestamp) -> bool {
+        let most = if self.losses < 2 { LONGEST } else { SHORTEST.max(self.gap * 2) };
+        now.duration_since(self.last) > most
+    }
+
+    fn lose(&mut self, now: Timestamp) {
+        if self.losses == 0 {
+            self.first = now;
+        } else {
+            self.gap = self.gap.max(now.duration_since(self.last));
+        }
+        self.last = now;
+        self.losses = self.losses.saturating_add(1);
+    }
+}
+
+impl Flaps {
+    /// Forgets what was seen.
+    pub(crate) fn clear(&mut self) {
+        self.0.clear();
+    }
+
+    /// Records how ready a pod is. Returns the obstacle of a pod that becomes ready and unready again within
+    /// `minReadySeconds`: it never becomes available.
+    pub(crate) fn note(
+        &mut self,
+        view: &View<'_>,
+        target: &Target,
+        set: &WorkloadStatus,
+        pod: &Pod,
+    ) -> Option<Obstacle> {
+        let least = set.min_ready_seconds();
+        if least <= 0 || pod.deleted.is_some() {
+            return None;
+        }
+        let life = (pod.created, pod.restarts);
+        let now = view.now;
+        let gap = SignedDuration::ZERO;
+        let new = Seen { life, ready: pod.ready, losses: 0, first: now, last: now, gap };
+        let seen = self.0.entry((target.clone(), pod.name.clone())).or_insert(new);
+        if seen.life != life || pod.is_available(least, view.now) {
+            *seen = new;
+            return None;
+        }
+        let (was_ready, is_ready) = (seen.ready.0, pod.ready.0);
+        // If the time is new and the state is not, the other state was between two looks.
+        let is_lost =
+            was_ready && !is_ready || was_ready == is_ready && seen.ready.1 != pod.ready.1;
+        seen.ready = pod.ready;
+        if is_lost {
+            seen.lose(now);
+        } else if seen.is_quiet(now) {
+            *seen = new;
+        }
+        (seen.losses >= FEWEST).then(|| obstacle(view, set, pod, seen))
+    }
+}
+
+fn obstacle(view: &View<'_>, set: &WorkloadStatus, pod: &Pod, seen: &Seen) -> Obstacle {
+    let mut events = view.observed.events(set.namespace(), Kind::Pod, &pod.name).iter();
+    let failed = events.find(|it| &*it.reason == "Unhealthy");
+    let why = failed.map(|it| format!(": {}", it.message)).unwrap_or_default();
+    let text = format!(
+        "{} has become unready {} times before it was ready for the {} seconds of minReadySeconds{why}",
+        pod.name,
+        seen.losses,
+        set.min_ready_seconds()
+    );
+    let first = seen.first.as_second();
+    Obstacle::new("flaps", Hold::TransientSince(first), text).of_pod(&pod.name, first)
+}

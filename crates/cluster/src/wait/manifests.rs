@@ -1,0 +1,75 @@
+//! The sets of manifests.
+
+use std::{cell::LazyCell, path::PathBuf};
+
+use crate::live::named::Named;
+use kube_yaml::Node;
+use setguard_core::{kubernetes::resource::RESOURCES, policy::FolderNames};
+pub(super) use setguard_files::{
+    manifests::{
+        document::{Manifest, documents},
+        exclude::Exclude,
+        listing,
+        not_a_manifest::Broken,
+        source::Source,
+    },
+    report,
+};
+
+/// A set of a manifest, with the namespace that it names.
+#[derive(Clone, Debug)]
+pub(crate) struct Given {
+    pub(crate) named: Named,
+    pub(crate) namespace: Option<String>,
+}
+
+/// Returns the DaemonSets and StatefulSets of files and folders. Other objects are ignored.
+///
+/// # Errors
+/// Returns an error if a file or document cannot be read.
+pub(crate) fn sets(paths: &[PathBuf]) -> anyhow::Result<Vec<Given>> {
+    let listing = listing::list(paths, &Exclude::default(), &FolderNames::new());
+    listing.all_notes().for_each(|note| report::note(&note));
+    let mut sets = Vec::new();
+    for source in listing.sources {
+        let source = source.and_then(Source::read).map_err(anyhow::Error::msg)?;
+        let importance = LazyCell::new(|| Broken::of(source.text(), source.group()));
+        for objects in documents(source.text(), source.is_named()) {
+            let place = |problem: &kube_yaml::Problem| {
+                anyhow::anyhow!("{}:{}: {}", source.name(), problem.mark.line, problem.message)
+            };
+            let objects = match objects {
+                Ok(objects) => objects,
+                Err(problem) if *importance == Broken::Error => return Err(place(&problem)),
+                Err(_) => continue,
+            };
+            if let Some(stray) = objects.strays.first() {
+                return Err(place(stray));
+            }
+            // A patch of a kustomization is no set.
+            let context = listing.contexts.get(source.name());
+            let may_be_part = context.is_some_and(|it| it.partial.is_some());
+            let is_set = |it: &&Manifest<'_>| !(may_be_part && it.is_partial());
+            for manifest in objects.manifests.iter().filter(is_set) {
+                let text = |key: &str| {
+                    let text = manifest.node.get("metadata").and_then(|it| it.get(key));
+                    text.and_then(Node::as_str).filter(|it| !it.is_empty()).map(str::to_owned)
+                };
+                let built_in = manifest.resource.filter(|it| RESOURCES[..2].contains(it));
+                match (built_in, text("name")) {
+                    (Some(resource), Some(name)) => sets.push(Given {
+                        named: Named { kind: resource.kind, name },
+                        namespace: text("namespace"),
+                    }),
+                    _ => report::note(&format!(
+                        "{}:{}: this set is not waited for: setguard waits for DaemonSets and \
+                         StatefulSets of apps/v1 with a name",
+                        source.name(),
+                        manifest.node.mark.line
+                    )),
+                }
+            }
+        }
+    }
+    Ok(sets)
+}

@@ -1,0 +1,165 @@
+//! The output of events: lines of text or JSON, or a screen that is redrawn in place.
+
+use std::{
+    collections::BTreeMap,
+    env,
+    io::{self, IsTerminal as _, Write},
+    time::Duration,
+};
+
+use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
+
+use super::{
+    event::{Event, EventType},
+    target::Target,
+};
+use setguard_core::printable::{Printable, one_line};
+use setguard_files::{
+    manifests::id::ObjectId,
+    report::{
+        self, Report as _,
+        diagnostic::{Diagnostic, ObjectReport},
+        text::Text,
+    },
+};
+
+/// The formats of the command.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Format {
+    /// For people: a line for each change; on a terminal a line for each set, drawn again in place
+    #[default]
+    Text,
+    /// For programs: an event on each line
+    Json,
+}
+
+/// The interval at which the screen moves while nothing changes.
+const TICK: Duration = Duration::from_millis(200);
+
+/// A writer of events.
+#[derive(Debug)]
+pub(crate) struct Output {
+    format: Format,
+    screen: Option<Screen>,
+    /// Whether there was a screen that has been removed.
+    had_screen: bool,
+    /// The last line about each set: an equal line is not written again.
+    last: BTreeMap<Target, String>,
+}
+
+/// A line for each set.
+#[derive(Debug)]
+struct Screen {
+    all: MultiProgress,
+    lines: BTreeMap<Target, ProgressBar>,
+}
+
+impl Output {
+    pub(crate) fn of(format: Format, targets: &[Target]) -> Self {
+        let is_dumb = env::var_os("TERM").is_some_and(|term| term == "dumb");
+        let is_watched = io::stdout().is_terminal() && io::stderr().is_terminal();
+        let is_watched = is_watched && env::var_os("CI").is_none() && !is_dumb;
+        let screen = (format == Format::Text && is_watched).then(|| Screen::of(targets));
+        Output { format, had_screen: screen.is_some(), screen, last: BTreeMap::new() }
+    }
+
+    /// Writes the progress of a set, if it is new.
+    pub(crate) fn set(&mut self, target: &Target, event: &Event) -> io::Result<()> {
+        let line = self.last.get(target);
+        if line.is_some_and(|it| *it == event.message) && event.type_ == EventType::Progress {
+            return Ok(());
+        }
+        self.last.insert(target.clone(), event.message.clone());
+        if let Some(line) = self.screen.as_ref().and_then(|it| it.lines.get(target)) {
+            line.set_message(one_line(&format!("{target}: {}", event.message)).into_owned());
+            return Ok(());
+        }
+        self.write(Some(target), event)
+    }
+
+    /// Writes any other event at once.
+    pub(crate) fn say(&mut self, target: Option<&Target>, event: &Event) -> io::Result<()> {
+        match &self.screen {
+            Some(screen) => screen.all.suspend(|| self.write(target, event)),
+            None => self.write(target, event),
+        }
+    }
+
+    /// Writes that a set is done. A log that already has this line does not get it again.
+    pub(crate) fn done(&mut self, target: &Target, event: &Event) -> io::Result<()> {
+        let is_known = self.last.get(target).is_some_and(|it| *it == event.message);
+        let is_shown = is_known && self.format == Format::Text && !self.had_screen;
+        if is_shown { Ok(()) } else { self.write(Some(target), event) }
+    }
+
+    /// Writes the verdict on a set, with the findings of the audit.
+    pub(crate) fn verdict(
+        &mut self,
+        target: &Target,
+        event: &Event,
+        found: Vec<Diagnostic>,
+    ) -> io::Result<()> {
+        if self.format == Format::Json || found.is_empty() {
+            return self.write(Some(target), event);
+        }
+        // The findings contain the rest.
+        let mut first = event.clone();
+        first.message.clone_from(&event.headline);
+        self.write(Some(target), &first)?;
+        let mut report = ObjectReport::of(ObjectId {
+            api_version: "apps/v1".to_owned(),
+            kind: target.kind.as_str().to_owned(),
+            namespace: target.namespace.clone(),
+            name: target.name.clone(),
+            is_generated: false,
+        });
+        report.diagnostics = found;
+        writeln!(io::stdout())?;
+        Text::on_stdout(None, None).object(None, &report)
+    }
+
+    /// Removes the screen, so that later output stays.
+    pub(crate) fn leave_screen(&mut self) -> io::Result<()> {
+        if let Some(screen) = self.screen.take() {
+            screen.all.clear()?;
+        }
+        Ok(())
+    }
+
+    fn write(&self, target: Option<&Target>, event: &Event) -> io::Result<()> {
+        let message = one_line(&event.message);
+        if self.format == Format::Json {
+            let mut out = Printable::new(io::stdout());
+            writeln!(out, "{}", serde_json::to_string(event)?)?;
+            return out.flush();
+        }
+        if event.type_ == EventType::Note {
+            report::note(&message);
+            return Ok(());
+        }
+        let mut out = Printable::new(io::stdout()).guarded();
+        match target {
+            Some(target) => writeln!(out, "{} {target}: {message}", event.time)?,
+            None => writeln!(out, "{} {message}", event.time)?,
+        }
+        out.flush()
+    }
+}
+
+impl Screen {
+    fn of(targets: &[Target]) -> Self {
+        let all = MultiProgress::new();
+        let style = ProgressStyle::with_template("{spinner} {wide_msg}");
+        let lines = targets.iter().map(|target| {
+            let line = all.add(ProgressBar::new_spinner());
+            if let Ok(style) = &style {
+                line.set_style(style.clone().tick_chars("|/-\\ "));
+            }
+            line.set_message(format!("{target}: waiting for the API server"));
+            line.enable_steady_tick(TICK);
+            (target.clone(), line)
+        });
+        let lines = lines.collect();
+        Screen { all, lines }
+    }
+}

@@ -1,0 +1,187 @@
+//! The progress of a rollout, as the status of its set says.
+
+use setguard_core::{
+    kubernetes::cluster::Cluster,
+    observed::{DaemonSet, StatefulSet, WorkloadState, WorkloadStatus},
+    rollout::stateful_set::{Settings, Strategy},
+};
+
+/// The progress of a rollout.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct RolloutStatus {
+    /// The number of pods with the new revision, and the number that must have it.
+    pub(crate) updated: i32,
+    pub(crate) to_update: i32,
+    /// The number of ready pods, the number that have been ready for long enough, and the number
+    /// that must be.
+    pub(crate) ready: i32,
+    pub(crate) available: i32,
+    pub(crate) wanted: i32,
+    /// The number of existing pods.
+    pub(crate) exist: i32,
+    pub(crate) phase: Phase,
+}
+
+/// Whether a rollout is at its end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Phase {
+    /// The controller has not seen this generation of the spec yet, so the status says nothing.
+    Unseen(i64),
+    /// The rollout goes on.
+    Going,
+    /// The rollout has ended.
+    Ended(Completion),
+    /// No node gets a pod of the DaemonSet.
+    NoNode,
+    /// The partition covers all pods, so none of them gets the new revision.
+    Covered(i64),
+}
+
+/// The way a rollout has ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Completion {
+    /// All pods have the new revision and are available.
+    RolledOut,
+    /// All pods from this index on have the new revision and are available; the others below keep
+    /// the old revision.
+    Partitioned { partition: i64, kept: i32 },
+    /// All pods are available; this number gets the new revision when they are deleted.
+    OnDelete { kept: i32 },
+    /// The set should have no pods.
+    Empty,
+}
+
+impl Completion {
+    /// Returns the word for programs.
+    pub(crate) const fn as_str(self) -> &'static str {
+        match self {
+            Completion::RolledOut => "rolled-out",
+            Completion::Partitioned { .. } => "partitioned",
+            Completion::OnDelete { .. } => "on-delete",
+            Completion::Empty => "empty",
+        }
+    }
+}
+
+impl RolloutStatus {
+    /// Returns the standing of a set. `allow_none` counts a set as rolled out although nothing is: a
+    /// DaemonSet that matches no node, or a new revision that a partition keeps from all pods.
+    pub(crate) fn of(set: &WorkloadStatus, cluster: &Cluster, allow_none: bool) -> Self {
+        let mut standing = match &set.state {
+            WorkloadState::StatefulSet(it) => stateful_set(set.name(), it, cluster, allow_none),
+            WorkloadState::DaemonSet(it) => daemon_set(it, allow_none),
+        };
+        if !set.is_current() {
+            standing.phase = Phase::Unseen(set.generation());
+        }
+        standing
+    }
+
+    /// Returns the outcome, if the rollout has ended.
+    pub(crate) const fn outcome(&self) -> Option<Completion> {
+        match self.phase {
+            Phase::Ended(outcome) => Some(outcome),
+            _ => None,
+        }
+    }
+
+    /// Returns the progress as one line of text.
+    pub(crate) fn text(&self) -> String {
+        let RolloutStatus { updated, to_update, ready, available, wanted, exist, phase } = self;
+        let counts = || format!("{updated} of {to_update} updated, {ready} of {wanted} ready");
+        match phase {
+            Phase::Unseen(generation) => {
+                format!("the controller has not seen generation {generation} yet")
+            }
+            Phase::NoNode => "no node gets a pod".to_owned(),
+            Phase::Covered(_) => format!("nothing is rolled out: {ready} of {wanted} ready"),
+            Phase::Ended(Completion::RolledOut) => format!("rolled out: {}", counts()),
+            Phase::Ended(Completion::Empty) if *exist == 0 => {
+                "rolled out: no pod is wanted".to_owned()
+            }
+            Phase::Ended(Completion::Empty) => format!("no pod is wanted; {exist} to be deleted"),
+            Phase::Ended(Completion::Partitioned { partition, kept }) => format!(
+                "rolled out down to the partition, {partition}: {}; {kept} below it keep the old \
+                 revision until it is lowered",
+                counts()
+            ),
+            Phase::Ended(Completion::OnDelete { kept }) => format!(
+                "accepted: {}; with updateStrategy OnDelete, {kept} keep the old revision until they \
+                 are deleted",
+                counts()
+            ),
+            Phase::Going if available < ready => format!("{}, {available} available", counts()),
+            Phase::Going if exist > wanted => {
+                format!("{}, {} to be deleted", counts(), exist - wanted)
+            }
+            Phase::Going => counts(),
+        }
+    }
+}
+
+/// Returns the standing of a StatefulSet. Kubernetes: `Status` of `StatefulSetStatusViewer`,
+/// kubectl pkg/polymorphichelpers/rollout_status.go, which does not require the pods of an old
+/// revision to be ready.
+fn stateful_set(
+    name: &str,
+    set: &StatefulSet,
+    cluster: &Cluster,
+    allow_none: bool,
+) -> RolloutStatus {
+    let StatefulSet { spec, status } = set;
+    let wanted = spec.replicas.unwrap_or(1);
+    let strategy = Settings::of(name, spec, cluster).map(|it| it.strategy);
+    let partition = match strategy {
+        Some(Strategy::RollingUpdate { partition, .. }) => partition.max(0),
+        _ => 0,
+    };
+    let kept = i32::try_from(partition).unwrap_or(i32::MAX).min(wanted);
+    let is_on_delete = strategy == Some(Strategy::OnDelete);
+    let updated = status.updated_replicas.unwrap_or_default();
+    let old = wanted.saturating_sub(updated).max(0);
+    let to_update = if is_on_delete { wanted } else { wanted - kept };
+    let ready = status.ready_replicas.unwrap_or_default();
+    let available = status.available_replicas.unwrap_or_default();
+    let serves = status.replicas == wanted && ready == wanted && available >= wanted;
+    let is_new = status.current_revision != status.update_revision;
+    let is_covered = is_new && wanted > 0 && to_update == 0 && updated == 0;
+    let phase = if is_covered && !allow_none {
+        Phase::Covered(partition)
+    } else if !serves || !is_on_delete && updated < to_update {
+        Phase::Going
+    } else {
+        Phase::Ended(match old {
+            _ if wanted == 0 => Completion::Empty,
+            0 => Completion::RolledOut,
+            kept if is_on_delete => Completion::OnDelete { kept },
+            kept => Completion::Partitioned { partition, kept },
+        })
+    };
+    RolloutStatus { updated, to_update, ready, available, wanted, exist: status.replicas, phase }
+}
+
+/// Returns the standing of a DaemonSet. Kubernetes: `Status` of `DaemonSetStatusViewer`, kubectl
+/// pkg/polymorphichelpers/rollout_status.go.
+fn daemon_set(set: &DaemonSet, allow_none: bool) -> RolloutStatus {
+    let DaemonSet { spec, status, .. } = set;
+    let wanted = status.desired_number_scheduled;
+    let strategy = spec.update_strategy.as_ref().and_then(|it| it.type_.as_deref());
+    let updated = status.updated_number_scheduled.unwrap_or_default();
+    let ready = status.number_ready;
+    let available = status.number_available.unwrap_or_default();
+    let is_on_delete = strategy == Some("OnDelete");
+    let serves =
+        status.current_number_scheduled >= wanted && ready >= wanted && available >= wanted;
+    let phase = if wanted == 0 {
+        if allow_none { Phase::Ended(Completion::Empty) } else { Phase::NoNode }
+    } else if !serves || !is_on_delete && updated < wanted {
+        Phase::Going
+    } else {
+        Phase::Ended(match wanted.saturating_sub(updated) {
+            ..=0 => Completion::RolledOut,
+            kept => Completion::OnDelete { kept },
+        })
+    };
+    let exist = status.current_number_scheduled;
+    RolloutStatus { updated, to_update: wanted, ready, available, wanted, exist, phase }
+}

@@ -1,0 +1,361 @@
+//! The wait itself, which examines the sets whenever something has changed, and once a second.
+
+use std::{cell::RefCell, rc::Rc, time::Duration};
+
+use anyhow::bail;
+use jiff::{SignedDuration, Timestamp};
+use tokio::{
+    sync::Notify,
+    time::{sleep, timeout},
+};
+
+use super::{
+    annotation::{STUCK, annotate},
+    cluster::WatchedCluster,
+    decision::{Decision, Memory, decide},
+    diagnosis,
+    event::{Event, EventType},
+    obstacle::{Limits, Obstacle, Repair, View},
+    output::Output,
+    repair,
+    target::Target,
+};
+use crate::live::reader::Reader;
+use setguard_core::{
+    finding::shorten,
+    kubernetes::kind::Kind,
+    observed::{Observed, WorkloadStatus},
+    policy::Policy,
+};
+use setguard_files::exit::Exit;
+
+/// The interval at which the sets are examined although nothing has changed, because time passes.
+const TICK: Duration = Duration::from_secs(1);
+/// The time within which successive changes are examined together.
+const TOGETHER: Duration = Duration::from_millis(300);
+/// The time that a repair has to take effect. It is made once.
+const EFFECT: SignedDuration = SignedDuration::from_mins(5);
+/// The longest reason in an annotation, in bytes.
+const LONGEST_REASON: usize = 500;
+
+/// The choices of the user.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Options<'a> {
+    pub(crate) context: Option<&'a str>,
+    pub(crate) limits: Limits,
+    pub(crate) allow_none: bool,
+    pub(crate) repairs: bool,
+    pub(crate) annotates: bool,
+    pub(crate) begun: Timestamp,
+    /// The time at which the wait ends, and its length.
+    pub(crate) deadline: Option<(Timestamp, SignedDuration)>,
+}
+
+/// A wait.
+pub(crate) struct RolloutWait<'a> {
+    reader: &'a Reader,
+    world: &'a RefCell<WatchedCluster>,
+    policy: &'a Policy,
+    options: Options<'a>,
+    output: Output,
+    memory: Memory,
+    /// The repairs that were made, with their times.
+    repaired: Vec<(Target, Repair, Timestamp)>,
+    /// The cluster when it was last read.
+    observed: Option<Rc<Observed>>,
+    was_lost: bool,
+    /// The collections of which was said that they cannot be read.
+    hidden: Vec<String>,
+}
+
+/// The state of all sets at one time.
+struct Look {
+    observed: Rc<Observed>,
+    decisions: Vec<(Target, Decision)>,
+    now: Timestamp,
+}
+
+impl<'a> RolloutWait<'a> {
+    /// Creates a wait for the sets of this world.
+    pub(crate) fn new(
+        reader: &'a Reader,
+        world: &'a RefCell<WatchedCluster>,
+        policy: &'a Policy,
+        options: Options<'a>,
+        output: Output,
+    ) -> Self {
+        RolloutWait {
+            reader,
+            world,
+            policy,
+            options,
+            output,
+            memory: Memory::default(),
+            repaired: Vec::new(),
+            observed: None,
+            was_lost: false,
+            hidden: Vec::new(),
+        }
+    }
+
+    /// Waits to the end.
+    ///
+    /// # Errors
+    /// Returns an error if an object cannot be read, or the output cannot be written.
+    pub(crate) async fn keep(&mut self, news: &Notify) -> anyhow::Result<Exit> {
+        loop {
+            if timeout(TICK, news.notified()).await.is_ok() {
+                sleep(TOGETHER).await;
+            }
+            let now = Timestamp::now();
+            let is_over =
+                self.options.deadline.filter(|(end, _)| now >= *end).map(|(_, lasts)| lasts);
+            if self.is_blind(now)? {
+                if let Some(lasts) = is_over {
+                    return self.give_up(None, lasts, now);
+                }
+                continue;
+            }
+            let look = self.look(now)?;
+            let stuck = self.repair(&look).await?;
+            let is_done = look.decisions.iter().all(|(_, it)| it.is_done());
+            self.show(&look)?;
+            if is_done || stuck || is_over.is_some() {
+                self.annotate(&look).await?;
+            }
+            if is_done {
+                return self.succeed(&look);
+            }
+            if stuck {
+                return self.fail(&look);
+            }
+            if let Some(lasts) = is_over {
+                return self.give_up(Some(&look), lasts, now);
+            }
+        }
+    }
+
+    /// Returns whether the cluster cannot be read at present.
+    fn is_blind(&mut self, now: Timestamp) -> anyhow::Result<bool> {
+        let world = self.world.borrow();
+        if let Some(why) = world.lost() {
+            if !std::mem::replace(&mut self.was_lost, true) {
+                let text = format!("cannot follow the cluster, trying again: {why}");
+                self.output.say(None, &Event::new(EventType::Note, text, now))?;
+            }
+            return Ok(true);
+        }
+        if !world.is_complete() {
+            return Ok(true);
+        }
+        if std::mem::take(&mut self.was_lost) {
+            let text = "the cluster can be followed again";
+            self.output.say(None, &Event::new(EventType::Note, text, now))?;
+            self.memory.begin_again();
+        }
+        let mut hidden = Vec::new();
+        for (source, why) in world.forbidden() {
+            if [Kind::DaemonSet, Kind::StatefulSet].contains(&source.collection.kind) {
+                bail!("{} cannot be watched: {why}", source.collection.name());
+            }
+            hidden.push(source.collection.name());
+        }
+        hidden.dedup();
+        // A right can be taken away during the wait.
+        if hidden.iter().any(|it| !self.hidden.contains(it)) {
+            let text = format!(
+                "these cannot be read, so why a rollout waits may stay unknown: {}",
+                hidden.join(", ")
+            );
+            self.output.say(None, &Event::new(EventType::Note, text, now))?;
+        }
+        self.hidden = hidden;
+        Ok(false)
+    }
+
+    fn look(&mut self, now: Timestamp) -> anyhow::Result<Look> {
+        let mut world = self.world.borrow_mut();
+        // Without a change, only the time is new.
+        let observed = match self.observed.take().filter(|_| !world.has_changed) {
+            Some(observed) => observed,
+            None => Rc::new(world.observe().map_err(anyhow::Error::msg)?),
+        };
+        world.has_changed = false;
+        self.observed = Some(observed.clone());
+        let view = self.view(&observed, now);
+        let decisions = world.targets().iter().map(|target| {
+            let set = find(&observed, target);
+            (target.clone(), decide(&view, target, set, &mut self.memory))
+        });
+        let decisions = decisions.collect();
+        Ok(Look { observed, decisions, now })
+    }
+
+    fn view<'o>(&self, observed: &'o Observed, now: Timestamp) -> View<'o>
+    where
+        Self: 'o,
+    {
+        View {
+            observed,
+            cluster: &self.policy.cluster,
+            now,
+            begun: self.options.begun,
+            limits: self.options.limits,
+            allow_none: self.options.allow_none,
+        }
+    }
+
+    /// Makes the allowed repairs. Returns whether a set is still stuck.
+    async fn repair(&mut self, look: &Look) -> anyhow::Result<bool> {
+        let mut is_stuck = false;
+        for (target, decision) in &look.decisions {
+            let Decision { obstacles, stuck, .. } = decision;
+            let now = obstacles.iter().filter(|it| it.repair == Some(Repair::Poke));
+            let todo = now.chain(stuck.iter().filter(|it| it.repair.is_some())).next();
+            let is_repaired = match todo.filter(|_| self.options.repairs) {
+                Some(obstacle) => self.repair_one(target, obstacle, look.now).await?,
+                None => false,
+            };
+            is_stuck |= !stuck.is_empty() && !is_repaired;
+        }
+        Ok(is_stuck)
+    }
+
+    /// Returns whether an obstacle was repaired, now or a moment ago.
+    async fn repair_one(
+        &mut self,
+        target: &Target,
+        obstacle: &Obstacle,
+        now: Timestamp,
+    ) -> anyhow::Result<bool> {
+        let Some(what) = &obstacle.repair else { return Ok(false) };
+        let uid = match what {
+            Repair::DeletePod(pod) => self.world.borrow().uid_of_pod(&target.namespace, pod),
+            Repair::Poke => None,
+        };
+        let before = self.repaired.iter().rfind(|(of, it, _)| of == target && it == what);
+        if let Some((.., when)) = before {
+            return Ok(now.duration_since(*when) < EFFECT);
+        }
+        let (text, is_done) = match repair::repair(self.reader, target, what, uid, now).await {
+            Ok(said) => (said, true),
+            Err(why) => (why, false),
+        };
+        self.repaired.push((target.clone(), what.clone(), now));
+        let event = Event::new(EventType::Repair, format!("repair: {text}"), now).about(target);
+        self.output.say(Some(target), &event)?;
+        Ok(is_done)
+    }
+
+    /// Writes the reason into an annotation of each set that is stuck, and removes the annotation
+    /// from each set that is done.
+    async fn annotate(&mut self, look: &Look) -> anyhow::Result<()> {
+        for (target, decision) in look.decisions.iter().filter(|_| self.options.annotates) {
+            let set = find(&look.observed, target);
+            let reason = decision.stuck.first().zip(set).map(|(obstacle, set)| {
+                let text = format!("{}: {}", set.generation(), obstacle.text);
+                shorten(&text, LONGEST_REASON).into_owned()
+            });
+            let has_one = self.world.borrow().has_annotation(target, STUCK);
+            if reason.is_none() && !(has_one && decision.is_done()) {
+                continue;
+            }
+            let written = annotate(self.reader, target, STUCK, reason.as_deref()).await;
+            if let Err(problem) = written {
+                let text = format!("cannot write the annotation {STUCK} of {target}: {problem}");
+                self.output.say(None, &Event::new(EventType::Note, text, look.now))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Shows the progress of all sets.
+    fn show(&mut self, look: &Look) -> anyhow::Result<()> {
+        for (target, decision) in &look.decisions {
+            let event = Event::of(EventType::Progress, target, decision, look.now);
+            self.output.set(target, &event)?;
+        }
+        Ok(())
+    }
+
+    /// Ends the wait because all sets are done.
+    fn succeed(&mut self, look: &Look) -> anyhow::Result<Exit> {
+        self.output.leave_screen()?;
+        for (target, decision) in &look.decisions {
+            let event = Event::of(EventType::Done, target, decision, look.now);
+            self.output.done(target, &event)?;
+        }
+        let text = match look.decisions.len() {
+            0 => "there is no set to wait for".to_owned(),
+            1 => "1 set is done".to_owned(),
+            count => format!("all {count} sets are done"),
+        };
+        self.output.say(None, &Event::new(EventType::End, text, look.now))?;
+        Ok(Exit::Clean)
+    }
+
+    /// Ends the wait because a set cannot succeed.
+    fn fail(&mut self, look: &Look) -> anyhow::Result<Exit> {
+        let count = self.last_words(look)?;
+        let text = format!("{count} of {} cannot succeed", sets(look.decisions.len()));
+        self.output.say(None, &Event::new(EventType::End, text, look.now))?;
+        Ok(Exit::Denied)
+    }
+
+    /// Ends the wait because the time is up.
+    fn give_up(
+        &mut self,
+        look: Option<&Look>,
+        lasts: SignedDuration,
+        now: Timestamp,
+    ) -> anyhow::Result<Exit> {
+        let text = match look {
+            Some(look) => {
+                self.last_words(look)?;
+                let open = look.decisions.iter().filter(|(_, it)| !it.is_done()).count();
+                let all = sets(look.decisions.len());
+                format!("timed out after {lasts:#}: {open} of {all} not rolled out")
+            }
+            None => {
+                self.output.leave_screen()?;
+                format!("timed out after {lasts:#}: the cluster cannot be followed")
+            }
+        };
+        self.output.say(None, &Event::new(EventType::End, text, now))?;
+        Ok(Exit::TimedOut)
+    }
+
+    /// Writes the standing of each set, and the reasons of those that do not go on. Returns the
+    /// number of sets that cannot succeed.
+    fn last_words(&mut self, look: &Look) -> anyhow::Result<usize> {
+        self.output.leave_screen()?;
+        let mut count = 0;
+        for (target, decision) in &look.decisions {
+            let type_ = match (decision.is_done(), decision.stuck.is_empty()) {
+                (true, _) => EventType::Done,
+                (false, true) => EventType::Unfinished,
+                (false, false) => EventType::Stuck,
+            };
+            count += usize::from(type_ == EventType::Stuck);
+            let set = find(&look.observed, target).filter(|_| !decision.is_done());
+            let view = self.view(&look.observed, look.now);
+            let found = set.map(|set| diagnosis::of(&view, set, self.policy, self.options.context));
+            let found = found.unwrap_or_default();
+            let event = Event::of(type_, target, decision, look.now).with(&found);
+            self.output.verdict(target, &event, found)?;
+        }
+        Ok(count)
+    }
+}
+
+fn find<'o>(observed: &'o Observed, target: &Target) -> Option<&'o WorkloadStatus> {
+    observed.sets().find(|set| {
+        set.kind() == target.kind
+            && set.name() == target.name
+            && set.namespace() == target.namespace
+    })
+}
+
+fn sets(count: usize) -> String {
+    if count == 1 { "1 set".to_owned() } else { format!("{count} sets") }
+}

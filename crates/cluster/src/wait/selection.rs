@@ -1,0 +1,174 @@
+//! The choice of the sets to wait for, out of the sets in the cluster.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use anyhow::{Context as _, bail};
+use serde::Deserialize;
+
+use super::{manifests::Given, target::Target};
+use crate::{
+    audit::collections::{Collection, SETS},
+    live::{
+        call::Problem,
+        named::Named,
+        object_metadata::Metadata,
+        reader::{List, Reader},
+    },
+};
+use setguard_core::kubernetes::resource::WorkloadKind;
+use setguard_files::report;
+
+/// The annotations of Helm.
+const RELEASE: &str = "meta.helm.sh/release-name";
+const RELEASE_NAMESPACE: &str = "meta.helm.sh/release-namespace";
+
+/// The choice of the user.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Wanted<'a> {
+    pub(crate) named: &'a [Named],
+    /// The sets of manifests, if there are manifests.
+    pub(crate) given: Option<&'a [Given]>,
+    /// A selector of labels.
+    pub(crate) selector: Option<&'a str>,
+    /// The name of a Helm release.
+    pub(crate) release: Option<&'a str>,
+    /// The namespace of objects that set none.
+    pub(crate) namespace: &'a str,
+}
+
+/// The fields that are read of a set.
+#[derive(Deserialize)]
+struct Read {
+    metadata: Metadata,
+    #[serde(default)]
+    spec: Spec,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct Spec {
+    volume_claim_templates: Option<Vec<serde::de::IgnoredAny>>,
+}
+
+impl Read {
+    fn target(self, kind: WorkloadKind, namespace: &str) -> Target {
+        let Read { metadata, spec } = self;
+        let namespace = match metadata.namespace.as_str() {
+            "" => namespace.to_owned(),
+            _ => metadata.namespace,
+        };
+        let has_claims = spec.volume_claim_templates.is_some_and(|it| !it.is_empty());
+        Target { namespace, kind, name: metadata.name, has_claims }
+    }
+}
+
+/// Returns the sets to wait for, each once, in alphabetical order.
+///
+/// # Errors
+/// Returns an error if a set that is named does not exist, or the API server does not answer.
+pub(crate) async fn choose(reader: &Reader, wanted: Wanted<'_>) -> anyhow::Result<Vec<Target>> {
+    let mut targets = BTreeSet::new();
+    let given = wanted.given.unwrap_or_default().iter();
+    let given = given.map(|it| (&it.named, it.namespace.as_deref().unwrap_or(wanted.namespace)));
+    for (named, namespace) in wanted.named.iter().map(|it| (it, wanted.namespace)) {
+        targets.insert(one(reader, named, namespace).await?);
+    }
+    let mut selected = BTreeMap::new();
+    for (named, namespace) in given {
+        if let Some(selector) = wanted.selector {
+            if !selected.contains_key(namespace) {
+                let sets = select(reader, Some(namespace), Some(selector)).await?;
+                selected.insert(namespace, sets);
+            }
+            let sets = selected.get(namespace).map(Vec::as_slice).unwrap_or_default();
+            let is_it =
+                |it: &&(Target, Annotations)| it.0.kind == named.kind && it.0.name == named.name;
+            targets.extend(sets.iter().find(is_it).map(|(target, _)| target.clone()));
+        } else {
+            targets.insert(one(reader, named, namespace).await?);
+        }
+    }
+    if wanted.given.is_none()
+        && let Some(selector) = wanted.selector
+    {
+        let sets = select(reader, Some(wanted.namespace), Some(selector)).await?;
+        targets.extend(sets.into_iter().map(|(target, _)| target));
+    }
+    if let Some(release) = wanted.release {
+        targets.extend(of_release(reader, release, wanted.namespace).await?);
+    }
+    Ok(targets.into_iter().collect())
+}
+
+/// The annotations of a set.
+type Annotations = BTreeMap<String, String>;
+
+/// Returns the sets of a Helm release, in all namespaces if these may be read.
+async fn of_release(
+    reader: &Reader,
+    release: &str,
+    namespace: &str,
+) -> anyhow::Result<Vec<Target>> {
+    let sets = match select(reader, None, None).await {
+        Ok(sets) => sets,
+        Err(problem @ Problem::Forbidden(_)) => {
+            report::note(&format!(
+                "the sets of all namespaces cannot be read, so sets of the release outside of \
+                 {namespace} are not waited for: {problem}"
+            ));
+            select(reader, Some(namespace), None).await?
+        }
+        Err(problem) => return Err(problem.into()),
+    };
+    let is_of_release = |annotations: &Annotations| {
+        let is = |key: &str, value: &str| annotations.get(key).is_some_and(|it| it == value);
+        is(RELEASE, release) && is(RELEASE_NAMESPACE, namespace)
+    };
+    let sets = sets.into_iter().filter(|(_, annotations)| is_of_release(annotations));
+    Ok(sets.map(|(target, _)| target).collect())
+}
+
+/// Returns the set with this name.
+async fn one(reader: &Reader, named: &Named, namespace: &str) -> anyhow::Result<Target> {
+    let Named { kind, name } = named;
+    let Some(collection) = SETS.iter().find(|it| it.kind == (*kind).into()) else {
+        bail!("{kind} is not a kind of set");
+    };
+    let path = format!("{}/{name}", collection.list(Some(namespace)).path);
+    match reader.get(&path).await {
+        Ok(json) => {
+            let read: Read = serde_json::from_str(&json).with_context(|| path)?;
+            Ok(read.target(*kind, namespace))
+        }
+        Err(Problem::Absent(_)) => {
+            bail!(
+                "there is no {kind} {name} in namespace {namespace}; apply it first, or name its namespace with -n"
+            )
+        }
+        Err(problem) => {
+            Err(anyhow::Error::from(problem).context(format!("{kind} {namespace}/{name}")))
+        }
+    }
+}
+
+/// Returns the sets with these labels, in one namespace or in all, with their annotations.
+async fn select(
+    reader: &Reader,
+    namespace: Option<&str>,
+    selector: Option<&str>,
+) -> Result<Vec<(Target, Annotations)>, Problem> {
+    let mut sets = Vec::new();
+    for (kind, collection) in
+        [WorkloadKind::DaemonSet, WorkloadKind::StatefulSet].into_iter().zip(&SETS)
+    {
+        let list = List {
+            labels: selector.map(|it| it.to_owned().into()),
+            ..Collection::list(collection, namespace)
+        };
+        for mut read in reader.objects::<Read>(&list).await? {
+            let annotations = std::mem::take(&mut read.metadata.annotations);
+            sets.push((read.target(kind, namespace.unwrap_or_default()), annotations));
+        }
+    }
+    Ok(sets)
+}

@@ -1,0 +1,249 @@
+//! Worlds for the tests, and their course.
+
+use jiff::{SignedDuration, Timestamp};
+use serde_json::{Value, json};
+
+use super::super::{
+    decision::{Decision, Memory, decide},
+    obstacle::{Limits, View},
+    target::Target,
+};
+use setguard_core::{
+    kubernetes::{cluster::Cluster, kind::Kind, resource::WorkloadKind},
+    observed::Observed,
+};
+
+/// Objects with their kind, the sets first.
+pub(super) type WatchedCluster = Vec<(Kind, Value)>;
+
+/// The time at which each wait begins.
+const BEGIN: &str = "2026-11-23T10:00:00Z";
+/// The time for which a world is watched, in seconds.
+pub(super) const LONG: i64 = 3_600;
+
+/// Returns the time this many seconds after the wait has begun.
+pub(super) fn at(seconds: i64) -> String {
+    let begin: Timestamp = BEGIN.parse().unwrap();
+    begin.checked_add(SignedDuration::from_secs(seconds)).unwrap().to_string()
+}
+
+/// Returns the decision this many seconds after the wait has begun.
+pub(super) fn look(
+    world: &WatchedCluster,
+    seconds: i64,
+    allow_none: bool,
+    memory: &mut Memory,
+) -> Decision {
+    let mut observed = Observed::keeping_all();
+    for (kind, object) in world {
+        observed.add(*kind, &object.to_string()).unwrap();
+    }
+    let set = observed.sets().next();
+    let kind = set.map_or(WorkloadKind::StatefulSet, |set| set.kind());
+    let target =
+        Target { namespace: "shop".to_owned(), kind, name: "db".to_owned(), has_claims: true };
+    let cluster = Cluster::default();
+    let view = View {
+        observed: &observed,
+        cluster: &cluster,
+        now: at(seconds).parse().unwrap(),
+        begun: BEGIN.parse().unwrap(),
+        limits: Limits::of(SignedDuration::from_mins(5), 5),
+        allow_none,
+    };
+    decide(&view, &target, set, memory)
+}
+
+/// Returns the time at which a rollout is given up, with the decision.
+pub(super) fn given_up(world: impl Fn(i64) -> WatchedCluster) -> Option<(i64, Decision)> {
+    let mut memory = Memory::default();
+    let moments = (0..30).chain((30..=LONG).step_by(5));
+    moments.map(|now| (now, look(&world(now), now, false, &mut memory))).find(|(now, decision)| {
+        let is_stuck = !decision.stuck.is_empty();
+        assert!(!is_stuck || !decision.is_done(), "both at {now}: {decision:#?}");
+        is_stuck
+    })
+}
+
+/// Returns a StatefulSet of ordered pods, of which none is ready.
+pub(super) fn stateful_set(replicas: i32, ready: i32, updated: i32) -> Value {
+    json!({
+        "metadata": {
+            "name": "db", "namespace": "shop", "uid": "u", "generation": 2,
+            "creationTimestamp": at(-86_400),
+        },
+        "spec": {
+            "replicas": replicas, "serviceName": "db", "podManagementPolicy": "OrderedReady",
+            "selector": {"matchLabels": {"app": "db"}},
+            "template": {"metadata": {"labels": {"app": "db"}}},
+            "updateStrategy": {"type": "RollingUpdate", "rollingUpdate": {"partition": 0}},
+        },
+        "status": {
+            "observedGeneration": 2, "replicas": replicas, "readyReplicas": ready,
+            "availableReplicas": ready, "updatedReplicas": updated,
+            "currentRevision": "db-1", "updateRevision": "db-2",
+        },
+    })
+}
+
+/// Returns a DaemonSet on this number of nodes.
+pub(super) fn daemon_set(desired: i32, ready: i32, updated: i32) -> Value {
+    json!({
+        "metadata": {
+            "name": "db", "namespace": "shop", "uid": "u", "generation": 2,
+            "creationTimestamp": at(-86_400),
+            "annotations": {"deprecated.daemonset.template.generation": "2"},
+        },
+        "spec": {
+            "selector": {"matchLabels": {"app": "db"}},
+            "template": {"metadata": {"labels": {"app": "db"}}, "spec": {"nodeSelector": {"pool": "a"}}},
+            "updateStrategy": {
+                "type": "RollingUpdate", "rollingUpdate": {"maxUnavailable": 1, "maxSurge": 0},
+            },
+        },
+        "status": {
+            "observedGeneration": 2, "currentNumberScheduled": desired,
+            "desiredNumberScheduled": desired, "numberReady": ready, "numberAvailable": ready,
+            "numberUnavailable": desired - ready, "updatedNumberScheduled": updated,
+            "numberMisscheduled": 0,
+        },
+    })
+}
+
+/// Returns a pod of the StatefulSet, or with `node` of the DaemonSet on it, of this revision: 1 or
+/// 2.
+pub(super) fn pod(name: &str, revision: u8, node: Option<&str>) -> Value {
+    let (kind, hash) = match node {
+        Some(_) => ("DaemonSet", format!("hash-{revision}")),
+        None => ("StatefulSet", format!("db-{revision}")),
+    };
+    let mut pod = json!({
+        "metadata": {
+            "name": name, "namespace": "shop", "uid": name, "creationTimestamp": at(-60),
+            "labels": {
+                "app": "db", "controller-revision-hash": hash,
+                "pod-template-generation": revision.to_string(),
+            },
+            "ownerReferences": [{
+                "apiVersion": "apps/v1", "kind": kind, "name": "db", "uid": "u", "controller": true,
+            }],
+        },
+        "spec": {"nodeName": node.unwrap_or("n0")},
+        "status": {"phase": "Running", "conditions": []},
+    });
+    ready(&mut pod, true);
+    pod
+}
+
+fn ready(pod: &mut Value, is_ready: bool) {
+    let status = if is_ready { "True" } else { "False" };
+    pod["status"]["conditions"] =
+        json!([{"type": "Ready", "status": status, "lastTransitionTime": at(-60)}]);
+}
+
+/// Returns the pod, with a container that waits.
+pub(super) fn waiting(mut pod: Value, reason: &str, message: &str, restarts: i32) -> Value {
+    ready(&mut pod, false);
+    pod["status"]["phase"] = json!("Pending");
+    pod["status"]["containerStatuses"] = json!([{
+        "name": "main", "ready": false, "restartCount": restarts,
+        "state": {"waiting": {"reason": reason, "message": message}},
+    }]);
+    if restarts > 0 {
+        pod["status"]["containerStatuses"][0]["lastState"] =
+            json!({"terminated": {"exitCode": 1, "reason": "Error"}});
+    }
+    pod
+}
+
+/// Returns the pod, whose kubelet says whether it has its volumes and its network.
+pub(super) fn sandboxed(mut pod: Value, has_sandbox: bool) -> Value {
+    let status = if has_sandbox { "True" } else { "False" };
+    let condition = json!({"type": "PodReadyToStartContainers", "status": status});
+    pod["status"]["conditions"].as_array_mut().unwrap().push(condition);
+    pod
+}
+
+/// Returns the pod, running and not ready.
+pub(super) fn slow(mut pod: Value) -> Value {
+    ready(&mut pod, false);
+    pod["status"]["containerStatuses"] = json!([{
+        "name": "main", "ready": false, "restartCount": 0,
+        "state": {"running": {"startedAt": at(-60)}},
+    }]);
+    pod
+}
+
+/// Returns the pod, without a place.
+pub(super) fn unschedulable(mut pod: Value, message: &str) -> Value {
+    pod["spec"] = json!({});
+    pod["status"] = json!({"phase": "Pending", "conditions": [{
+        "type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": message,
+    }]});
+    pod
+}
+
+/// Returns the pod, being deleted: gone after this second.
+pub(super) fn deleted(mut pod: Value, end: i64) -> Value {
+    pod["metadata"]["deletionTimestamp"] = json!(at(end));
+    pod
+}
+
+/// Returns a node of the pool, down since this second if at all.
+pub(super) fn node(name: &str, down: Option<i64>) -> Value {
+    let (status, since) = down.map_or(("True", -90), |since| ("Unknown", since));
+    let taints = match down {
+        Some(_) => json!([
+            {"key": "node.kubernetes.io/unreachable", "effect": "NoSchedule"},
+            {"key": "node.kubernetes.io/unreachable", "effect": "NoExecute"},
+        ]),
+        None => json!([]),
+    };
+    json!({
+        "metadata": {"name": name, "labels": {"pool": "a"}, "creationTimestamp": at(-86_400)},
+        "spec": {"taints": taints},
+        "status": {"conditions": [
+            {"type": "Ready", "status": status, "lastTransitionTime": at(since)},
+        ]},
+    })
+}
+
+/// Returns a warning about an object, last given at this second.
+pub(super) fn event(kind: &str, name: &str, reason: &str, message: &str, last: i64) -> Value {
+    json!({
+        "metadata": {"name": "e", "namespace": "shop", "creationTimestamp": at(last)},
+        "involvedObject": {"kind": kind, "name": name, "namespace": "shop"},
+        "reason": reason, "message": message,
+        "firstTimestamp": at(last), "lastTimestamp": at(last),
+    })
+}
+
+pub(super) fn of_stateful_set(set: Value, pods: impl IntoIterator<Item = Value>) -> WatchedCluster {
+    let mut world = vec![(Kind::StatefulSet, set), (Kind::Node, node("n0", None))];
+    world.extend(pods.into_iter().map(|pod| (Kind::Pod, pod)));
+    world
+}
+
+pub(super) fn of_daemon_set(
+    set: Value,
+    nodes: impl IntoIterator<Item = Value>,
+    pods: impl IntoIterator<Item = Value>,
+) -> WatchedCluster {
+    let mut world = vec![(Kind::DaemonSet, set)];
+    world.extend(nodes.into_iter().map(|node| (Kind::Node, node)));
+    world.extend(pods.into_iter().map(|pod| (Kind::Pod, pod)));
+    for number in [1, 2] {
+        let revision = json!({
+            "metadata": {
+                "name": format!("db-hash-{number}"), "namespace": "shop",
+                "labels": {"controller-revision-hash": format!("hash-{number}")},
+                "ownerReferences": [{
+                    "apiVersion": "apps/v1", "kind": "DaemonSet", "name": "db", "controller": true,
+                }],
+            },
+            "revision": number,
+        });
+        world.push((Kind::ControllerRevision, revision));
+    }
+    world
+}

@@ -1,0 +1,225 @@
+//! The evaluation of an object: runs the rules and decides the consequences of the findings.
+//!
+//! Modes, exceptions and ratcheting are applied here and nowhere else. The engine is pure: today's
+//! date is an input.
+
+mod accepted;
+pub mod adjustment;
+mod context;
+mod cross_object;
+pub mod deadline;
+mod limits;
+mod permit;
+mod scale;
+pub mod status;
+pub mod verdict;
+
+use std::{
+    cell::{OnceCell, RefCell},
+    collections::BTreeMap,
+};
+
+pub use self::cross_object::Neighbors;
+use self::{
+    adjustment::Why,
+    verdict::{Verdict, Violation},
+};
+pub use self::{
+    context::{Context, Identity, Origin},
+    cross_object::{evaluate_cross_object, evaluate_stored},
+    limits::evaluate_rollout,
+    scale::{Scaling, evaluate_scaling},
+};
+use crate::{
+    finding::{Finding, Findings, Meta, Mode},
+    inject::{Injection, left_over},
+    object::{
+        Subject, namespace_or_default,
+        size::{self, ObjectSize},
+    },
+    rules::{
+        api_validation::{self, API_VALIDATION},
+        rule::Phase,
+        too_large_to_check::{self, TOO_LARGE},
+        traps,
+    },
+};
+
+/// Evaluates an object.
+pub fn evaluate(subject: &Subject<'_>, cx: &Context<'_>) -> Verdict {
+    let mut verdict = Verdict::default();
+    // A manifest can merely claim that it is being deleted; in a cluster it is true.
+    let trusted = cx.origin != Origin::Manifest || subject.was_being_deleted();
+    if subject.is_being_deleted() && trusted {
+        return verdict;
+    }
+    let mut findings = Findings::of(API_VALIDATION);
+    let cluster = cx.policy.cluster.for_resource(subject.object.resource);
+    let tolerated = api_validation::validate(subject, &cluster, &mut findings);
+    let can_see = |phase| match cx.origin {
+        Origin::Manifest => true,
+        Origin::Admission => phase == Some(Phase::After),
+        Origin::Cluster => phase != Some(Phase::Manifest),
+    };
+    let mut too_late = run_traps(subject, cx, can_see, &mut findings);
+    add_all(findings, subject, cx, &mut verdict);
+    accepted::soften(subject, cx, &mut verdict);
+    limits::add(subject, cx, &mut verdict);
+    if let Some(view) = cx.view.filter(|view| view.covers(subject.object.metadata.namespace())) {
+        too_late += cross_object::in_cluster(subject, view, cx, &mut verdict);
+    }
+    add_too_late(too_late, subject, cx, &mut verdict);
+    for finding in tolerated {
+        let mode = cx.mode(finding.rule).min(Mode::Warn);
+        if mode != Mode::Off {
+            let adjustments = vec![Why::Ratchet];
+            verdict.violations.push(Violation { finding, mode, adjustments });
+        }
+    }
+    verdict
+}
+
+/// Evaluates an object before the API server validates it, with the rules that are effective only
+/// then. The verdict warns and never denies: the API server itself refuses invalid objects.
+pub fn evaluate_before_validation(subject: &Subject<'_>, cx: &Context<'_>) -> Verdict {
+    let mut verdict = Verdict::default();
+    if subject.is_being_deleted() {
+        return verdict;
+    }
+    let mut findings = Findings::of(API_VALIDATION);
+    let too_late =
+        run_traps(subject, cx, |phase| matches!(phase, Some(Phase::Before { .. })), &mut findings);
+    add_all(findings, subject, cx, &mut verdict);
+    add_too_late(too_late, subject, cx, &mut verdict);
+    verdict.at_most(Mode::Warn);
+    verdict
+}
+
+/// Evaluates an object that is too large to be read, so that only its name is known. `old` is the
+/// object that it replaces, if there is one, as JSON.
+pub fn evaluate_too_large(
+    size: &ObjectSize,
+    namespace: &str,
+    name: &str,
+    old: Option<&str>,
+    cx: &Context<'_>,
+) -> Verdict {
+    let mut verdict = Verdict::default();
+    let mut findings = Findings::of(TOO_LARGE);
+    too_large_to_check::too_large(size, &mut findings);
+    let object = Identity {
+        namespace: namespace_or_default(Some(namespace)),
+        name,
+        ignore: None,
+        file: None,
+        exceed: None,
+    };
+    let was_too_large =
+        |_: &Finding| old.is_some_and(|old| matches!(size::too_large(old), Ok(Some(_))));
+    for finding in findings.into_vec() {
+        verdict.add(finding, &object, was_too_large, cx);
+    }
+    verdict
+}
+
+/// Evaluates the findings of an injection, for the object that the injection is for.
+pub fn evaluate_injection<'a>(
+    injection: &Injection,
+    object: impl Into<Identity<'a>>,
+    cx: &Context<'_>,
+) -> Verdict {
+    let (object, mut verdict) = (object.into(), Verdict::default());
+    for finding in &injection.findings {
+        verdict.add(finding.clone(), &object, |_| false, cx);
+    }
+    verdict
+}
+
+/// Evaluates whether an update leaves tolerations behind that were injected. See [`left_over::find`].
+pub fn evaluate_left_over(
+    subject: &Subject<'_>,
+    is_written: Option<bool>,
+    cx: &Context<'_>,
+) -> Verdict {
+    let mut found = Findings::of(API_VALIDATION);
+    left_over::find(subject, is_written, &cx.policy.injection, &mut found);
+    let injection = Injection { findings: found.into_vec(), ..Injection::default() };
+    evaluate_injection(&injection, &subject.object, cx)
+}
+
+/// Runs the traps. Returns the number of traps that did not run, because time ran out.
+fn run_traps(
+    subject: &Subject<'_>,
+    cx: &Context<'_>,
+    can_see: impl Fn(Option<Phase>) -> bool,
+    findings: &mut Findings,
+) -> usize {
+    let cluster = cx.policy.cluster.for_resource(subject.object.resource);
+    let traps = traps().filter(|trap| {
+        can_see(trap.phase())
+            && trap.applies_to(&subject.object)
+            && cx.mode(&trap.meta) != Mode::Off
+    });
+    let mut too_late = 0;
+    for trap in traps {
+        // Every trap is fast, whatever the object, so it is enough to check the deadline between
+        // them.
+        if too_late > 0 || cx.deadline.has_passed() {
+            too_late += 1;
+        } else {
+            findings.set_rule(&trap.meta);
+            trap.run(subject, &cluster, findings);
+        }
+    }
+    too_late
+}
+
+/// Reports rules that did not run, because time ran out.
+fn add_too_late(rules: usize, subject: &Subject<'_>, cx: &Context<'_>, verdict: &mut Verdict) {
+    if rules > 0 {
+        let mut findings = Findings::of(TOO_LARGE);
+        too_large_to_check::out_of_time(rules, &mut findings);
+        add_all(findings, subject, cx, verdict);
+    }
+}
+
+fn add_all(findings: Findings, subject: &Subject<'_>, cx: &Context<'_>, verdict: &mut Verdict) {
+    let object = Identity::from(&subject.object);
+    let left_out: Vec<_> = findings.left_out().collect();
+    let before = Before { subject, cx, old: OnceCell::new(), traps: RefCell::default() };
+    for finding in findings.into_vec() {
+        verdict.add(finding, &object, |finding| before.had(finding.rule), cx);
+    }
+    for (rule, count) in left_out {
+        verdict.leave_out(rule, count);
+    }
+}
+
+/// The faults of the old object, determined only when needed, and once for each trap.
+struct Before<'a, 's> {
+    subject: &'a Subject<'s>,
+    cx: &'a Context<'a>,
+    old: OnceCell<Option<Subject<'s>>>,
+    traps: RefCell<BTreeMap<&'static str, bool>>,
+}
+
+impl Before<'_, '_> {
+    /// Returns whether the old object has the fault of this trap too.
+    fn had(&self, rule: &'static Meta) -> bool {
+        if let Some(had) = self.traps.borrow().get(rule.id) {
+            return *had;
+        }
+        let trap = traps().find(|trap| trap.meta == *rule);
+        let old = || self.old.get_or_init(|| self.subject.old_alone()).as_ref();
+        let had = trap.is_some_and(|trap| {
+            old().is_some_and(|old| {
+                let mut before = Findings::of(&trap.meta);
+                let cluster = self.cx.policy.cluster.for_resource(old.object.resource);
+                trap.run(old, &cluster, &mut before);
+                !before.is_empty()
+            })
+        });
+        self.traps.borrow_mut().insert(rule.id, had);
+        had
+    }
+}

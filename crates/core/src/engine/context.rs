@@ -1,0 +1,226 @@
+//! All inputs of a verdict besides the object, and the mode of each finding: the policy, its
+//! exceptions and ratcheting.
+
+use jiff::{Timestamp, civil::Date, tz::TimeZone};
+
+use super::{
+    adjustment::Why,
+    deadline::Deadline,
+    verdict::{Verdict, Violation},
+};
+use crate::{
+    finding::{Finding, Meta, Mode},
+    inject::pod::PartialPod,
+    inventory::{object_summary::ObjectSummary, view::View},
+    object::{
+        Metadata, Object, User,
+        annotations::{EXCEED_ANNOTATION, IGNORE_ANNOTATION},
+    },
+    policy::Policy,
+    rules::pod_template_validation::POD_TEMPLATE_VALIDATION,
+};
+
+/// The origin of an object, which determines what has validated the object before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// A manifest: nothing has validated the object yet.
+    Manifest,
+    /// A review: the API server has validated the object, and may know fields that setguard does
+    /// not know yet.
+    Admission,
+    /// A running cluster: the API server has validated the object, perhaps by the rules of an older
+    /// release.
+    Cluster,
+}
+
+/// All inputs of a verdict besides the object.
+#[derive(Clone, Copy, Debug)]
+pub struct Context<'a> {
+    /// The policy in force.
+    pub policy: &'a Policy,
+    /// The origin of the object.
+    pub origin: Origin,
+    /// Today's date, for exceptions that expire.
+    pub today: Date,
+    /// The time at which the evaluation has to end.
+    pub deadline: Deadline<'a>,
+    /// The cluster that the object is meant for, as the webhook sees it.
+    pub view: Option<&'a View>,
+    /// The version of the cluster up to which the view has all changes of the sets in the namespace of the
+    /// review. `None` if it is not known, so that what the last changes were is not known either.
+    pub view_version: Option<u64>,
+    /// The name of the file of the object, for exceptions that name files.
+    pub file: Option<&'a str>,
+    /// The user who makes the change, if one is known.
+    pub requester: Option<&'a User<'a>>,
+    /// Whether annotations of objects lower nothing.
+    pub no_ignores: bool,
+}
+
+impl<'a> Context<'a> {
+    /// Creates the context of a review without a deadline and without a view of the cluster.
+    pub const fn of_review(policy: &'a Policy, today: Date) -> Self {
+        let (origin, deadline) = (Origin::Admission, Deadline::NONE);
+        Context {
+            policy,
+            origin,
+            today,
+            deadline,
+            view: None,
+            view_version: None,
+            file: None,
+            requester: None,
+            no_ignores: false,
+        }
+    }
+
+    /// Creates the context of a command, which has no deadline and no view of a cluster.
+    pub fn of_command(policy: &'a Policy, origin: Origin, now: Timestamp) -> Self {
+        let today = TimeZone::UTC.to_datetime(now).date();
+        Context {
+            policy,
+            origin,
+            today,
+            deadline: Deadline::NONE,
+            view: None,
+            view_version: None,
+            file: None,
+            requester: None,
+            no_ignores: false,
+        }
+    }
+
+    pub(super) fn mode(&self, rule: &Meta) -> Mode {
+        let mode = self.policy.mode(rule);
+        match self.origin {
+            Origin::Admission | Origin::Cluster if rule == POD_TEMPLATE_VALIDATION => {
+                mode.min(Mode::Audit)
+            }
+            Origin::Manifest | Origin::Admission | Origin::Cluster => mode,
+        }
+    }
+}
+
+/// The parts of an object that exceptions depend on: its namespace, its name, its own annotations and
+/// its file.
+#[derive(Clone, Copy, Debug)]
+pub struct Identity<'a> {
+    pub(super) namespace: &'a str,
+    pub(super) name: &'a str,
+    pub(super) ignore: Option<&'a str>,
+    /// The file of an object that is evaluated with others.
+    pub(super) file: Option<&'a str>,
+    pub(super) exceed: Option<&'a str>,
+}
+
+impl<'a> From<&'a Metadata<'_>> for Identity<'a> {
+    fn from(metadata: &'a Metadata<'_>) -> Self {
+        Identity {
+            namespace: metadata.namespace(),
+            name: metadata.name(),
+            ignore: metadata.annotation(IGNORE_ANNOTATION),
+            file: None,
+            exceed: metadata.annotation(EXCEED_ANNOTATION),
+        }
+    }
+}
+
+impl<'a> From<&'a Object<'_>> for Identity<'a> {
+    fn from(object: &'a Object<'_>) -> Self {
+        Identity::from(&object.metadata)
+    }
+}
+
+impl<'a> From<&'a PartialPod<'_>> for Identity<'a> {
+    fn from(pod: &'a PartialPod<'_>) -> Self {
+        Identity::from(&pod.metadata)
+    }
+}
+
+impl<'a> From<&'a ObjectSummary> for Identity<'a> {
+    fn from(item: &'a ObjectSummary) -> Self {
+        Identity {
+            namespace: item.namespace(),
+            name: item.name(),
+            ignore: item.ignore(),
+            file: item.file(),
+            exceed: item.exceed(),
+        }
+    }
+}
+
+impl Verdict {
+    /// Makes the findings in a set without a ready pod errors, unless the policy sets the mode of
+    /// the rule.
+    pub(super) fn deny_outage(&mut self, cx: &Context<'_>) {
+        for violation in &mut self.violations {
+            let rule = violation.finding.rule;
+            let is_default = violation.mode == Mode::Warn && !cx.policy.sets_mode(rule);
+            if is_default && !violation.is_lowered() {
+                violation.mode = Mode::Deny;
+            }
+        }
+    }
+
+    /// Adds a finding about an object. The policy, its exceptions and the old object determine the
+    /// mode.
+    pub(super) fn add(
+        &mut self,
+        finding: Finding,
+        object: &Identity<'_>,
+        had_before: impl Fn(&Finding) -> bool,
+        cx: &Context<'_>,
+    ) {
+        let mode = cx.mode(finding.rule);
+        if mode == Mode::Off {
+            return;
+        }
+        let mut violation = Violation::new(finding, mode);
+        let finding = &violation.finding;
+        if finding.rule.adjustable && mode > Mode::Audit {
+            if let Some(reason) = exception(finding, object, cx, self) {
+                violation.lower(Mode::Audit, Why::Exception(reason));
+            } else if mode == Mode::Warn && !cx.no_ignores && ignores(object, finding.rule) {
+                violation.lower(Mode::Audit, Why::Annotation);
+            } else if mode == Mode::Deny && had_before(finding) {
+                violation.lower(Mode::Warn, Why::Ratchet);
+            } else if mode == Mode::Warn && finding.is_unsure {
+                // No adjustment: the rule itself is not sure.
+                violation.mode = Mode::Audit;
+            }
+        }
+        self.violations.push(violation);
+    }
+}
+
+/// Returns the reason of the exception that covers a finding. An expired exception becomes a
+/// remark.
+fn exception(
+    finding: &Finding,
+    object: &Identity<'_>,
+    cx: &Context<'_>,
+    verdict: &mut Verdict,
+) -> Option<String> {
+    let mut exceptions = cx.policy.exceptions.iter().peekable();
+    if exceptions.peek().is_some() && cx.deadline.has_passed() {
+        let remark = "the evaluation took too long and was stopped: the exceptions of the policy were not read";
+        verdict.remark([remark.to_owned()]);
+        return None;
+    }
+    let (rule, file) = (finding.rule, object.file.or(cx.file));
+    let covering = exceptions.filter(|e| e.covers(rule, object.namespace, object.name, file));
+    for exception in covering {
+        match exception.expires {
+            Some(last) if last < cx.today => {
+                let rule = finding.rule.id;
+                verdict.remark([format!("{rule}: the exception for it expired on {last}")]);
+            }
+            _ => return Some(exception.reason.clone()),
+        }
+    }
+    None
+}
+
+fn ignores(object: &Identity<'_>, rule: &Meta) -> bool {
+    object.ignore.is_some_and(|ids| ids.split(',').any(|id| id.trim() == rule.id))
+}

@@ -1,0 +1,218 @@
+//! The evaluation by cross-object rules, of the objects of an input and of one object in a cluster.
+
+use std::{cell::OnceCell, collections::BTreeMap};
+
+use super::{context::Context, limits, verdict::Verdict};
+use crate::{
+    finding::{Finding, Mode},
+    inventory::{
+        Inventory,
+        object_summary::ObjectSummary,
+        view::{Freshness, View},
+    },
+    object::{Object, Subject},
+    rules::{
+        cross_object,
+        rule::Rule,
+        rule::inventory::{Coverage, Evidence, InventoryFindings, OldSummary, Query},
+    },
+};
+
+/// Evaluates an object in a cluster by the cross-object rules. Returns the number of rules that did
+/// not run, because time ran out.
+pub(super) fn in_cluster(
+    subject: &Subject<'_>,
+    view: &View,
+    cx: &Context<'_>,
+    verdict: &mut Verdict,
+) -> usize {
+    let own = ObjectSummary::of(&subject.object);
+    let kind = own.kind();
+    let old = OnceCell::new();
+    let read_old = || {
+        let old = old.get_or_init(|| {
+            let old = subject.old_alone()?.object;
+            Some((ObjectSummary::of(&old), old))
+        });
+        old.as_ref()
+    };
+    let old = || read_old().map(|(item, _)| item);
+    let rules = cross_object().filter(|rule| {
+        let is_ready = match rule.evidence() {
+            Some(Evidence::Manifest) => false,
+            Some(Evidence::AbsentNeighbor) => subject.is_update,
+            Some(Evidence::Absence | Evidence::Presence) | None => true,
+        };
+        rule.is_about(kind) && is_ready
+    });
+    let mut too_late = 0;
+    for rule in rules.filter(|rule| cx.mode(&rule.meta) != Mode::Off) {
+        if too_late > 0 || cx.deadline.has_passed() {
+            too_late += 1;
+            continue;
+        }
+        let found = run(rule, view, (&own, &subject.object), OldSummary::Lazy(&old), cx);
+        let left_out = found.left_out();
+        for (through, mut finding) in found.into_vec() {
+            let mut most = match rule.evidence() {
+                Some(Evidence::Absence | Evidence::AbsentNeighbor) => Mode::Warn,
+                Some(Evidence::Manifest | Evidence::Presence) | None => Mode::Deny,
+            };
+            if let Freshness::Stale { as_of } = view.freshness(through) {
+                most = most.min(Mode::Warn);
+                // A long message is cut at the end, so the time comes first.
+                let when = format!("as of {} UTC: ", as_of.strftime("%H:%M:%S"));
+                finding.message.insert_str(0, &when);
+            }
+            let had_before = |_: &Finding| {
+                let old = read_old();
+                old.is_some_and(|(item, object)| {
+                    !run(rule, view, (item, object), OldSummary::None, cx).is_empty()
+                })
+            };
+            let before = verdict.violations.len();
+            verdict.add(finding, &(&own).into(), had_before, cx);
+            for violation in verdict.violations.iter_mut().skip(before) {
+                violation.mode = violation.mode.min(most);
+            }
+        }
+        verdict.leave_out(&rule.meta, left_out);
+    }
+    too_late
+}
+
+/// Runs a rule on an object that a cluster is asked to store.
+fn run<'a>(
+    rule: &'static Rule,
+    view: &'a View,
+    (item, object): (&'a ObjectSummary, &'a Object<'_>),
+    old: OldSummary<'a>,
+    cx: &'a Context<'_>,
+) -> InventoryFindings {
+    let query = Query::in_cluster(view, item, object.template(), &cx.policy.cluster);
+    rule.run_among(&query.changed_from(old))
+}
+
+/// Evaluates an object that is stored in a cluster by the cross-object rules. The view must have
+/// been completed after the object was read, so that objects that it lacks are missing.
+pub fn evaluate_stored(item: &ObjectSummary, view: &View, cx: &Context<'_>) -> Verdict {
+    let mut verdict = Verdict::default();
+    let kind = item.kind();
+    let rules = cross_object()
+        .filter(|rule| rule.is_about(kind) && rule.evidence() != Some(Evidence::Manifest));
+    for rule in rules.filter(|rule| cx.mode(&rule.meta) != Mode::Off) {
+        let found = rule.run_among(&Query::stored(view, item, &cx.policy.cluster));
+        let left_out = found.left_out();
+        for (_, finding) in found.into_vec() {
+            verdict.add(finding, &item.into(), |_| false, cx);
+        }
+        verdict.leave_out(&rule.meta, left_out);
+    }
+    verdict
+}
+
+/// Evaluates the objects of an input by the cross-object rules. The key of a verdict is the
+/// object's index in the inventory. `before` contains the previous objects, for ratcheting.
+pub fn evaluate_cross_object(
+    inventory: &Inventory,
+    coverage: &Coverage,
+    before: &Inventory,
+    cx: &Context<'_>,
+) -> BTreeMap<usize, Verdict> {
+    let neighbors = Neighbors::new(inventory, coverage, before, cx);
+    let verdicts = neighbors.evaluated();
+    verdicts.filter_map(|index| Some((index, neighbors.evaluate(index)?))).collect()
+}
+
+/// The objects of an input, for evaluating each of them by the cross-object rules.
+#[derive(Debug)]
+pub struct Neighbors<'a> {
+    inventory: &'a Inventory,
+    coverage: &'a Coverage,
+    /// The previous objects, for ratcheting.
+    before: &'a Inventory,
+    cx: &'a Context<'a>,
+    /// The rules that are not off.
+    rules: Vec<&'static Rule>,
+}
+
+impl<'a> Neighbors<'a> {
+    /// Takes the objects, those that are known to be all, and the previous ones.
+    pub fn new(
+        inventory: &'a Inventory,
+        coverage: &'a Coverage,
+        before: &'a Inventory,
+        cx: &'a Context<'a>,
+    ) -> Self {
+        let rules = cross_object().filter(|rule| cx.mode(&rule.meta) != Mode::Off);
+        let rules = rules.collect();
+        Neighbors { inventory, coverage, before, cx, rules }
+    }
+
+    /// Returns the indices of the objects that rules are about.
+    pub fn evaluated(&self) -> impl Iterator<Item = usize> {
+        self.inventory.items().filter(|(_, item)| item.is_evaluated()).map(|(index, _)| index)
+    }
+
+    /// Evaluates the object with this index. `None` if nothing is found.
+    pub fn evaluate(&self, index: usize) -> Option<Verdict> {
+        let item = self.inventory.get(index)?;
+        let old = self.before.same_as(item).next().and_then(|old| self.before.get(old));
+        let old = old.map_or(OldSummary::None, OldSummary::Known);
+        let (mut verdict, mut is_found) = (Verdict::default(), false);
+        for rule in self.rules.iter().copied() {
+            let found = self.run(rule, self.inventory, index, old);
+            if found.is_empty() {
+                continue;
+            }
+            is_found = true;
+            let left_out = found.left_out();
+            for (_, finding) in found.into_vec() {
+                let had_before = |_: &Finding| {
+                    let mut old = self.before.same_as(item);
+                    old.any(|old| !self.run(rule, self.before, old, OldSummary::None).is_empty())
+                };
+                verdict.add(finding, &item.into(), had_before, self.cx);
+            }
+            verdict.leave_out(&rule.meta, left_out);
+        }
+        let of_limits = self.beyond_limits(item, self.query(self.inventory, index, old)?);
+        if of_limits.violations.is_empty() {
+            return is_found.then_some(verdict);
+        }
+        verdict.join(of_limits);
+        Some(verdict)
+    }
+
+    /// Returns what the policy limits on the nodes of an object.
+    fn beyond_limits(&self, item: &ObjectSummary, query: Query<'_>) -> Verdict {
+        let mut verdict = Verdict::default();
+        if !self.cx.policy.limits.is_empty() {
+            limits::add_nodes(&query, item, self.cx, &mut verdict);
+        }
+        verdict
+    }
+
+    fn query<'q>(
+        &'q self,
+        inventory: &'q Inventory,
+        index: usize,
+        old: OldSummary<'q>,
+    ) -> Option<Query<'q>> {
+        let query = Query::in_input(inventory, index, self.coverage, &self.cx.policy.cluster)?;
+        Some(query.changed_from(old))
+    }
+
+    fn run<'q>(
+        &'q self,
+        rule: &'static Rule,
+        inventory: &'q Inventory,
+        index: usize,
+        old: OldSummary<'q>,
+    ) -> InventoryFindings {
+        match self.query(inventory, index, old) {
+            Some(query) => rule.run_among(&query),
+            None => InventoryFindings::of(&rule.meta),
+        }
+    }
+}

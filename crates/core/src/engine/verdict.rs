@@ -1,0 +1,153 @@
+//! Verdicts: findings with their modes.
+
+use super::adjustment::Why;
+use crate::{
+    finding::{Finding, Meta, Mode},
+    rules::api_validation::METAS,
+};
+
+/// A finding, and the mode that applies to it.
+#[derive(Clone, Debug)]
+pub struct Violation {
+    /// The finding.
+    pub finding: Finding,
+    /// The mode after policy, ratcheting and exceptions.
+    pub mode: Mode,
+    /// The reasons why the mode is lower than the rule's, in the order in which they apply.
+    pub adjustments: Vec<Why>,
+}
+
+impl Violation {
+    /// Returns a finding in this mode, which nothing has lowered.
+    pub const fn new(finding: Finding, mode: Mode) -> Self {
+        Violation { finding, mode, adjustments: Vec::new() }
+    }
+
+    /// Lowers the mode for a reason, unless it is that low already.
+    pub fn lower(&mut self, mode: Mode, why: Why) {
+        if mode < self.mode {
+            self.mode = mode;
+            self.adjustments.push(why);
+        }
+    }
+
+    /// Returns whether anything has lowered the mode.
+    pub fn is_lowered(&self) -> bool {
+        !self.adjustments.is_empty()
+    }
+}
+
+/// The verdict on one object.
+#[must_use = "a verdict decides whether an object is allowed"]
+#[derive(Clone, Debug, Default)]
+pub struct Verdict {
+    /// All findings whose mode is not off, in the order of discovery.
+    pub violations: Vec<Violation>,
+    /// The findings that there was no room for: rule, mode and number.
+    pub left_out: Vec<(&'static Meta, Mode, usize)>,
+    /// Remarks on the policy itself, such as an expired exception.
+    pub remarks: Vec<String>,
+    /// The version of the cluster that the view has to have for a verdict that isn't for safety's sake.
+    pub awaits: Option<u64>,
+}
+
+impl Verdict {
+    /// Returns whether the object is allowed, because nothing is denied.
+    pub fn allowed(&self) -> bool {
+        self.denials().next().is_none()
+    }
+
+    /// Counts findings of a rule that there was no room for. Their mode is the mode of the last
+    /// finding that was kept.
+    pub(super) fn leave_out(&mut self, rule: &'static Meta, count: usize) {
+        let kept = self.violations.iter().rfind(|it| it.finding.rule == rule);
+        if let Some(mode) = kept.map(|it| it.mode).filter(|_| count > 0) {
+            self.left_out.push((rule, mode, count));
+            self.remarks.push(format!("{}: and {count} more like these", rule.id));
+        }
+    }
+
+    /// Adds faults for which the API server refuses a write before it validates the object, in place of what warns of
+    /// them.
+    pub fn refuse(&mut self, refused: &[Finding]) {
+        let is_same = |one: &Finding, other: &Finding| {
+            (one.reason, &one.field) == (other.reason, &other.field)
+        };
+        self.violations.retain(|it| {
+            it.mode == Mode::Deny || !refused.iter().any(|fault| is_same(fault, &it.finding))
+        });
+        let denied = |finding: &Finding| Violation::new(finding.clone(), Mode::Deny);
+        self.violations.extend(refused.iter().map(denied));
+    }
+
+    /// Adds another verdict on the same object.
+    pub fn join(&mut self, other: Verdict) {
+        self.violations.extend(other.violations);
+        self.left_out.extend(other.left_out);
+        self.remark(other.remarks);
+    }
+
+    /// Adds remarks, each only once.
+    pub(super) fn remark(&mut self, remarks: impl IntoIterator<Item = String>) {
+        for remark in remarks {
+            if !self.remarks.contains(&remark) {
+                self.remarks.push(remark);
+            }
+        }
+    }
+
+    /// Limits every finding to this mode.
+    pub fn at_most(&mut self, mode: Mode) {
+        for violation in &mut self.violations {
+            violation.mode = violation.mode.min(mode);
+        }
+        for (_, of_left_out, _) in &mut self.left_out {
+            *of_left_out = mode.min(*of_left_out);
+        }
+        self.violations.retain(|it| it.mode != Mode::Off);
+    }
+
+    /// Makes notes of those warnings for which there is a reason. A denial stays.
+    pub fn lower(&mut self, why: impl Fn(&Finding) -> Option<String>) {
+        for violation in self.violations.iter_mut().filter(|it| it.mode == Mode::Warn) {
+            if let Some(why) = why(&violation.finding) {
+                violation.lower(Mode::Audit, Why::Place(why));
+            }
+        }
+        for (rule, mode, _) in &mut self.left_out {
+            let kept = self.violations.iter().rfind(|it| it.finding.rule == *rule);
+            *mode = kept.map_or(*mode, |it| it.mode.min(*mode));
+        }
+    }
+
+    /// Returns the findings that deny the object.
+    pub fn denials(&self) -> impl Iterator<Item = &Violation> {
+        self.of(Mode::Deny)
+    }
+
+    /// Returns the denials for which the API server itself refuses the object.
+    pub fn refusals(&self) -> impl Iterator<Item = &Violation> {
+        self.denials().filter(|it| METAS.contains(&it.finding.rule))
+    }
+
+    /// Returns the findings that are shown as warnings.
+    pub fn warnings(&self) -> impl Iterator<Item = &Violation> {
+        self.of(Mode::Warn)
+    }
+
+    /// Returns the findings that are counted, but not shown.
+    pub fn audits(&self) -> impl Iterator<Item = &Violation> {
+        self.of(Mode::Audit)
+    }
+
+    /// Returns the number of findings that deny the object, including those that there was no room
+    /// for.
+    pub fn count_denials(&self) -> usize {
+        let left_out = self.left_out.iter().filter(|(_, mode, _)| *mode == Mode::Deny);
+        self.denials().count() + left_out.map(|(.., count)| count).sum::<usize>()
+    }
+
+    fn of(&self, mode: Mode) -> impl Iterator<Item = &Violation> {
+        self.violations.iter().filter(move |violation| violation.mode == mode)
+    }
+}

@@ -1,0 +1,27 @@
+//! Findings, the fields that they are about, and the descriptions of rules.
+
+mod facts;
+mod fault;
+mod findings;
+mod fix;
+mod help;
+pub mod paths;
+mod reason;
+mod rule;
+mod shorten;
+mod value;
+
+#[cfg(test)]
+pub(crate) use self::rule::SOME_RULE as TEST_RULE;
+pub use self::{
+    facts::Facts,
+    fault::{ClusterAssumption, Finding, Reported},
+    findings::Findings,
+    fix::{Change, Fix},
+    help::{Command, Effect, Help},
+    reason::Reason,
+    rule::{Meta, Mode},
+    value::Value,
+};
+pub use self::{rule::SOME_RULE, shorten::shorten};
+pub use kube_yaml::{Field, Path, Step, nearest_of};

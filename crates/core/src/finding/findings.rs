@@ -1,0 +1,332 @@
+//! The findings of rules about an object.
+//!
+//! The wording is the API server's: each [`Reason`] has its constructor on [`Findings`], and the
+//! constructor chooses the words, so that a message reads the same wherever it is created.
+
+use std::{borrow::Cow, fmt};
+
+use kube_yaml::{Field, Path};
+
+use super::{
+    fault::{Finding, Reported},
+    help::Help,
+    reason::Reason,
+    rule::Meta,
+    shorten,
+    value::Value,
+};
+
+/// The most findings of one rule that are kept, so that an object with thousands of faults does not
+/// cause an answer of megabytes.
+const MAX_FINDINGS: usize = 100;
+/// The longest message, in bytes. A longer message loses its middle.
+const MAX_MESSAGE: usize = 16 << 10;
+/// The most bytes of messages of one rule that are kept; at least one finding is kept even if it
+/// exceeds them.
+const MAX_BYTES: usize = 64 << 10;
+
+/// The number of findings of one rule.
+#[derive(Clone, Copy, Debug)]
+struct Count {
+    rule: &'static Meta,
+    kept: usize,
+    bytes: usize,
+    left_out: usize,
+}
+
+/// The list of findings, to which rules add. A rule never stops at the first finding; of each rule
+/// a bounded number of findings is kept, and the others are counted.
+#[derive(Debug)]
+pub struct Findings {
+    rule: &'static Meta,
+    list: Vec<Finding>,
+    /// The rules that have findings.
+    counts: Vec<Count>,
+}
+
+/// A state of a list, to which the list can return.
+#[derive(Debug)]
+pub(crate) struct Checkpoint {
+    kept: usize,
+    counts: Vec<Count>,
+}
+
+impl Findings {
+    /// Creates an empty list for findings of this rule.
+    pub const fn of(rule: &'static Meta) -> Self {
+        Findings { rule, list: Vec::new(), counts: Vec::new() }
+    }
+
+    /// Sets the rule of all later findings.
+    pub const fn set_rule(&mut self, rule: &'static Meta) {
+        self.rule = rule;
+    }
+
+    /// Returns the number of findings, including those that were left out.
+    pub fn len(&self) -> usize {
+        self.list.len() + self.counts.iter().map(|count| count.left_out).sum::<usize>()
+    }
+
+    /// Returns whether there are no findings.
+    pub fn is_empty(&self) -> bool {
+        self.list.is_empty()
+    }
+
+    /// Returns the kept findings, in the order of discovery.
+    pub fn into_vec(self) -> Vec<Finding> {
+        self.list
+    }
+
+    /// Returns the number of findings that were left out, for each rule that has such findings.
+    pub fn left_out(&self) -> impl Iterator<Item = (&'static Meta, usize)> {
+        let some = self.counts.iter().filter(|count| count.left_out > 0);
+        some.map(|count| (count.rule, count.left_out))
+    }
+
+    /// Returns the state of the list, for [`Findings::rewind`].
+    pub(crate) fn checkpoint(&self) -> Checkpoint {
+        Checkpoint { kept: self.list.len(), counts: self.counts.clone() }
+    }
+
+    /// Removes and returns the findings that were added since a checkpoint.
+    pub(crate) fn rewind(&mut self, to: Checkpoint) -> Vec<Finding> {
+        self.counts = to.counts;
+        self.list.split_off(to.kept)
+    }
+
+    /// Runs a rule, prefixes its messages with these words, and adds this help where the rule gives
+    /// none.
+    pub(crate) fn quote(
+        &mut self,
+        before: &str,
+        help: &'static str,
+        rule: impl FnOnce(&mut Findings),
+    ) {
+        self.edit(rule, |finding| {
+            finding.message.insert_str(0, before);
+            finding.help.get_or_insert(Cow::Borrowed(help));
+        });
+    }
+
+    pub(crate) fn edit(&mut self, rule: impl FnOnce(&mut Self), change: impl Fn(&mut Finding)) {
+        let kept = self.list.len();
+        rule(self);
+        self.list.iter_mut().skip(kept).for_each(change);
+    }
+
+    /// Adds a finding that was taken out by [`Findings::rewind`].
+    pub(crate) fn put_back(&mut self, finding: Finding) {
+        self.add(|_| finding);
+    }
+
+    /// Returns whether the next finding of the current rule will be kept. If not, a rule can avoid
+    /// the cost of describing it.
+    pub(crate) fn has_room(&self) -> bool {
+        let count = self.counts.iter().find(|count| std::ptr::eq(count.rule, self.rule));
+        count.is_none_or(|count| count.kept < MAX_FINDINGS && count.bytes < MAX_BYTES)
+    }
+
+    /// Adds a finding, or counts it if there is no room.
+    fn add(&mut self, finding: impl FnOnce(&'static Meta) -> Finding) -> Reported<'_> {
+        let (has_room, rule) = (self.has_room(), self.rule);
+        let known = self.counts.iter().position(|count| std::ptr::eq(count.rule, rule));
+        let index = known.unwrap_or_else(|| {
+            self.counts.push(Count { rule, kept: 0, bytes: 0, left_out: 0 });
+            self.counts.len() - 1
+        });
+        let Some(count) = self.counts.get_mut(index) else { return Reported(None) };
+        if !has_room {
+            count.left_out += 1;
+            return Reported(None);
+        }
+        let mut finding = finding(rule);
+        if let Cow::Owned(shorter) = shorten(&finding.message, MAX_MESSAGE) {
+            finding.message = shorter;
+        }
+        count.kept += 1;
+        count.bytes += finding.message.len();
+        self.list.push(finding);
+        Reported(self.list.last_mut())
+    }
+
+    /// Adds a finding in a rule's own words.
+    ///
+    /// `message` says what will happen, `help` what to write instead; both in lower case without a
+    /// full stop.
+    pub fn report(
+        &mut self,
+        path: &Path<'_>,
+        reason: Reason,
+        message: impl Into<String>,
+        help: impl Into<Help>,
+    ) -> Reported<'_> {
+        self.report_at(path.to_field(), reason, message.into(), help)
+    }
+
+    /// Adds a finding like [`Findings::report`], with an owned field.
+    pub fn report_at(
+        &mut self,
+        field: Field,
+        reason: Reason,
+        message: String,
+        help: impl Into<Help>,
+    ) -> Reported<'_> {
+        let Help { text, commands } = help.into();
+        let help = Some(text);
+        self.add(|rule| Finding { help, commands, ..Finding::new(rule, field, reason, message) })
+    }
+
+    /// Adds `Required value` (`field.Required`).
+    pub fn required(&mut self, path: &Path<'_>, detail: impl fmt::Display) {
+        self.push(path, Reason::Required, format_args!("Required value"), detail);
+    }
+
+    /// Adds `Forbidden` (`field.Forbidden`).
+    pub fn forbidden(&mut self, path: &Path<'_>, detail: impl fmt::Display) {
+        self.push(path, Reason::Forbidden, format_args!("Forbidden"), detail);
+    }
+
+    /// Adds `Invalid value: …` (`field.Invalid`).
+    pub fn invalid<'v>(
+        &mut self,
+        path: &Path<'_>,
+        value: impl Into<Value<'v>>,
+        detail: impl fmt::Display,
+    ) {
+        let value = value.into();
+        self.push(path, Reason::Invalid, format_args!("Invalid value: {value}"), detail);
+    }
+
+    /// Adds `Duplicate value: …` (`field.Duplicate`).
+    pub fn duplicate<'v>(&mut self, path: &Path<'_>, value: impl Into<Value<'v>>) {
+        let value = value.into();
+        self.push(path, Reason::Duplicate, format_args!("Duplicate value: {value}"), "");
+    }
+
+    /// Adds `Not found: …` (`field.NotFound`).
+    pub fn not_found<'v>(&mut self, path: &Path<'_>, value: impl Into<Value<'v>>) {
+        let value = value.into();
+        self.push(path, Reason::NotFound, format_args!("Not found: {value}"), "");
+    }
+
+    /// Adds `Not found: …` with the place that was searched (`field.NotFound` with a detail).
+    pub fn not_found_because<'v>(
+        &mut self,
+        path: &Path<'_>,
+        value: impl Into<Value<'v>>,
+        detail: impl fmt::Display,
+    ) {
+        let value = value.into();
+        self.push(path, Reason::NotFound, format_args!("Not found: {value}"), detail);
+    }
+
+    /// Adds `Too many: N: must have at most M items` (`field.TooMany`).
+    pub fn too_many(&mut self, path: &Path<'_>, count: usize, max: usize) {
+        let items = if max == 1 { "item" } else { "items" };
+        let detail = format!("must have at most {max} {items}");
+        self.push(path, Reason::TooMany, format_args!("Too many: {count}"), detail);
+    }
+
+    /// Adds `Unsupported value: …: supported values: "A", "B"`, in the order given
+    /// (`field.NotSupported`).
+    pub fn not_supported<'v>(
+        &mut self,
+        path: &Path<'_>,
+        value: impl Into<Value<'v>>,
+        supported: &[&str],
+    ) {
+        let value = value.into();
+        let mut detail = String::new();
+        for (i, choice) in supported.iter().enumerate() {
+            detail.push_str(if i == 0 { "supported values: " } else { ", " });
+            detail.push_str(&Value::Str(choice).to_string());
+        }
+        self.push(path, Reason::NotSupported, format_args!("Unsupported value: {value}"), detail);
+    }
+
+    /// Adds `Too long: may not be more than N bytes`; the value is not echoed (`field.TooLong`).
+    pub fn too_long(&mut self, path: &Path<'_>, max: usize) {
+        let detail = format!("may not be more than {max} bytes");
+        self.push(path, Reason::TooLong, format_args!("Too long"), detail);
+    }
+
+    fn push(
+        &mut self,
+        path: &Path<'_>,
+        reason: Reason,
+        body: fmt::Arguments<'_>,
+        detail: impl fmt::Display,
+    ) {
+        self.add(|rule| {
+            let mut message = body.to_string();
+            let detail = detail.to_string();
+            if !detail.is_empty() {
+                message.push_str(": ");
+                message.push_str(&detail);
+            }
+            Finding::new(rule, path.to_field(), reason, message)
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_many_findings_of_a_rule_the_first_are_kept_and_the_others_counted() {
+        let mut found = Findings::of(&crate::finding::TEST_RULE);
+        let spec = Path::new("spec");
+        for i in 0..1_000 {
+            found.invalid(&spec.child("replicas"), i, "");
+        }
+        assert_eq!(found.len(), 1_000);
+        assert_eq!(found.left_out().map(|(_, left_out)| left_out).collect::<Vec<_>>(), [900]);
+        let before = found.checkpoint();
+        found.required(&spec, "");
+        found.rewind(before);
+        assert_eq!((found.len(), found.into_vec().len()), (1_000, 100));
+    }
+
+    #[test]
+    fn long_messages_fill_the_room_sooner() {
+        let mut found = Findings::of(&crate::finding::TEST_RULE);
+        for _ in 0..10 {
+            found.forbidden(&Path::new("spec"), "x".repeat(12 << 10));
+        }
+        assert_eq!((found.len(), found.into_vec().len()), (10, 6));
+    }
+
+    #[test]
+    fn a_message_is_bounded_whatever_it_quotes() {
+        let long = "<é\u{1}".repeat(1 << 20);
+        for value in [Value::Str(&long), Value::json(&[&long])] {
+            let mut found = Findings::of(&crate::finding::TEST_RULE);
+            found.invalid(&Path::new("spec"), value, "must be short");
+            let message = found.into_vec().remove(0).message;
+            assert!(message.len() <= MAX_MESSAGE + 10, "{} bytes", message.len());
+            assert!(message.starts_with("Invalid value: "), "{message:.50}");
+            assert!(message.ends_with("…: must be short"), "{}", &message[message.len() - 50..]);
+        }
+    }
+
+    #[test]
+    fn constructors_choose_the_words() {
+        let mut found = Findings::of(&super::super::rule::SOME_RULE);
+        let spec = Path::new("spec");
+        found.required(&spec.child("selector"), "");
+        found.invalid(&spec.child("replicas"), -1, "must be greater than or equal to 0");
+        found.not_supported(&spec.child("policy"), "x\n", &["A", "B"]);
+        found.invalid(&spec.child("type"), Value::json(&serde_json::json!({"a": "<"})), "no");
+        let texts: Vec<_> = found.into_vec().iter().map(|f| f.message.clone()).collect();
+        assert_eq!(
+            texts,
+            [
+                "Required value",
+                "Invalid value: -1: must be greater than or equal to 0",
+                "Unsupported value: \"x\\n\": supported values: \"A\", \"B\"",
+                "Invalid value: {\"a\":\"\\u003c\"}: no",
+            ]
+        );
+    }
+}

@@ -1,0 +1,127 @@
+//! Rules: their ids, their descriptions and their modes.
+
+use std::{cmp::Ordering, fmt, str::FromStr};
+
+use serde::{Deserialize, Deserializer, Serialize, de};
+
+/// The strictness with which a rule is enforced.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, schemars::JsonSchema,
+)]
+#[serde(rename_all = "lowercase")]
+pub enum Mode {
+    /// The rule is not run.
+    Off,
+    /// The finding is counted, but not shown to the user; `check` shows it as a note.
+    Audit,
+    /// The finding is shown as a warning, and the object is allowed.
+    Warn,
+    /// The object is denied.
+    Deny,
+}
+
+impl Mode {
+    /// Returns `deny`, `warn`, `audit` or `off`.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Mode::Audit => "audit",
+            Mode::Deny => "deny",
+            Mode::Off => "off",
+            Mode::Warn => "warn",
+        }
+    }
+}
+
+impl fmt::Display for Mode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.as_str())
+    }
+}
+
+impl FromStr for Mode {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        match text {
+            "audit" => Ok(Mode::Audit),
+            "deny" => Ok(Mode::Deny),
+            "off" => Ok(Mode::Off),
+            "warn" => Ok(Mode::Warn),
+            _ => Err(format!("{text:?} is not a mode: use deny, warn, audit or off")),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Mode {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Visitor;
+        impl de::Visitor<'_> for Visitor {
+            type Value = Mode;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("deny, warn, audit or off")
+            }
+            fn visit_str<E: de::Error>(self, text: &str) -> Result<Mode, E> {
+                text.parse().map_err(E::custom)
+            }
+            // Kubernetes' YAML is YAML 1.1, in which a bare `off` is the boolean false.
+            fn visit_bool<E: de::Error>(self, on: bool) -> Result<Mode, E> {
+                if on {
+                    Err(E::invalid_value(de::Unexpected::Bool(on), &self))
+                } else {
+                    Ok(Mode::Off)
+                }
+            }
+        }
+        deserializer.deserialize_any(Visitor)
+    }
+}
+
+/// The description of a rule. Two descriptions are equal if they have the same id.
+#[derive(Debug)]
+pub struct Meta {
+    /// The id, in kebab-case and never changed: the name of the file, the fixture folder, the docs
+    /// anchor, the policy key and the metric label, and the mark of messages.
+    pub id: &'static str,
+    /// The summary, one line of at most 80 characters.
+    pub summary: &'static str,
+    /// The behaviour of Kubernetes, the harm, and the upstream source to read.
+    pub why: &'static str,
+    /// A manifest that has the fault, checked by a test.
+    pub bad: &'static str,
+    /// A corrected manifest, checked by a test.
+    pub good: &'static str,
+    /// The mode, unless the policy sets another.
+    pub mode: Mode,
+    /// Whether a policy may change the mode and make exceptions from the rule. A policy cannot
+    /// allow objects that the API server refuses.
+    pub adjustable: bool,
+}
+
+impl PartialEq for Meta {
+    fn eq(&self, other: &Self) -> bool {
+        self.id == other.id
+    }
+}
+impl Eq for Meta {}
+
+impl PartialOrd for Meta {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+impl Ord for Meta {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.id.cmp(other.id)
+    }
+}
+
+/// A rule for findings that are counted and never shown, and for tests that need some rule.
+pub static SOME_RULE: Meta = Meta {
+    id: "some-rule",
+    summary: "",
+    why: "",
+    bad: "",
+    good: "",
+    mode: Mode::Deny,
+    adjustable: true,
+};

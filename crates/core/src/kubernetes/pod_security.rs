@@ -1,0 +1,74 @@
+//! The Pod Security Standards: the checks of the levels `baseline` and `restricted`.
+//!
+//! Kubernetes: k8s.io/pod-security-admission, `policy` and `api`.
+
+mod checks;
+mod standard;
+
+use std::fmt;
+
+use k8s_openapi::api::core::v1::PodTemplateSpec;
+
+pub(crate) use self::standard::Standard;
+use self::{checks::CHECKS, standard::Check};
+
+/// The label with the level that a namespace enforces.
+pub const ENFORCE_LABEL: &str = "pod-security.kubernetes.io/enforce";
+/// The label with the release of that level.
+pub(crate) const VERSION_LABEL: &str = "pod-security.kubernetes.io/enforce-version";
+
+/// The maximum number of refused values that are named for a check.
+const MOST_NAMED: usize = 4;
+
+/// A check that a pod does not pass.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct FailedCheck {
+    check: u8,
+    what: Box<str>,
+}
+
+impl FailedCheck {
+    /// Returns the refusals of a standard for a pod.
+    pub(crate) fn by(standard: Standard, pod: &PodTemplateSpec) -> Vec<Self> {
+        refusals(pod, |check| check.is_part_of(standard))
+    }
+
+    /// Returns the refusals of any standard of any release for a pod.
+    pub(crate) fn all(pod: &PodTemplateSpec) -> Vec<Self> {
+        refusals(pod, |_| true)
+    }
+
+    /// Returns whether the refusing check is part of this standard.
+    pub(crate) fn is_by(&self, standard: Standard) -> bool {
+        self.check().is_some_and(|check| check.is_part_of(standard))
+    }
+
+    fn check(&self) -> Option<&'static Check> {
+        CHECKS.get(usize::from(self.check))
+    }
+}
+
+/// Writes a refusal such as `hostPath volumes (proc, sys)`.
+impl fmt::Display for FailedCheck {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let reason = self.check().map(|check| check.reason).unwrap_or_default();
+        write!(f, "{reason} ({})", self.what)
+    }
+}
+
+fn refusals(pod: &PodTemplateSpec, wanted: impl Fn(&Check) -> bool) -> Vec<FailedCheck> {
+    let checks = (0..).zip(CHECKS).filter(|(_, check)| wanted(check));
+    let refusals = checks.filter_map(|(number, check)| {
+        let mut what = (check.refuses)(pod);
+        what.sort_unstable();
+        what.dedup();
+        let more = what.len().saturating_sub(MOST_NAMED);
+        what.truncate(MOST_NAMED);
+        let mut named = what.join(", ");
+        if more > 0 {
+            named.push_str(&format!(" and {more} more"));
+        }
+        (!named.is_empty()).then(|| FailedCheck { check: number, what: named.into() })
+    });
+    refusals.collect()
+}

@@ -1,0 +1,219 @@
+//! Compares tolerations with each other and with taints.
+
+use std::collections::HashMap;
+
+use k8s_openapi::api::core::v1::{Taint, Toleration};
+
+/// Returns whether `broad` tolerates every taint that `narrow` tolerates, for at least as long.
+///
+/// Kubernetes: `ToleratesTaint`, staging/src/k8s.io/api/core/v1/toleration.go.
+pub(crate) fn covers(broad: &Toleration, narrow: &Toleration) -> bool {
+    let lasts = match (broad.toleration_seconds, narrow.toleration_seconds) {
+        (None, _) => true,
+        (Some(_), None) => false,
+        (Some(broad), Some(narrow)) => broad >= narrow,
+    };
+    let effect = text(&broad.effect).is_empty() || text(&broad.effect) == text(&narrow.effect);
+    let key = text(&broad.key).is_empty() || text(&broad.key) == text(&narrow.key);
+    let value = match (operator(broad), operator(narrow)) {
+        ("Exists", _) => true,
+        // `Equal` tolerates one value only, so it cannot cover `Exists`, which tolerates all.
+        ("Equal", "Equal") => text(&broad.value) == text(&narrow.value),
+        _ => false,
+    };
+    lasts && effect && key && value
+}
+
+/// Returns whether a toleration tolerates a taint that has this key and effect, and no value.
+pub(crate) fn tolerates(toleration: &Toleration, key: &str, effect: &str) -> bool {
+    tolerates_all_of(toleration, key, "", effect)
+}
+
+/// Returns whether a toleration tolerates a taint.
+///
+/// Kubernetes: `ToleratesTaint`, staging/src/k8s.io/api/core/v1/toleration.go.
+pub(crate) fn tolerates_taint(toleration: &Toleration, taint: &Taint) -> bool {
+    tolerates_all_of(toleration, &taint.key, text(&taint.value), &taint.effect)
+}
+
+fn tolerates_all_of(toleration: &Toleration, key: &str, value: &str, effect: &str) -> bool {
+    let number = |text: &str| text.parse().ok().filter(|number: &i64| number.to_string() == text);
+    (text(&toleration.effect).is_empty() || text(&toleration.effect) == effect)
+        && (text(&toleration.key).is_empty() || text(&toleration.key) == key)
+        && match operator(toleration) {
+            "Exists" => true,
+            "Equal" => text(&toleration.value) == value,
+            "Gt" => number(value).zip(number(text(&toleration.value))).is_some_and(|(a, b)| a > b),
+            "Lt" => number(value).zip(number(text(&toleration.value))).is_some_and(|(a, b)| a < b),
+            _ => false,
+        }
+}
+
+/// Returns the tolerations that the built-in controller gives every daemon pod, in its order.
+///
+/// Kubernetes: `AddOrUpdateDaemonPodTolerations`, pkg/controller/daemon/util/daemonset_util.go.
+pub fn of_daemons(host_network: bool) -> impl Iterator<Item = Toleration> {
+    const ALWAYS: [(&str, &str); 6] = [
+        ("node.kubernetes.io/not-ready", "NoExecute"),
+        ("node.kubernetes.io/unreachable", "NoExecute"),
+        ("node.kubernetes.io/disk-pressure", "NoSchedule"),
+        ("node.kubernetes.io/memory-pressure", "NoSchedule"),
+        ("node.kubernetes.io/pid-pressure", "NoSchedule"),
+        ("node.kubernetes.io/unschedulable", "NoSchedule"),
+    ];
+    let network = host_network.then_some(("node.kubernetes.io/network-unavailable", "NoSchedule"));
+    ALWAYS.into_iter().chain(network).map(|(key, effect)| Toleration {
+        key: Some(key.to_owned()),
+        operator: Some("Exists".to_owned()),
+        effect: Some(effect.to_owned()),
+        ..Toleration::default()
+    })
+}
+
+/// Returns a text that may be missing; then an empty one.
+pub fn text(value: &Option<String>) -> &str {
+    value.as_deref().unwrap_or_default()
+}
+
+pub(crate) fn operator(toleration: &Toleration) -> &str {
+    match text(&toleration.operator) {
+        "" => "Equal",
+        operator => operator,
+    }
+}
+
+/// The scope of a toleration, regardless of its duration: key, effect, and the value, `None` for
+/// all.
+type Scope<'a> = (&'a str, &'a str, Option<&'a str>);
+
+/// The tolerations of a list by scope, so that those that cover another are found without comparing
+/// it with all.
+#[derive(Debug, Default)]
+pub(crate) struct Index<'a> {
+    scopes: HashMap<Scope<'a>, Members>,
+}
+
+/// The tolerations of one scope, by their positions in the list.
+#[derive(Debug, Default)]
+struct Members {
+    /// The tolerations that last longer than all earlier ones, with their seconds.
+    records: Vec<(usize, i64)>,
+    unlimited: Vec<usize>,
+}
+
+impl<'a> Index<'a> {
+    /// Creates an index of these tolerations, which come in the order of their positions.
+    pub(crate) fn of(list: impl IntoIterator<Item = (usize, &'a Toleration)>) -> Self {
+        let mut index = Index::default();
+        for (position, toleration) in list {
+            let Some(scope) = scope(toleration) else { continue };
+            let members = index.scopes.entry(scope).or_default();
+            let seconds = seconds(toleration);
+            if members.records.last().is_none_or(|(_, longest)| seconds > *longest) {
+                members.records.push((position, seconds));
+            }
+            if toleration.toleration_seconds.is_none() {
+                members.unlimited.push(position);
+            }
+        }
+        index
+    }
+
+    /// Returns the first toleration of the list that covers this one, if it is before a position.
+    pub(crate) fn first_before(&self, end: usize, narrow: &Toleration) -> Option<usize> {
+        let covering = broader_scopes(narrow).filter_map(|scope| {
+            let records = &self.scopes.get(&scope)?.records;
+            let long_enough = records.partition_point(|(_, it)| *it < seconds(narrow));
+            records.get(long_enough).map(|(position, _)| *position)
+        });
+        covering.min().filter(|position| *position < end)
+    }
+
+    /// Returns the first toleration after a position that tolerates more than this one, without a
+    /// limit.
+    pub(crate) fn first_after(&self, start: usize, narrow: &Toleration) -> Option<usize> {
+        let own = scope(narrow);
+        let covering = broader_scopes(narrow).filter_map(|scope| {
+            let unlimited = &self.scopes.get(&scope).filter(|_| Some(scope) != own)?.unlimited;
+            unlimited.get(unlimited.partition_point(|position| *position <= start)).copied()
+        });
+        covering.min()
+    }
+}
+
+/// Returns the scope of a toleration. `None` for an operator that compares numbers, which covers
+/// nothing here.
+fn scope(toleration: &Toleration) -> Option<Scope<'_>> {
+    let value = match operator(toleration) {
+        "Exists" => None,
+        "Equal" => Some(text(&toleration.value)),
+        _ => return None,
+    };
+    Some((text(&toleration.key), text(&toleration.effect), value))
+}
+
+/// Returns the scopes of all tolerations that cover this one if they last long enough; see
+/// [`covers`]. Some may be repeated.
+fn broader_scopes(narrow: &Toleration) -> impl Iterator<Item = Scope<'_>> {
+    let keys = [text(&narrow.key), ""];
+    let effects = [text(&narrow.effect), ""];
+    let equal = (operator(narrow) == "Equal").then(|| text(&narrow.value));
+    keys.into_iter().flat_map(move |key| {
+        effects.into_iter().flat_map(move |effect| {
+            [None, equal].into_iter().map(move |value| (key, effect, value))
+        })
+    })
+}
+
+/// Returns the time for which it tolerates, in seconds; the largest number if there is no limit.
+fn seconds(toleration: &Toleration) -> i64 {
+    toleration.toleration_seconds.unwrap_or(i64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn toleration() -> impl Strategy<Value = Toleration> {
+        let text = |words: &[&str]| {
+            let words: Vec<_> = words.iter().map(|word| (*word).to_owned()).collect();
+            prop::option::of(prop::sample::select(words))
+        };
+        let seconds = prop::option::of(0..3i64);
+        let key = text(&["", "a", "b"]);
+        let operator = text(&["", "Exists", "Equal", "Lt"]);
+        (key, operator, text(&["", "x", "y"]), text(&["", "NoExecute", "NoSchedule"]), seconds)
+            .prop_map(|(key, operator, value, effect, toleration_seconds)| Toleration {
+                key,
+                operator,
+                value,
+                effect,
+                toleration_seconds,
+            })
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(2000))]
+        #[test]
+        fn the_index_finds_what_comparing_all_finds(list in prop::collection::vec(toleration(), 0..8)) {
+            let index = Index::of(list.iter().enumerate());
+            for (i, narrow) in list.iter().enumerate() {
+                let before = list[..i].iter().position(|broad| covers(broad, narrow));
+                prop_assert_eq!(index.first_before(i, narrow), before);
+                // Tolerations that cover each other have the same scope.
+                let unlimited = narrow.toleration_seconds.is_none();
+                let after = (i + 1..list.len()).find(|j| {
+                    let broad = &list[*j];
+                    broad.toleration_seconds.is_none()
+                        && covers(broad, narrow)
+                        && !covers(narrow, broad)
+                });
+                if unlimited {
+                    prop_assert_eq!(index.first_after(i, narrow), after);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,376 @@
+//! One object, read once and typed: metadata, spec, and the API server's defaults.
+//!
+//! The metadata borrows from the JSON. The spec consists of k8s-openapi's types and gets the
+//! defaults that the API server sets before validation. Large parts that are seldom needed are read
+//! only when a rule needs them: `managedFields`, the status, and the pod template of the old object
+//! of an UPDATE.
+
+pub mod annotations;
+mod decode;
+pub mod defaults;
+pub mod deployer;
+pub(crate) mod dropped;
+mod glance;
+mod kruise;
+mod lazy_json;
+mod metadata;
+pub mod schema;
+pub mod size;
+mod spec;
+pub mod storage;
+mod user;
+
+use crate::kubernetes::{
+    cluster::Cluster,
+    resource::{Resource, WorkloadKind},
+    semantic,
+};
+use std::{
+    borrow::Cow,
+    cell::{Cell, OnceCell},
+};
+
+pub use decode::DecodeError;
+use decode::RawObject;
+pub(crate) use decode::decode;
+use glance::Glance;
+use k8s_openapi::{
+    api::core::v1::PodTemplateSpec, apimachinery::pkg::apis::meta::v1::LabelSelector,
+};
+pub use kruise::{KruiseRollingUpdate, KruiseSpec, KruiseUpdateStrategy};
+pub use lazy_json::LazyJson;
+pub use metadata::{Metadata, Str, StrMap, namespace_or_default};
+use serde::Deserialize;
+pub use spec::{DaemonSetSpec, StatefulSetSpec};
+use storage::Storage;
+pub use user::User;
+
+/// The spec, by kind.
+#[derive(Clone, Debug)]
+pub enum Workload<T = PodTemplateSpec> {
+    /// The spec of a DaemonSet.
+    DaemonSet(Box<DaemonSetSpec<T>>),
+    /// The spec of a StatefulSet.
+    StatefulSet(Box<StatefulSetSpec<T>>),
+}
+
+/// An object that has been read, with or without its pod template.
+#[derive(Debug)]
+pub struct Object<'a, T = PodTemplateSpec> {
+    /// The object's resource.
+    pub resource: &'static Resource,
+    /// The object's metadata.
+    pub metadata: Metadata<'a>,
+    /// The object's spec, with defaults.
+    pub workload: Workload<T>,
+    /// The additional fields of an OpenKruise set.
+    pub kruise: Option<KruiseSpec>,
+    /// The object's status.
+    pub status: LazyJson<'a>,
+}
+
+/// Reads the additional fields of an object, if its resource is one of OpenKruise's.
+fn kruise(resource: &Resource, json: &str) -> Result<Option<KruiseSpec>, DecodeError> {
+    if !resource.is_kruise() {
+        return Ok(None);
+    }
+    let raw: RawObject<'_, KruiseSpec> = decode(resource.kind.as_str(), json)?;
+    Ok(Some(raw.spec.unwrap_or_default()))
+}
+
+impl<'a> Object<'a> {
+    /// Reads an object that must be of this resource, and sets the defaults of its spec.
+    ///
+    /// # Errors
+    /// Returns an error if the JSON does not decode or has a different kind.
+    pub fn parse(resource: &'static Resource, json: &'a str) -> Result<Self, DecodeError> {
+        Ok(Self::parse_as(resource, json)?.with_template_defaults())
+    }
+
+    /// Sets the defaults of the template, the only ones that are missing.
+    fn with_template_defaults(mut self) -> Self {
+        defaults::template(self.template_mut());
+        self
+    }
+}
+
+impl<'a, T: Deserialize<'a> + Default> Object<'a, T> {
+    /// Reads an object and sets all defaults except those of its template.
+    fn parse_as(resource: &'static Resource, json: &'a str) -> Result<Self, DecodeError> {
+        let kind = resource.kind.as_str();
+        match resource.kind {
+            WorkloadKind::DaemonSet => {
+                let raw = decode(kind, json)?;
+                Self::of_daemon_set(resource, raw, kruise(resource, json)?)
+            }
+            WorkloadKind::StatefulSet => {
+                let raw = decode(kind, json)?;
+                Self::of_stateful_set(resource, raw, kruise(resource, json)?)
+            }
+        }
+    }
+
+    /// Creates a DaemonSet that has been read, with all defaults except those of its template.
+    fn of_daemon_set(
+        resource: &'static Resource,
+        raw: RawObject<'a, Box<DaemonSetSpec<T>>>,
+        kruise: Option<KruiseSpec>,
+    ) -> Result<Self, DecodeError> {
+        Self::check(resource, raw, kruise, |mut spec, own| {
+            own.into_iter().for_each(|own| defaults::kruise_daemon_set(&mut spec, own));
+            defaults::daemon_set(&mut spec);
+            Workload::DaemonSet(spec)
+        })
+    }
+
+    /// Creates a StatefulSet that has been read, with all defaults except those of its template.
+    fn of_stateful_set(
+        resource: &'static Resource,
+        raw: RawObject<'a, Box<StatefulSetSpec<T>>>,
+        kruise: Option<KruiseSpec>,
+    ) -> Result<Self, DecodeError> {
+        Self::check(resource, raw, kruise, |mut spec, own| {
+            // OpenKruise has this field in `rollingUpdate`, and drops it here.
+            spec.min_ready_seconds.take_if(|_| own.is_some());
+            defaults::stateful_set(&mut spec);
+            Workload::StatefulSet(spec)
+        })
+    }
+
+    fn check<S: Default>(
+        resource: &'static Resource,
+        raw: RawObject<'a, S>,
+        kruise: Option<KruiseSpec>,
+        workload: impl FnOnce(S, Option<&KruiseSpec>) -> Workload<T>,
+    ) -> Result<Self, DecodeError> {
+        let api_version = raw.api_version.unwrap_or_default();
+        let kind = raw.kind.unwrap_or_default();
+        if Resource::of(&api_version, &kind) != Some(resource) {
+            return Err(DecodeError::Kind {
+                expected: format!("an {} {}", resource.api_version(), resource.kind),
+                api_version: api_version.0.into_owned(),
+                kind: kind.0.into_owned(),
+            });
+        }
+        Ok(Object {
+            resource,
+            metadata: raw.metadata.unwrap_or_default(),
+            workload: workload(raw.spec.unwrap_or_default(), kruise.as_ref()),
+            kruise,
+            status: raw.status,
+        })
+    }
+}
+
+impl<T> Object<'_, T> {
+    /// Returns the object's kind.
+    pub const fn kind(&self) -> WorkloadKind {
+        self.resource.kind
+    }
+
+    /// Returns the object's name, or the prefix of the name that the API server will generate.
+    pub fn name(&self) -> &str {
+        self.metadata.name()
+    }
+
+    /// Returns the spec, if the object is a StatefulSet.
+    pub fn stateful_set(&self) -> Option<&StatefulSetSpec<T>> {
+        match &self.workload {
+            Workload::StatefulSet(spec) => Some(spec),
+            Workload::DaemonSet(_) => None,
+        }
+    }
+
+    /// Returns the selector, if there is one.
+    pub fn selector(&self) -> Option<&LabelSelector> {
+        match &self.workload {
+            Workload::DaemonSet(spec) => spec.selector.as_ref(),
+            Workload::StatefulSet(spec) => spec.selector.as_ref(),
+        }
+    }
+
+    /// Returns the pod template.
+    pub fn template(&self) -> &T {
+        match &self.workload {
+            Workload::DaemonSet(spec) => &spec.template,
+            Workload::StatefulSet(spec) => &spec.template,
+        }
+    }
+
+    fn template_mut(&mut self) -> &mut T {
+        match &mut self.workload {
+            Workload::DaemonSet(spec) => &mut spec.template,
+            Workload::StatefulSet(spec) => &mut spec.template,
+        }
+    }
+}
+
+/// The subject of rules: the object, the operation on it, and the old object.
+#[derive(Debug)]
+pub struct Subject<'a> {
+    /// Whether the operation is an UPDATE; if not, it is a CREATE.
+    pub is_update: bool,
+    /// The new object.
+    pub object: Object<'a>,
+    old: Option<Old<'a>>,
+    storage: Option<&'a Storage>,
+    /// Whether a rule needed the storage, and it was not known.
+    lacks_storage: Cell<bool>,
+}
+
+#[derive(Debug)]
+struct Old<'a> {
+    json: &'a str,
+    parsed: OnceCell<Option<Object<'a, LazyJson<'a>>>>,
+    glance: Glance,
+    template: OnceCell<Option<PodTemplateSpec>>,
+}
+
+impl<'a> Subject<'a> {
+    /// Creates the subject for an object that is created.
+    pub const fn create(object: Object<'a>) -> Self {
+        Subject {
+            is_update: false,
+            object,
+            old: None,
+            storage: None,
+            lacks_storage: Cell::new(false),
+        }
+    }
+
+    /// Creates the subject for an object that replaces an old one, which is given as JSON.
+    pub const fn update(object: Object<'a>, old: &'a str) -> Self {
+        let parsed = OnceCell::new();
+        let old = Old { json: old, parsed, glance: Glance::new(), template: OnceCell::new() };
+        Subject {
+            is_update: true,
+            object,
+            old: Some(old),
+            storage: None,
+            lacks_storage: Cell::new(false),
+        }
+    }
+
+    /// Adds the claims and volumes that are known.
+    #[must_use]
+    pub const fn with_storage(mut self, storage: &'a Storage) -> Self {
+        self.storage = Some(storage);
+        self
+    }
+
+    /// Returns whether pods on several nodes are known to be able to use a claim.
+    pub fn can_share(&self, claim: &str) -> bool {
+        let namespace = self.object.metadata.namespace.as_deref().filter(|it| !it.is_empty());
+        self.known_storage().is_some_and(|storage| storage.can_share(namespace, claim))
+    }
+
+    /// Returns whether it is not known that only the pods of one node can use a claim.
+    pub fn is_unknown_claim(&self, claim: &str) -> bool {
+        self.known_storage().is_none_or(|storage| !storage.has_other_claim(claim))
+    }
+
+    /// Returns whether a volume without a storage class is known to exist.
+    pub fn has_volumes_without_class(&self) -> bool {
+        self.known_storage().is_some_and(Storage::has_volumes_without_class)
+    }
+
+    fn known_storage(&self) -> Option<&'a Storage> {
+        self.lacks_storage.set(self.lacks_storage.get() || self.storage.is_none());
+        self.storage
+    }
+
+    /// Returns whether a rule needed to know claims and volumes that were not given.
+    pub const fn lacks_storage(&self) -> bool {
+        self.lacks_storage.get()
+    }
+
+    /// Returns the old object, without its pod template. `None` on CREATE, or if it cannot be read.
+    pub fn old(&self) -> Option<&Object<'a, LazyJson<'a>>> {
+        let old = self.old.as_ref()?;
+        old.parsed.get_or_init(|| Object::parse_as(self.object.resource, old.json).ok()).as_ref()
+    }
+
+    /// Returns the old pod template. Reading it costs as much as reading the new object, so a rule
+    /// should check everything else first.
+    pub fn old_template(&self) -> Option<&PodTemplateSpec> {
+        let unread = self.old()?.template();
+        let read = || {
+            let mut template = match unread.json() {
+                Some(_) => unread.read()?,
+                None => PodTemplateSpec::default(),
+            };
+            defaults::template(&mut template);
+            Some(template)
+        };
+        self.old.as_ref()?.template.get_or_init(read).as_ref()
+    }
+
+    /// Returns whether an UPDATE changes the pod template. Call this last: for an unusual change it has to
+    /// read the old template.
+    ///
+    /// Kubernetes: `PrepareForUpdate`, `pkg/registry/apps/daemonset/strategy.go` and
+    /// `pkg/registry/apps/statefulset/strategy.go`, which drops fields of disabled features and
+    /// then compares the templates semantically.
+    pub fn template_changes(&self, cluster: &Cluster) -> bool {
+        let new = self.object.template();
+        let Some((old, object)) = self.old.as_ref().zip(self.old()) else { return false };
+        let text = *object.template();
+        if old.template.get().is_none() && old.glance.differs(text, new) {
+            return true;
+        }
+        let Some(old) = self.old_template().filter(|old| *old != new) else { return false };
+        let old = self.as_stored(old, cluster);
+        let new = dropped::template(new, old.spec.as_ref(), cluster);
+        !semantic::equal_templates(&old, &new)
+    }
+
+    /// Returns an old template as the API server has stored it. An object that was never stored, such
+    /// as a manifest, still has the fields that the API server drops when it is created.
+    pub(crate) fn as_stored<'t>(
+        &self,
+        old: &'t PodTemplateSpec,
+        cluster: &Cluster,
+    ) -> Cow<'t, PodTemplateSpec> {
+        let is_stored = self.old().is_some_and(|old| old.metadata.uid.is_some());
+        dropped::template(old, old.spec.as_ref().filter(|_| is_stored), cluster)
+    }
+
+    /// Returns the old object as the subject, for ratcheting: the same operation, without an old
+    /// object.
+    pub(crate) fn old_alone(&self) -> Option<Subject<'a>> {
+        let (old, template) = (self.old()?, self.old_template()?);
+        let template = template.clone();
+        let object = Object {
+            resource: old.resource,
+            metadata: old.metadata.clone(),
+            workload: match old.workload.clone() {
+                Workload::DaemonSet(spec) => {
+                    Workload::DaemonSet(Box::new(spec.with_template(template)))
+                }
+                Workload::StatefulSet(spec) => {
+                    Workload::StatefulSet(Box::new(spec.with_template(template)))
+                }
+            },
+            kruise: old.kruise.clone(),
+            status: old.status,
+        };
+        Some(Subject {
+            is_update: self.is_update,
+            storage: self.storage,
+            ..Subject::create(object)
+        })
+    }
+
+    /// Returns whether the object is being deleted. Clients must then be able to remove its
+    /// finalizers, whatever its faults.
+    pub fn is_being_deleted(&self) -> bool {
+        self.object.metadata.deletion_timestamp.is_some()
+    }
+
+    /// Returns whether the old object was already being deleted: neither a CREATE nor an UPDATE can
+    /// start a deletion.
+    pub fn was_being_deleted(&self) -> bool {
+        let on_its_way = |old: &Object<'a, _>| old.metadata.deletion_timestamp.is_some();
+        self.is_update && self.old().is_none_or(on_its_way)
+    }
+}

@@ -1,0 +1,222 @@
+//! Checks that a document decodes as the resource that it declares, as strictly as kube-apiserver
+//! with `fieldValidation=Strict`: no unknown field, no wrong type.
+//!
+//! k8s-openapi's types pass the full list of their fields to serde, so the types are the schema of
+//! the newest release. `fields` has the differences of the other releases.
+
+mod fields;
+
+use k8s_openapi::{
+    api::apps::v1::{DaemonSetStatus, StatefulSetStatus},
+    apimachinery::pkg::apis::meta::v1::ObjectMeta,
+};
+use serde::{
+    Deserialize,
+    de::{DeserializeOwned, IgnoredAny},
+};
+
+use super::{
+    kruise::KruiseSpec,
+    spec::{DaemonSetSpec, StatefulSetSpec},
+};
+use crate::{
+    finding::Path,
+    kubernetes::{
+        quantity::Quantity,
+        resource::{Resource, WorkloadKind},
+        version::Version,
+    },
+};
+use kube_yaml::{
+    Node, Problem, Replacements, Value,
+    de::{
+        self,
+        progress::{Fields, Unknown},
+    },
+    documents,
+};
+
+/// Returns the problems of a document that declares this resource, in a cluster of this release.
+pub fn strict(node: &Node<'_>, resource: &'static Resource, release: Version) -> Vec<Problem> {
+    read_for(node, resource, release).problems
+}
+
+/// The result of checking a document against the schema of its resource.
+#[derive(Debug)]
+pub struct Reading {
+    /// The problems, in the order of the text.
+    pub problems: Vec<Problem>,
+    instead: Replacements,
+}
+
+impl Reading {
+    /// Returns the document as JSON, as the API server understands it: a number becomes text if the
+    /// type is a quantity, and null becomes the zero value if the type has no null. `node` must be
+    /// the node that was read.
+    pub fn json(&self, node: &Node<'_>) -> String {
+        node.to_json_with(&self.instead)
+    }
+}
+
+/// Returns an object as the API server reads it (see [`Reading::json`]); `None` if it is not JSON.
+/// The API server accepts null even if a type has no null, for example in a list of strings. The
+/// types here do not.
+pub fn normalize(json: &str, resource: &'static Resource) -> Option<String> {
+    let document = documents(json).next()?.ok()?;
+    Some(read(&document.root, resource).json(&document.root))
+}
+
+/// Reads a document as the resource that it declares, by the schema of the newest release. The JSON
+/// does not depend on the release.
+pub fn read(node: &Node<'_>, resource: &'static Resource) -> Reading {
+    read_for(node, resource, Version::NEWEST)
+}
+
+/// Checks a document against the schema that the resource that it declares has in this release.
+pub fn read_for(node: &Node<'_>, resource: &'static Resource, release: Version) -> Reading {
+    match (resource.kind, resource.is_kruise()) {
+        (WorkloadKind::DaemonSet, false) => {
+            let mut reading =
+                read_as::<DaemonSetSpec, DaemonSetStatus>(node, Unknown::Found, release);
+            reading.problems.extend(template_generation(node));
+            reading
+        }
+        (WorkloadKind::StatefulSet, false) => {
+            read_as::<StatefulSetSpec, StatefulSetStatus>(node, Unknown::Found, release)
+        }
+        (WorkloadKind::DaemonSet, true) => read_kruise::<DaemonSetSpec>(node),
+        (WorkloadKind::StatefulSet, true) => read_kruise::<StatefulSetSpec>(node),
+    }
+}
+
+/// The annotation that is a field of the DaemonSet inside the API server.
+///
+/// Kubernetes: `Convert_v1_DaemonSet_To_apps_DaemonSet`, `pkg/apis/apps/v1/conversion.go`.
+const TEMPLATE_GENERATION: &str = "deprecated.daemonset.template.generation";
+
+/// Reports a template generation that is not a number.
+fn template_generation(node: &Node<'_>) -> Option<Problem> {
+    let annotation = node.get("metadata")?.get("annotations")?.get(TEMPLATE_GENERATION)?;
+    let text = annotation.as_str().filter(|text| text.parse::<i64>().is_err())?;
+    let path = Path::new("metadata");
+    let path = path.child("annotations");
+    let mut problem =
+        Problem::at(annotation.mark, format!("expected a whole number, got {text:?}"));
+    problem.field = path.key(TEMPLATE_GENERATION).to_field();
+    Some(problem)
+}
+
+/// Reads a custom resource, which has fields that setguard does not know. The API server accepts
+/// anything in its pod template, so only the known fields are checked.
+fn read_kruise<Shared: DeserializeOwned>(node: &Node<'_>) -> Reading {
+    let mut reading = read_as::<Shared, IgnoredAny>(node, Unknown::Ignored, Version::NEWEST);
+    let own = read_as::<KruiseSpec, IgnoredAny>(node, Unknown::Ignored, Version::NEWEST);
+    for problem in own.problems {
+        if !reading.problems.contains(&problem) {
+            reading.problems.push(problem);
+        }
+    }
+    reading.problems.sort_by_key(|problem| problem.mark);
+    reading.instead.extend(own.instead);
+    reading
+}
+
+/// The envelope of every resource.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", bound = "Spec: DeserializeOwned, Status: DeserializeOwned")]
+#[allow(dead_code)]
+struct Manifest<Spec, Status> {
+    api_version: Option<String>,
+    kind: Option<String>,
+    metadata: Option<ObjectMeta>,
+    spec: Option<Spec>,
+    status: Option<Status>,
+}
+
+fn read_as<Spec: DeserializeOwned, Status: DeserializeOwned>(
+    node: &Node<'_>,
+    unknown: Unknown,
+    release: Version,
+) -> Reading {
+    let absent = |of: &str, field: &str| fields::absent(of, field, release);
+    let extra = |of: &str, field: &str| fields::extra(of, field, release);
+    let fields = Fields { absent: &absent, extra: &extra };
+    let read = de::read_with::<Manifest<Spec, Status>>(node, inspect, unknown, fields);
+    Reading { problems: read.problems, instead: read.instead }
+}
+
+/// Checks the types that have their own decoders.
+fn inspect(name: &'static str, node: &Node<'_>) -> Result<Option<String>, String> {
+    match name {
+        "Quantity" => quantity(node).map(Some),
+        "Time" | "MicroTime" => match &node.value {
+            Value::Str(text) if is_rfc3339(text) => Ok(None),
+            _ => Err("expected a time such as 2027-03-31T12:00:00Z".to_owned()),
+        },
+        _ => Ok(None),
+    }
+}
+
+/// Kubernetes: `Quantity.UnmarshalJSON`, apimachinery `pkg/api/resource/quantity.go`.
+fn quantity(node: &Node<'_>) -> Result<String, String> {
+    let text = match &node.value {
+        Value::Null => return Ok("0".to_owned()),
+        Value::Int(number) => number.to_string(),
+        Value::UInt(number) => number.to_string(),
+        Value::Float(number) => serde_json::json!(number).to_string(),
+        Value::Str(text) => text.trim().to_owned(),
+        Value::Bool(_) | Value::Seq(_) | Value::Map(_) => {
+            return Err("expected a quantity such as 100m or 1Gi".to_owned());
+        }
+    };
+    if Quantity::parse(&text).is_some() {
+        Ok(text)
+    } else {
+        // This is the API server's own text.
+        Err("quantities must match the regular expression \
+             '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
+            .to_owned())
+    }
+}
+
+/// Returns whether a text has the form of Go's `time.Parse(time.RFC3339, …)`. The type checks the
+/// range of the numbers.
+fn is_rfc3339(text: &str) -> bool {
+    let matches = |text: &str, form: &str| {
+        text.len() == form.len()
+            && text.bytes().zip(form.bytes()).all(|(c, f)| match f {
+                b'0' => c.is_ascii_digit(),
+                b'+' => matches!(c, b'+' | b'-'),
+                f => c == f,
+            })
+    };
+    let Some((moment, rest)) = text.split_at_checked("0000-00-00T00:00:00".len()) else {
+        return false;
+    };
+    let zone = match rest.strip_prefix(['.', ',']) {
+        None => rest,
+        Some(fraction) => {
+            let zone = fraction.trim_start_matches(|c: char| c.is_ascii_digit());
+            if zone.len() == fraction.len() {
+                return false;
+            }
+            zone
+        }
+    };
+    matches(moment, "0000-00-00T00:00:00") && (zone == "Z" || matches(zone, "+00:00"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_distinguished_from_text() {
+        for right in ["2027-03-31T12:00:00Z", "2027-03-31T12:00:00.123456789+01:00"] {
+            assert!(is_rfc3339(right), "{right}");
+        }
+        for wrong in ["", "2027-03-31", "2027-03-31 12:00:00Z", "2027-03-31T12:00:00", "now"] {
+            assert!(!is_rfc3339(wrong), "{wrong}");
+        }
+    }
+}

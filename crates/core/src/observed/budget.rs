@@ -1,0 +1,118 @@
+//! PodDisruptionBudgets with their status.
+
+use std::{borrow::Cow, collections::BTreeMap};
+
+use k8s_openapi::apimachinery::pkg::{apis::meta::v1::LabelSelector, util::intstr::IntOrString};
+use serde::{Deserialize, de::IgnoredAny};
+
+use super::{
+    meta::{Condition, Metadata, Unread},
+    not_ready::LONGEST,
+};
+use crate::{finding::shorten, kubernetes::selector};
+
+/// A PodDisruptionBudget.
+#[derive(Clone, Debug)]
+pub struct PodDisruptionBudget {
+    /// The namespace.
+    pub namespace: Box<str>,
+    /// The name.
+    pub name: Box<str>,
+    /// Whether a controller, such as an operator, owns it.
+    pub is_owned: bool,
+    /// Whether the status is current: it was computed from this spec, and no pod is being evicted.
+    pub is_current: bool,
+    /// The number of pods that must be available.
+    pub min_available: Option<IntOrString>,
+    /// The number of pods that may be unavailable.
+    pub max_unavailable: Option<IntOrString>,
+    /// The number of pods that are expected.
+    pub expected: i32,
+    /// The number of healthy pods.
+    pub healthy: i32,
+    /// The number of pods that must be healthy.
+    pub desired: i32,
+    /// Whether a pod that is not ready may be evicted at any time.
+    pub evicts_unready: bool,
+    /// The number of evictions that are allowed now.
+    pub allowed: i32,
+    /// The reason why this number cannot be computed, if it cannot.
+    pub failure: Option<Box<str>>,
+    selector: Option<LabelSelector>,
+}
+
+#[derive(Deserialize)]
+struct RawBudget<'a> {
+    #[serde(borrow)]
+    metadata: Metadata<'a, Unread>,
+    #[serde(default)]
+    spec: Spec,
+    #[serde(borrow, default)]
+    status: Status<'a>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct Spec {
+    selector: Option<LabelSelector>,
+    min_available: Option<IntOrString>,
+    max_unavailable: Option<IntOrString>,
+    unhealthy_pod_eviction_policy: Option<String>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct Status<'a> {
+    observed_generation: i64,
+    #[serde(borrow)]
+    disrupted_pods: Option<BTreeMap<Cow<'a, str>, IgnoredAny>>,
+    expected_pods: i32,
+    current_healthy: i32,
+    desired_healthy: i32,
+    disruptions_allowed: i32,
+    #[serde(borrow)]
+    conditions: Option<Vec<Condition<'a>>>,
+}
+
+impl PodDisruptionBudget {
+    /// Reads a PodDisruptionBudget.
+    ///
+    /// # Errors
+    /// Returns an error if the JSON is not a PodDisruptionBudget.
+    pub fn read(json: &str) -> serde_json::Result<Self> {
+        let RawBudget { metadata, spec, status } = serde_json::from_str(json)?;
+        let mut conditions = status.conditions.iter().flatten();
+        let failed = conditions.find(|it| it.reason.as_deref() == Some("SyncFailed"));
+        let said = |it: &Condition<'_>| {
+            shorten(it.message.as_deref().unwrap_or_default(), LONGEST).into_owned().into()
+        };
+        Ok(PodDisruptionBudget {
+            namespace: metadata.namespace().into(),
+            name: metadata.name().into(),
+            is_owned: metadata.is_owned(),
+            is_current: status.observed_generation >= metadata.generation
+                && status.disrupted_pods.is_none_or(|pods| pods.is_empty()),
+            min_available: spec.min_available,
+            max_unavailable: spec.max_unavailable,
+            expected: status.expected_pods,
+            healthy: status.current_healthy,
+            desired: status.desired_healthy,
+            evicts_unready: spec.unhealthy_pod_eviction_policy.as_deref() == Some("AlwaysAllow"),
+            allowed: status.disruptions_allowed,
+            failure: failed.map(said),
+            selector: spec.selector,
+        })
+    }
+
+    /// Returns whether the budget protects pods with these labels.
+    pub fn selects(&self, labels: Option<&BTreeMap<String, String>>) -> bool {
+        let selector = self.selector.as_ref().filter(|it| selector::parses(it));
+        selector.is_some_and(|it| selector::matches_labels(it, labels))
+    }
+
+    /// Returns whether the budget protects only pods with this label.
+    pub(crate) fn asks_for(&self, key: &str, value: &str) -> bool {
+        let labels = self.selector.as_ref().and_then(|it| it.match_labels.as_ref());
+        labels.and_then(|it| it.get(key)).is_some_and(|it| it == value)
+    }
+}

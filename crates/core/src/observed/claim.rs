@@ -1,0 +1,236 @@
+//! Claims, volumes and storage classes.
+
+use std::{borrow::Cow, collections::BTreeMap};
+
+use k8s_openapi::{api::core::v1::NodeSelector, apimachinery::pkg::api::resource::Quantity};
+use serde::Deserialize;
+
+use super::meta::{Metadata, Name, Unread};
+use crate::{kubernetes::quantity, object::storage::DEFAULT_CLASS_ANNOTATIONS};
+
+/// A PersistentVolumeClaim.
+#[derive(Clone, Debug)]
+pub struct PersistentVolumeClaim {
+    /// `Pending`, `Bound` or `Lost`.
+    pub phase: Box<str>,
+    /// The time of creation, in seconds since 1970.
+    pub created: i64,
+    /// The time at which the deletion of the claim was requested, if it was.
+    pub deleted: Option<i64>,
+    /// The amount of storage that the claim requests.
+    pub request: Option<Quantity>,
+    /// Whether the volume is smaller than the request.
+    is_being_resized: bool,
+    /// The storage class. `None` if the claim names none, `""` if the claim asks for a volume
+    /// without a class.
+    pub class: Option<Box<str>>,
+    /// The volume that the claim is bound to or asks for.
+    pub volume: Option<Box<str>>,
+    /// The access modes that the claim asks for.
+    pub(crate) modes: Box<[Box<str>]>,
+    /// Whether the scheduler has chosen a node, on which the provisioner is to make the volume.
+    pub(crate) has_node: bool,
+    /// The names and uids of the pods that own the claim. It is deleted with them.
+    pub owner_pods: Box<[(Box<str>, Box<str>)]>,
+}
+
+/// A PersistentVolume.
+#[derive(Clone, Debug)]
+pub struct PersistentVolume {
+    /// The nodes on which the volume can be used; `None` if all.
+    pub nodes: Option<NodeSelector>,
+    /// The storage class; empty for none.
+    pub(crate) class: Box<str>,
+    /// The capacity.
+    pub(crate) capacity: Option<Quantity>,
+    /// The access modes.
+    pub(crate) modes: Box<[Box<str>]>,
+    /// The namespace and name of the claim that the volume is, was or is to be bound to.
+    pub(crate) claim: Option<Name>,
+    /// Whether the claim that the volume was bound to is gone.
+    pub(crate) is_released: bool,
+    /// Whether the volume is retained when its claim is deleted.
+    pub is_retained: bool,
+}
+
+/// A StorageClass.
+#[derive(Clone, Debug)]
+pub struct StorageClass {
+    /// Whether claims that name no class get this class.
+    pub is_default: bool,
+    /// Whether a volume is chosen only once a pod needs it.
+    pub waits_for_pod: bool,
+    /// Whether the volumes of this class can be expanded.
+    pub allows_expansion: bool,
+    /// The provisioner of the volumes.
+    pub provisioner: Box<str>,
+    /// Whether the volumes of this class are retained when their claims are deleted.
+    pub retains_volumes: bool,
+}
+
+#[derive(Deserialize)]
+#[serde(bound(deserialize = "S: Deserialize<'de> + Default, T: Deserialize<'de> + Default"))]
+struct RawClaim<'a, S, T = Unread> {
+    #[serde(borrow)]
+    metadata: Metadata<'a, Unread>,
+    #[serde(default)]
+    spec: S,
+    #[serde(default)]
+    status: T,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct ClaimSpec<'a> {
+    resources: Option<Resources>,
+    #[serde(borrow)]
+    storage_class_name: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    volume_name: Option<Cow<'a, str>>,
+    access_modes: Option<Box<[Box<str>]>>,
+}
+
+/// The annotation with the node that the scheduler has chosen for the pod of a claim.
+const SELECTED_NODE: &str = "volume.kubernetes.io/selected-node";
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Annotated {
+    metadata: Annotations,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Annotations {
+    annotations: Option<BTreeMap<String, String>>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Resources {
+    requests: Option<BTreeMap<String, Quantity>>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct ClaimStatus<'a> {
+    #[serde(borrow)]
+    phase: Option<Cow<'a, str>>,
+    capacity: Option<BTreeMap<String, Quantity>>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct VolumeSpec {
+    node_affinity: Option<Affinity>,
+    storage_class_name: Option<Box<str>>,
+    capacity: Option<BTreeMap<String, Quantity>>,
+    access_modes: Option<Box<[Box<str>]>>,
+    claim_ref: Option<ClaimRef>,
+    persistent_volume_reclaim_policy: Option<Box<str>>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct ClaimRef {
+    namespace: Box<str>,
+    name: Box<str>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Affinity {
+    required: Option<NodeSelector>,
+}
+
+/// All fields that are not read individually.
+type Fields = serde_json::Map<String, serde_json::Value>;
+
+impl PersistentVolumeClaim {
+    /// Reads a claim with its namespace and name.
+    pub fn read(json: &str) -> serde_json::Result<(Name, Self)> {
+        let RawClaim { metadata, spec, status }: RawClaim<'_, ClaimSpec<'_>, ClaimStatus<'_>> =
+            serde_json::from_str(json)?;
+        let requests = spec.resources.and_then(|it| it.requests);
+        let request = requests.and_then(|mut it| it.remove("storage"));
+        let capacity = status.capacity.as_ref().and_then(|it| it.get("storage"));
+        let phase = status.phase.as_deref().unwrap_or("Pending");
+        let mut annotated = Annotated::default();
+        if phase == "Pending" {
+            annotated = serde_json::from_str(json)?;
+        }
+        let annotations = annotated.metadata.annotations;
+        let claim = PersistentVolumeClaim {
+            phase: phase.into(),
+            modes: spec.access_modes.unwrap_or_default(),
+            has_node: annotations.is_some_and(|it| it.contains_key(SELECTED_NODE)),
+            created: metadata.created(),
+            deleted: metadata.deleted(),
+            is_being_resized: is_smaller(capacity, request.as_ref()),
+            request,
+            class: spec.storage_class_name.as_deref().map(Into::into),
+            volume: spec.volume_name.as_deref().filter(|it| !it.is_empty()).map(Into::into),
+            owner_pods: metadata
+                .owner_pods()
+                .map(|(name, uid)| (name.into(), uid.into()))
+                .collect(),
+        };
+        Ok(((metadata.namespace().into(), metadata.name().into()), claim))
+    }
+
+    /// Returns whether a volume has room for what the claim requests, if both are known.
+    pub(crate) fn has_room_in(&self, volume: &PersistentVolume) -> bool {
+        !is_smaller(volume.capacity.as_ref(), self.request.as_ref())
+    }
+
+    /// Returns whether the volume is smaller than the request: a resize has not ended, or has
+    /// failed.
+    pub const fn is_being_resized(&self) -> bool {
+        self.is_being_resized
+    }
+}
+
+/// Returns whether both quantities are known, and the first is smaller.
+fn is_smaller(one: Option<&Quantity>, other: Option<&Quantity>) -> bool {
+    let one = one.and_then(|it| quantity::Quantity::parse_resource(&it.0));
+    let other = other.and_then(|it| quantity::Quantity::parse_resource(&it.0));
+    one.zip(other).is_some_and(|(one, other)| one.cmp(&other).is_lt())
+}
+
+impl PersistentVolume {
+    /// Reads a volume with its name.
+    pub fn read(json: &str) -> serde_json::Result<(Box<str>, Self)> {
+        let RawClaim { metadata, spec, status }: RawClaim<'_, VolumeSpec, ClaimStatus<'_>> =
+            serde_json::from_str(json)?;
+        let volume = PersistentVolume {
+            nodes: spec.node_affinity.and_then(|it| it.required),
+            class: spec.storage_class_name.unwrap_or_default(),
+            capacity: spec.capacity.and_then(|mut it| it.remove("storage")),
+            modes: spec.access_modes.unwrap_or_default(),
+            claim: spec.claim_ref.map(|it| (it.namespace, it.name)),
+            is_released: status.phase.as_deref() == Some("Released"),
+            is_retained: spec.persistent_volume_reclaim_policy.as_deref() == Some("Retain"),
+        };
+        Ok((metadata.name().into(), volume))
+    }
+}
+
+impl StorageClass {
+    /// Reads a storage class with its name.
+    pub fn read(json: &str) -> serde_json::Result<(Box<str>, Self)> {
+        let mut fields: Fields = serde_json::from_str(json)?;
+        let metadata = fields.remove("metadata").unwrap_or_default();
+        let is_true = |key: &&str| metadata["annotations"][*key] == "true";
+        let text = |value: Option<&serde_json::Value>| {
+            value.and_then(|it| it.as_str()).unwrap_or_default().to_owned()
+        };
+        let class = StorageClass {
+            is_default: DEFAULT_CLASS_ANNOTATIONS.iter().any(is_true),
+            waits_for_pod: text(fields.get("volumeBindingMode")) == "WaitForFirstConsumer",
+            allows_expansion: fields.get("allowVolumeExpansion").is_some_and(|it| it == true),
+            provisioner: text(fields.get("provisioner")).into(),
+            retains_volumes: text(fields.get("reclaimPolicy")) == "Retain",
+        };
+        Ok((text(metadata.get("name")).into(), class))
+    }
+}

@@ -1,0 +1,219 @@
+//! Events: warnings about objects, and the few others that rules look for.
+
+use std::borrow::Cow;
+
+use jiff::Timestamp;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{MicroTime, Time};
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use super::meta::{Metadata, Unread};
+use crate::{finding::shorten, kubernetes::kind::Kind};
+
+/// The reasons that rules look for, in addition to those of [`is_of_ended`].
+const REASONS: [&str; 20] = [
+    "BackOff",
+    "Failed",
+    "FailedAttachVolume",
+    "FailedBinding",
+    "FailedCreate",
+    "FailedCreatePodSandBox",
+    "FailedDaemonPod",
+    "FailedDelete",
+    "FailedKillPod",
+    "FailedMapVolume",
+    "FailedMount",
+    "FailedPreStopHook",
+    "FailedPrepareDynamicResources",
+    "FailedResourceClaimCreation",
+    "FailedScheduling",
+    "FailedToRetrieveImagePullSecret",
+    "NetworkNotReady",
+    "ProvisioningFailed",
+    "RecreatingFailedPod",
+    "Unhealthy",
+];
+/// The reasons of events that aren't warnings: what an autoscaler of nodes, or a preemption, did to a pod.
+const NOTES: [&str; 4] = [NOMINATED, NOT_SCALED_UP, PREEMPTED, SCALED_UP];
+pub(super) const NOMINATED: &str = "Nominated";
+pub(super) const NOT_SCALED_UP: &str = "NotTriggerScaleUp";
+pub(super) const PREEMPTED: &str = "Preempted";
+pub(super) const SCALED_UP: &str = "TriggeredScaleUp";
+/// The reasons of pods that a node has evicted or rejected, in addition to those that begin with `OutOf`.
+///
+/// Kubernetes: pkg/kubelet/lifecycle/predicate.go.
+const ENDED: [&str; 17] = [
+    "AppArmor",
+    "DeadlineExceeded",
+    "Evicted",
+    "InvalidNodeInfo",
+    "NodeAffinity",
+    "NodeName",
+    "NodePorts",
+    "NodeShutdown",
+    "PodLevelResourcesNotSupported",
+    "PodOSNotSupported",
+    "PodOSSelectorNodeLabelDoesNotMatch",
+    "SupplementalGroupsPolicyNotSupported",
+    "SysctlForbidden",
+    "TaintToleration",
+    "TopologyAffinityError",
+    "UnexpectedAdmissionError",
+    "VolumeAttachmentLimitExceeded",
+];
+
+/// Returns whether this is the reason of a pod that a node has evicted or rejected.
+pub fn is_of_ended(reason: &str) -> bool {
+    reason.starts_with("OutOf") || ENDED.contains(&reason)
+}
+
+/// The longest time that a controller waits before it tries again what was refused, in seconds.
+///
+/// Kubernetes: `DefaultTypedControllerRateLimiter`, client-go util/workqueue/default_rate_limiters.go.
+pub const LONGEST_WAIT: i64 = 1_000;
+/// The tolerated delay, in seconds.
+pub const SLACK: i64 = 60;
+/// The longest message that is kept, in bytes.
+const LONGEST: usize = 1_000;
+
+/// The longest time between two warnings that count as one, in seconds. Of an object about which
+/// there are many events, only one in five minutes is recorded.
+///
+/// Kubernetes: `defaultSpamQPS`, client-go tools/record/events_cache.go.
+pub const LONGEST_GAP: i64 = 300;
+
+/// An event about an object, usually a warning.
+#[derive(Clone, Debug)]
+pub struct Event {
+    /// The reason, in one word.
+    pub reason: Box<str>,
+    /// The message, at most a thousand bytes.
+    pub message: Box<str>,
+    /// The time of the first occurrence, in seconds since 1970.
+    pub first: i64,
+    /// The time of the last occurrence, in seconds since 1970.
+    pub last: i64,
+    /// The number of occurrences, as far as they were counted.
+    pub count: i32,
+}
+
+/// The object that an event is about: its namespace, kind and name.
+pub(super) type About = (Box<str>, Kind, Box<str>);
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct RawEvent<'a> {
+    #[serde(borrow)]
+    metadata: Metadata<'a, Unread>,
+    #[serde(borrow)]
+    involved_object: Involved<'a>,
+    #[serde(borrow, default, rename = "type")]
+    type_: Option<Cow<'a, str>>,
+    #[serde(borrow, default)]
+    reason: Option<Cow<'a, str>>,
+    #[serde(borrow, default)]
+    message: Option<Cow<'a, str>>,
+    first_timestamp: Option<Time>,
+    last_timestamp: Option<Time>,
+    event_time: Option<MicroTime>,
+    series: Option<Series>,
+    count: Option<i32>,
+}
+
+#[derive(Deserialize)]
+struct Named {
+    metadata: Name,
+}
+
+#[derive(Deserialize, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Name {
+    namespace: String,
+    name: String,
+    creation_timestamp: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Involved<'a> {
+    #[serde(borrow, default)]
+    kind: Cow<'a, str>,
+    #[serde(borrow, default)]
+    namespace: Cow<'a, str>,
+    #[serde(borrow, default)]
+    name: Cow<'a, str>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Series {
+    count: Option<i32>,
+    last_observed_time: Option<MicroTime>,
+}
+
+impl Event {
+    /// Reads an event and the object that it is about; `None` if no rule looks for it.
+    pub(super) fn read(json: &str) -> serde_json::Result<Option<(About, Self)>> {
+        let raw: RawEvent<'_> = serde_json::from_str(json)?;
+        let is_warning = raw.type_.as_deref().is_none_or(|it| it == "Warning");
+        let is_needed = |it: &&str| match is_warning {
+            true => REASONS.contains(it) || is_of_ended(it),
+            false => NOTES.contains(it),
+        };
+        let Some(reason) = raw.reason.as_deref().filter(is_needed) else {
+            return Ok(None);
+        };
+        let Involved { kind, namespace, name } = raw.involved_object;
+        let Some(kind) = Kind::named(&kind) else { return Ok(None) };
+        let created = raw.metadata.created();
+        let at = raw.event_time.as_ref().map_or(created, |it| it.0.as_second());
+        let count = raw.series.as_ref().and_then(|it| it.count).or(raw.count).unwrap_or(1);
+        let series = raw.series.and_then(|it| it.last_observed_time).map(|it| it.0.as_second());
+        let last = raw.last_timestamp.as_ref().map(|it| it.0.as_second());
+        let message = raw.message.as_deref().unwrap_or_default();
+        // The recorder puts this prefix before a message that stands for several.
+        let message = message.strip_prefix("(combined from similar events): ").unwrap_or(message);
+        let event = Event {
+            reason: reason.into(),
+            message: shorten(message.trim(), LONGEST).into_owned().into(),
+            first: raw.first_timestamp.map_or(at, |it| it.0.as_second()),
+            last: series.or(last).unwrap_or(at),
+            count,
+        };
+        Ok(Some(((namespace.as_ref().into(), kind, name.as_ref().into()), event)))
+    }
+
+    /// Returns an event without the parts that no rule looks for; `None` if no rule looks for it. Whoever may create
+    /// events can write a message of any length.
+    pub fn reduced(json: &str) -> serde_json::Result<Option<String>> {
+        let Some(((namespace, kind, name), event)) = Event::read(json)? else { return Ok(None) };
+        let at = |seconds| Timestamp::from_second(seconds).ok().map(|it| it.to_string());
+        let reduced = json!({
+            "metadata": serde_json::from_str::<Named>(json)?.metadata,
+            "involvedObject": {"kind": kind.as_str(), "namespace": namespace, "name": name},
+            "type": if event.is_note() { "Normal" } else { "Warning" },
+            "reason": event.reason, "message": event.message, "count": event.count,
+            "firstTimestamp": at(event.first), "lastTimestamp": at(event.last),
+        });
+        Ok(Some(reduced.to_string()))
+    }
+
+    /// Returns whether this isn't a warning.
+    pub(super) fn is_note(&self) -> bool {
+        NOTES.contains(&&*self.reason)
+    }
+
+    /// Returns whether this is the same event as another, without a long time between them.
+    pub(super) fn continues(&self, other: &Event) -> bool {
+        self.reason == other.reason
+            && self.message == other.message
+            && self.first <= other.last.saturating_add(LONGEST_GAP)
+            && other.first <= self.last.saturating_add(LONGEST_GAP)
+    }
+
+    /// Extends this event by another that [`Event::continues`] it.
+    pub(super) fn absorb(&mut self, other: &Event) {
+        self.first = self.first.min(other.first);
+        self.last = self.last.max(other.last);
+        self.count = self.count.saturating_add(other.count);
+    }
+}

@@ -1,0 +1,86 @@
+//! A node.
+
+use std::collections::BTreeMap;
+
+use k8s_openapi::api::core::v1::Taint;
+use serde::Deserialize;
+
+use super::{
+    meta::{Condition, Metadata},
+    not_ready::LONGEST,
+};
+use crate::{finding::shorten, rollout::node::NodeInfo};
+
+/// A node, reduced to what matters for pods of sets.
+#[derive(Clone, Debug)]
+pub struct Node {
+    /// The fields that the controller of DaemonSets reads.
+    pub place: NodeInfo,
+    /// The time of creation, in seconds since 1970.
+    pub created: i64,
+    /// The time since which the node has been ready, if it is, and says so.
+    pub ready_since: Option<i64>,
+    /// The time since which the node has not been ready, if it is not.
+    pub not_ready: Option<i64>,
+    /// The message of the `Ready` condition then. May be empty.
+    pub why_not_ready: Box<str>,
+    /// The uid.
+    pub uid: Box<str>,
+    /// Whether the node is cordoned.
+    pub is_cordoned: bool,
+}
+
+#[derive(Deserialize)]
+struct RawNode<'a> {
+    #[serde(borrow)]
+    metadata: Metadata<'a, BTreeMap<String, String>>,
+    #[serde(default)]
+    spec: Spec,
+    #[serde(borrow, default)]
+    status: Status<'a>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Spec {
+    taints: Option<Vec<Taint>>,
+    unschedulable: Option<bool>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Status<'a> {
+    #[serde(borrow)]
+    conditions: Option<Vec<Condition<'a>>>,
+}
+
+impl Node {
+    /// Reads a Node.
+    ///
+    /// # Errors
+    /// Returns an error if the JSON is not a Node.
+    pub fn read(json: &str) -> serde_json::Result<Self> {
+        let RawNode { mut metadata, spec, status } = serde_json::from_str(json)?;
+        let created = metadata.created();
+        let mut conditions = status.conditions.iter().flatten();
+        let ready = conditions.find(|it| it.type_ == "Ready");
+        let since = ready.and_then(|it| it.last_transition_time.as_ref());
+        let since = since.map(|time| time.0.as_second());
+        let is_ready = ready.is_some_and(|it| it.status == "True");
+        let ready = ready.filter(|_| !is_ready);
+        let said = ready.and_then(|it| it.message.as_deref()).unwrap_or_default();
+        Ok(Node {
+            created,
+            why_not_ready: shorten(said.trim(), LONGEST).into_owned().into(),
+            uid: metadata.uid().into(),
+            ready_since: since.filter(|_| is_ready),
+            not_ready: ready.map(|_| since.unwrap_or(created)),
+            is_cordoned: spec.unschedulable == Some(true),
+            place: NodeInfo {
+                name: metadata.name().to_owned(),
+                labels: metadata.labels.take().unwrap_or_default(),
+                taints: spec.taints.unwrap_or_default(),
+            },
+        })
+    }
+}

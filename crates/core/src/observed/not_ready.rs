@@ -1,0 +1,392 @@
+//! The reasons why a pod is not ready, as its status gives them.
+
+use std::borrow::Cow;
+
+use jiff::SignedDuration;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+use serde::Deserialize;
+
+use super::meta::Condition;
+use crate::finding::shorten;
+
+/// The states of containers that do not start without intervention.
+const BROKEN: [&str; 13] = [
+    "CrashLoopBackOff",
+    "ImagePullBackOff",
+    "ErrImagePull",
+    "ErrImageNeverPull",
+    "InvalidImageName",
+    "CreateContainerConfigError",
+    "CreateContainerError",
+    "ImageInspectError",
+    "RegistryUnavailable",
+    "SignatureValidationFailed",
+    "PostStartHookError",
+    "PreStartHookError",
+    "RunContainerError",
+];
+/// The number of restarts after which a container that has ended is expected to end again.
+const RESTARTS: i32 = 2;
+/// The first and the longest back-off of a container, in seconds.
+const FIRST_BACK_OFF: i64 = 10;
+const LONGEST_BACK_OFF: i64 = 300;
+/// The longest message of a container that has ended, in bytes.
+const LONGEST_LAST_WORDS: usize = 200;
+/// The longest message that is kept, in bytes.
+pub(super) const LONGEST: usize = 400;
+
+/// The reason why a pod is not ready.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NotReadyReason {
+    /// The kind of trouble.
+    pub kind: NotReadyKind,
+    /// The reason in one word, such as `ImagePullBackOff`.
+    pub reason: Box<str>,
+    /// The message of the kubelet or the scheduler, at most a few hundred bytes. May be empty.
+    pub message: Box<str>,
+    /// The container whose log tells more, if one does: it has ended, or holds up the others.
+    pub ended: Option<Ended>,
+    /// The shortest time for which a container has ended again and again, in seconds, as its back-off shows.
+    pub(crate) looped: i64,
+}
+
+impl NotReadyReason {
+    /// Adds the resource claims that a pod names, if no scheduler has processed it yet: none does before they exist.
+    ///
+    /// Kubernetes: `PreEnqueue`, pkg/scheduler/framework/plugins/dynamicresources/dynamicresources.go.
+    pub(super) fn with_claims(mut self, claims: &str) -> Self {
+        if self.kind == NotReadyKind::Waiting && &*self.reason == "Pending" && !claims.is_empty() {
+            let said = &self.message;
+            let text = format!(
+                "{said}; it names {claims}: no pod is scheduled before its resource claims exist"
+            );
+            self.message = shorten(&text, LONGEST).into_owned().into();
+        }
+        self
+    }
+}
+
+/// A container with a log.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ended {
+    /// The name.
+    pub container: Box<str>,
+    /// Whether the container has been started again since, or is about to be.
+    pub is_previous: bool,
+}
+
+/// The kind of trouble that a pod has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NotReadyKind {
+    /// The scheduler finds no node for the pod, or the node that it must run on isn't suitable.
+    Unschedulable,
+    /// A container does not start or continue without intervention.
+    Broken,
+    /// A container is about to start or to become ready.
+    Waiting,
+    /// The kubelet of the pod's node has not begun with the pod, or no longer tells how it is.
+    NoKubelet,
+    /// The pod has ended.
+    Ended,
+}
+
+/// The way the node of a pod is determined.
+#[derive(Clone, Copy)]
+pub(super) enum Placed<'a> {
+    /// The pod runs on this node.
+    On(&'a str),
+    /// This scheduler chooses the node.
+    By(&'a str),
+}
+
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub(super) struct Status<'a> {
+    #[serde(borrow)]
+    pub(super) phase: Option<Cow<'a, str>>,
+    start_time: Option<Time>,
+    #[serde(borrow)]
+    reason: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    message: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    conditions: Option<Vec<Condition<'a>>>,
+    #[serde(borrow)]
+    init_container_statuses: Option<Vec<Container<'a>>>,
+    #[serde(borrow)]
+    container_statuses: Option<Vec<Container<'a>>>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Container<'a> {
+    #[serde(borrow, default)]
+    name: Cow<'a, str>,
+    #[serde(default)]
+    ready: bool,
+    #[serde(default)]
+    restart_count: i32,
+    #[serde(borrow, default)]
+    state: Option<ContainerState<'a>>,
+    #[serde(borrow, default)]
+    last_state: Option<ContainerState<'a>>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct ContainerState<'a> {
+    #[serde(borrow)]
+    waiting: Option<Why<'a>>,
+    #[serde(borrow)]
+    terminated: Option<Why<'a>>,
+    running: Option<Running>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct Running {
+    started_at: Option<Time>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct Why<'a> {
+    #[serde(borrow)]
+    reason: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    message: Option<Cow<'a, str>>,
+    exit_code: Option<i32>,
+}
+
+impl<'a> Container<'a> {
+    fn waiting(&self) -> Option<(&Self, &Why<'a>, &str)> {
+        let why = self.state.as_ref()?.waiting.as_ref()?;
+        Some((self, why, why.reason.as_deref()?))
+    }
+
+    /// Returns the way the container ended: now, or before it was started again.
+    fn end(&self) -> Option<(&Why<'a>, Ended)> {
+        let now = self.state.as_ref().and_then(|it| it.terminated.as_ref());
+        let before = || self.last_state.as_ref().and_then(|it| it.terminated.as_ref());
+        let end = now.or_else(before)?;
+        let container = self.name.as_ref().into();
+        Some((end, Ended { container, is_previous: now.is_none() }))
+    }
+
+    /// Returns text such as `container app ended with exit code 137 (OOMKilled), restarted 14
+    /// times`.
+    fn account(&self, end: &Why<'_>) -> String {
+        let code = end.exit_code.unwrap_or_default();
+        let mut text = format!("container {} ended with exit code {code}", self.name);
+        if let Some(reason) = end.reason.as_deref().filter(|it| *it != "Error") {
+            text.push_str(&format!(" ({reason})"));
+        }
+        match self.restart_count {
+            ..=0 => {}
+            1 => text.push_str(", restarted once"),
+            count => text.push_str(&format!(", restarted {count} times")),
+        }
+        if let Some(said) = end.message.as_deref().map(str::trim).filter(|it| !it.is_empty()) {
+            text.push_str(&format!(": {}", shorten(said, LONGEST_LAST_WORDS)));
+        }
+        text
+    }
+}
+
+impl Status<'_> {
+    pub(super) fn condition(&self, name: &str) -> Option<&Condition<'_>> {
+        self.conditions.iter().flatten().find(|condition| condition.type_ == name)
+    }
+
+    /// Returns the time between the assignment to a node, by the clock of the scheduler, and the start, by the
+    /// clock of the node, in seconds.
+    pub(super) fn ahead(&self) -> i64 {
+        let times = self.start_time.as_ref().zip(self.scheduled());
+        times.map_or(0, |(start, then)| start.0.as_second() - then).max(0)
+    }
+
+    /// Returns the time of the assignment to a node, by the clock of the scheduler.
+    pub(super) fn scheduled(&self) -> Option<i64> {
+        let scheduled = self.condition("PodScheduled").filter(|it| it.status == "True")?;
+        scheduled.last_transition_time.as_ref().map(|it| it.0.as_second())
+    }
+
+    pub(super) fn restarts(&self) -> i32 {
+        let init = self.init_container_statuses.iter().flatten();
+        let all = self.container_statuses.iter().flatten().chain(init);
+        all.map(|it| it.restart_count).max().unwrap_or_default()
+    }
+
+    /// Returns the time since which all containers and sidecars have run, if all containers do.
+    pub(super) fn started(&self) -> Option<i64> {
+        let start = |it: &Container<'_>| {
+            let running = it.state.as_ref()?.running.as_ref()?;
+            running.started_at.as_ref().map(|time| time.0.as_second())
+        };
+        let all = self.container_statuses.iter().flatten().map(start);
+        let last = all.collect::<Option<Vec<_>>>()?.into_iter().max()?;
+        let sidecars = self.init_container_statuses.iter().flatten().filter_map(start);
+        Some(sidecars.fold(last, i64::max))
+    }
+
+    pub(super) fn trouble(&self, placed: Placed<'_>) -> Option<NotReadyReason> {
+        if let Some(phase @ ("Failed" | "Succeeded")) = self.phase.as_deref() {
+            let reason = self.reason.as_deref().unwrap_or(phase);
+            return Some(trouble(NotReadyKind::Ended, reason, text(&self.message)));
+        }
+        let scheduled = self.condition("PodScheduled").filter(|it| it.status == "False");
+        // The condition of a pod that has a node is out of date.
+        if let (Placed::By(_), Some(scheduled)) = (placed, scheduled) {
+            let reason = scheduled.reason.as_deref().unwrap_or("Unschedulable");
+            return Some(trouble(NotReadyKind::Unschedulable, reason, text(&scheduled.message)));
+        }
+        self.of_containers().or_else(|| self.not_started(placed)).or_else(|| self.not_ready())
+    }
+
+    /// Returns the trouble of a container that does not start, has ended, or is about to start.
+    fn of_containers(&self) -> Option<NotReadyReason> {
+        let init = self.init_container_statuses.iter().flatten();
+        let containers = self.container_statuses.iter().flatten().chain(init);
+        let waiting = containers.clone().filter_map(Container::waiting);
+        let broken = waiting.clone().find(|(.., reason)| BROKEN.contains(reason));
+        if let Some((container, why, reason)) = broken {
+            let end = container.end().filter(|_| reason == "CrashLoopBackOff");
+            let message = match (&end, &why.message) {
+                (Some((end, _)), _) => container.account(end),
+                (None, Some(said)) => format!("container {}: {said}", container.name),
+                (None, None) => format!("container {}", container.name),
+            };
+            let looped = why.message.as_deref().filter(|_| end.is_some()).map_or(0, looped);
+            let ended = end.map(|(_, ended)| ended);
+            let trouble = trouble(NotReadyKind::Broken, reason, &message);
+            return Some(NotReadyReason { ended, looped, ..trouble });
+        }
+        // Between two back-offs the container has ended, or runs again for a moment.
+        let unready = containers.filter(|it| !it.ready);
+        let mut ends = unready.filter_map(|it| it.end().map(|(end, ended)| (it, end, ended)));
+        // An init container that has ended with 0 is ready. Any other that has ended is started again.
+        let is_why = |(container, _, ended): &(&Container<'_>, &Why<'_>, Ended)| {
+            !ended.is_previous || self.has_restarted(container)
+        };
+        if let Some((container, end, ended)) = ends.find(is_why) {
+            let kind = match container.restart_count {
+                RESTARTS.. => NotReadyKind::Broken,
+                _ => NotReadyKind::Waiting,
+            };
+            let reason = if ended.is_previous { "Restarted" } else { "Ended" };
+            let ended = Some(ended);
+            return Some(NotReadyReason {
+                ended,
+                ..trouble(kind, reason, &container.account(end))
+            });
+        }
+        let (_, why, reason) = waiting.clone().next_back()?;
+        Some(match self.initializing().filter(|_| reason == INITIALIZING) {
+            Some(container) => {
+                let message = format!(
+                    "init container {} runs, and the containers after it wait for it",
+                    container.name
+                );
+                let ended = Some(Ended { container: (*container.name).into(), is_previous: false });
+                NotReadyReason { ended, ..trouble(NotReadyKind::Waiting, reason, &message) }
+            }
+            None => trouble(NotReadyKind::Waiting, reason, text(&why.message)),
+        })
+    }
+
+    /// Returns the init container that runs, and for which the others wait: the last one, because a
+    /// sidecar before it goes on.
+    fn initializing(&self) -> Option<&Container<'_>> {
+        let init = self.init_container_statuses.iter().flatten();
+        let runs = |it: &&Container<'_>| it.state.as_ref().is_some_and(|it| it.running.is_some());
+        init.rev().find(runs)
+    }
+
+    /// Returns whether a container has been started again since the pod became unready, or in the same
+    /// second, as the first restart is. A container that was started before that is unready for another
+    /// reason.
+    fn has_restarted(&self, container: &Container<'_>) -> bool {
+        let started =
+            container.state.as_ref().and_then(|it| it.running.as_ref()?.started_at.as_ref());
+        let unready = self.condition("Ready").and_then(|it| it.last_transition_time.as_ref());
+        container.restart_count > 0
+            && started.zip(unready).is_none_or(|(started, unready)| started.0 >= unready.0)
+    }
+
+    /// Returns the trouble of a pod that no scheduler, or not the kubelet of its node, has
+    /// processed yet.
+    fn not_started(&self, placed: Placed<'_>) -> Option<NotReadyReason> {
+        let message = match (placed, self.phase.as_deref()) {
+            (Placed::By(scheduler), _) => {
+                format!("it has no node, and the scheduler {scheduler} has said nothing about it")
+            }
+            (Placed::On(node), Some("Unknown")) => {
+                format!("the kubelet of {node} has not told how it is; {}", text(&self.message))
+            }
+            (Placed::On(node), Some("Pending") | None) => {
+                if self.container_statuses.is_some() || self.condition("Ready").is_some() {
+                    return None;
+                }
+                format!("it is bound to {node}, whose kubelet has not begun with it")
+            }
+            _ => return None,
+        };
+        let message = message.trim_end_matches("; ");
+        let kind = match placed {
+            Placed::On(_) => NotReadyKind::NoKubelet,
+            Placed::By(_) => NotReadyKind::Waiting,
+        };
+        Some(trouble(kind, self.phase.as_deref().unwrap_or("Pending"), message))
+    }
+
+    /// Returns the trouble of a pod whose containers run: the containers that are not ready, or
+    /// else the message of its `Ready` condition.
+    fn not_ready(&self) -> Option<NotReadyReason> {
+        let unready = self.container_statuses.iter().flatten().filter(|it| !it.ready);
+        let names: Vec<_> = unready.map(|it| &*it.name).collect();
+        let ready = self.condition("Ready");
+        let said = ready.and_then(|it| it.message.as_deref());
+        let reason = ready.and_then(|it| it.reason.as_deref());
+        match (&*names, reason, said) {
+            ([], Some(reason), Some(said)) => Some(trouble(NotReadyKind::Waiting, reason, said)),
+            ([], ..) => None,
+            ([one], ..) => {
+                let message = format!("container {one} runs but is not ready");
+                Some(trouble(NotReadyKind::Waiting, NOT_READY, &message))
+            }
+            (some, ..) => {
+                let message = format!("containers {} run but are not ready", some.join(", "));
+                Some(trouble(NotReadyKind::Waiting, NOT_READY, &message))
+            }
+        }
+    }
+}
+
+/// The reason of a pod whose containers run.
+pub const NOT_READY: &str = "ContainersNotReady";
+/// The reason of a container that waits for init containers.
+pub const INITIALIZING: &str = "PodInitializing";
+
+fn trouble(kind: NotReadyKind, reason: &str, message: &str) -> NotReadyReason {
+    let message = shorten(message.trim(), LONGEST).into_owned().into();
+    NotReadyReason { kind, reason: reason.into(), message, ended: None, looped: 0 }
+}
+
+/// Returns the sum of the back-offs before the current one, in seconds, from the message of a kubelet about it:
+/// `back-off 2m40s restarting failed container=…`. A kubelet begins with ten seconds, doubles them up to five
+/// minutes, and begins again when a container has run for ten.
+///
+/// Kubernetes: `doBackOff`, pkg/kubelet/kuberuntime/kuberuntime_manager.go; `MaxCrashLoopBackOff`,
+/// pkg/kubelet/kubelet.go.
+fn looped(message: &str) -> i64 {
+    let wait = message.strip_prefix("back-off ").and_then(|rest| rest.split(' ').next());
+    let wait = wait.and_then(|it| it.parse::<SignedDuration>().ok());
+    match wait.map_or(0, |it| it.as_secs()) {
+        LONGEST_BACK_OFF.. => 10 + 20 + 40 + 80 + 160,
+        wait => wait.saturating_sub(FIRST_BACK_OFF).max(0),
+    }
+}
+
+fn text<'t>(text: &'t Option<Cow<'_, str>>) -> &'t str {
+    text.as_deref().unwrap_or_default()
+}

@@ -1,0 +1,69 @@
+//! Revisions of templates.
+
+use std::borrow::Cow;
+
+use serde::Deserialize;
+
+use super::meta::{Metadata, Owner};
+
+/// A ControllerRevision, without its template.
+#[derive(Clone, Debug)]
+pub struct Revision {
+    /// The namespace.
+    pub namespace: Box<str>,
+    /// The name.
+    pub name: Box<str>,
+    /// The uid.
+    pub uid: Box<str>,
+    /// The time of creation, in seconds since 1970.
+    pub created: i64,
+    /// The label value on the pods of a DaemonSet; empty for a StatefulSet.
+    pub hash: Box<str>,
+    /// The number: the higher, the newer. `None` if only the metadata was read.
+    pub number: Option<i64>,
+    /// Whether any controller owns the revision.
+    pub is_owned: bool,
+    /// Whether the revision belongs to a DaemonSet or StatefulSet, as its labels say.
+    pub is_of_set: bool,
+}
+
+#[derive(Deserialize)]
+struct RawRevision<'a> {
+    #[serde(borrow)]
+    metadata: Metadata<'a, Labels<'a>>,
+    revision: Option<i64>,
+}
+
+#[derive(Default, Deserialize)]
+struct Labels<'a> {
+    #[serde(borrow, rename = "controller-revision-hash")]
+    of_daemon_set: Option<Cow<'a, str>>,
+    #[serde(borrow, rename = "controller.kubernetes.io/hash")]
+    of_stateful_set: Option<Cow<'a, str>>,
+}
+
+impl Revision {
+    /// Reads a revision, and the set that controls it.
+    pub fn read(json: &str) -> serde_json::Result<(Option<Owner>, Self)> {
+        let RawRevision { metadata, revision } = serde_json::from_str(json)?;
+        let labels = metadata.labels.as_ref();
+        let hash = labels.and_then(|it| it.of_daemon_set.as_deref()).unwrap_or_default();
+        let revision = Revision {
+            namespace: metadata.namespace().into(),
+            name: metadata.name().into(),
+            uid: metadata.uid().into(),
+            created: metadata.created(),
+            hash: hash.into(),
+            number: revision,
+            is_owned: metadata.is_owned(),
+            is_of_set: !hash.is_empty() || labels.is_some_and(|it| it.of_stateful_set.is_some()),
+        };
+        Ok((metadata.owner(), revision))
+    }
+
+    /// Returns the label value on the pods: the whole name for StatefulSets, only the hash for
+    /// DaemonSets.
+    pub fn on_pods(&self) -> &str {
+        if self.hash.is_empty() { &self.name } else { &self.hash }
+    }
+}

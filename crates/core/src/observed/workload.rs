@@ -1,0 +1,405 @@
+//! A DaemonSet or StatefulSet with its status.
+
+use std::collections::BTreeMap;
+
+use k8s_openapi::{
+    api::{
+        apps::v1::{DaemonSetStatus, StatefulSetStatus},
+        core::v1::PodTemplateSpec,
+    },
+    apimachinery::pkg::apis::meta::v1::Time,
+};
+use serde::{Deserialize, de::DeserializeOwned};
+
+use super::{
+    managed::{Managed, Writes},
+    readiness::Readiness,
+};
+use crate::{
+    kubernetes::{
+        cluster::Version,
+        pod_security::{FailedCheck, Standard},
+        resource::WorkloadKind,
+    },
+    object::{
+        DaemonSetSpec, StatefulSetSpec, annotations::IGNORE_ANNOTATION, defaults,
+        deployer::Deployer,
+    },
+    rollout::node::Placing,
+};
+
+/// The annotation with the generation of a DaemonSet's template, which its pods have as a label.
+const GENERATION_ANNOTATION: &str = "deprecated.daemonset.template.generation";
+
+/// The grace period of pods that set none, in seconds.
+const GRACE: i64 = 30;
+
+/// The parts of a pod template that are read.
+#[derive(Clone, Debug, Default, Deserialize)]
+pub struct Template {
+    #[serde(default)]
+    metadata: Labelled,
+    /// The fields that determine on which nodes the pods of a DaemonSet run.
+    #[serde(default, rename = "spec")]
+    pub placing: Placing,
+}
+
+#[derive(Clone, Debug, Default, Deserialize)]
+struct Labelled {
+    labels: Option<BTreeMap<String, String>>,
+}
+
+/// A spec with the whole template.
+#[derive(Deserialize)]
+struct Whole {
+    #[serde(default)]
+    spec: WholeSpec,
+}
+
+#[derive(Default, Deserialize)]
+struct WholeSpec {
+    #[serde(default)]
+    template: PodTemplateSpec,
+}
+
+/// A DaemonSet or StatefulSet, reduced to what rules about status need.
+#[derive(Debug)]
+pub struct WorkloadStatus {
+    namespace: Box<str>,
+    name: Box<str>,
+    uid: Box<str>,
+    generation: i64,
+    ignore: Option<Box<str>>,
+    /// The tool that deploys the set, if it says so.
+    pub(crate) deployer: Option<Box<Deployer>>,
+    /// The time of creation, in seconds since 1970.
+    pub created: i64,
+    deletion: Option<Box<Deletion>>,
+    /// The time at which the status was last written, if it is known.
+    pub(crate) status_written: Option<i64>,
+    /// The time at which something other than the status was last written, if it is known.
+    pub(crate) spec_written: Option<i64>,
+    /// The time at which another client has last done so.
+    pub(crate) spec_written_by_other: Option<i64>,
+    /// Whether the Pod Security level `baseline` refuses the pods.
+    needs_privileged: bool,
+    /// The readiness probes of the template. They are known only for a set that is not healthy.
+    pub(crate) readiness: Readiness,
+    /// What its kind has.
+    pub state: WorkloadState,
+}
+
+/// How many pods of a set are ready, and how many should be.
+#[derive(Clone, Copy, Debug)]
+pub struct Ready {
+    /// Ready pods.
+    pub ready: i32,
+    /// Pods that the controller should run.
+    pub wanted: i32,
+}
+
+impl Ready {
+    /// Returns whether no pod is ready, although there should be some.
+    pub const fn is_outage(self) -> bool {
+        self.ready <= 0 && self.wanted > 0
+    }
+}
+
+/// The deletion of a set that has not ended.
+#[derive(Debug)]
+pub(crate) struct Deletion {
+    /// The time at which it was requested, in seconds since 1970.
+    pub(crate) requested: i64,
+    /// The finalizers that delay it.
+    pub(crate) finalizers: Vec<Box<str>>,
+    /// The grace period of the pods, in seconds.
+    pub(crate) grace: i64,
+}
+
+/// Spec and status, by kind.
+#[derive(Debug)]
+pub enum WorkloadState {
+    /// A DaemonSet.
+    DaemonSet(Box<DaemonSet>),
+    /// A StatefulSet.
+    StatefulSet(Box<StatefulSet>),
+}
+
+/// The spec and status of a DaemonSet.
+#[derive(Debug)]
+pub struct DaemonSet {
+    /// Its spec.
+    pub spec: DaemonSetSpec<Template>,
+    /// Its status.
+    pub status: DaemonSetStatus,
+    /// The generation of the template.
+    pub generation: Option<Box<str>>,
+}
+
+/// The spec and status of a StatefulSet.
+#[derive(Debug)]
+pub struct StatefulSet {
+    /// Its spec.
+    pub spec: StatefulSetSpec<Template>,
+    /// Its status.
+    pub status: StatefulSetStatus,
+}
+
+#[derive(Deserialize)]
+#[serde(bound = "Spec: DeserializeOwned + Default, Status: DeserializeOwned + Default")]
+struct RawWorkload<Spec, Status> {
+    metadata: Metadata,
+    #[serde(default)]
+    spec: Spec,
+    #[serde(default)]
+    status: Status,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct Metadata {
+    namespace: Box<str>,
+    name: Box<str>,
+    uid: Box<str>,
+    generation: i64,
+    creation_timestamp: Option<Time>,
+    deletion_timestamp: Option<Time>,
+    labels: BTreeMap<Box<str>, Box<str>>,
+    annotations: BTreeMap<Box<str>, Box<str>>,
+    finalizers: Vec<Box<str>>,
+    managed_fields: Vec<Managed>,
+}
+
+impl WorkloadStatus {
+    pub(super) fn daemon_set(json: &str) -> serde_json::Result<Self> {
+        let RawWorkload { mut metadata, mut spec, status } = serde_json::from_str(json)?;
+        defaults::daemon_set(&mut spec);
+        let generation = metadata.annotations.remove(GENERATION_ANNOTATION);
+        let state = WorkloadState::DaemonSet(Box::new(DaemonSet { spec, status, generation }));
+        WorkloadStatus::of(metadata, state, json)
+    }
+
+    pub(super) fn stateful_set(json: &str) -> serde_json::Result<Self> {
+        let RawWorkload { metadata, mut spec, status } = serde_json::from_str(json)?;
+        defaults::stateful_set(&mut spec);
+        WorkloadStatus::of(
+            metadata,
+            WorkloadState::StatefulSet(Box::new(StatefulSet { spec, status })),
+            json,
+        )
+    }
+
+    fn of(mut metadata: Metadata, state: WorkloadState, json: &str) -> serde_json::Result<Self> {
+        let writes = Writes::of(&metadata.managed_fields);
+        let deployer = Deployer::named(
+            |label| metadata.labels.get(label).map(|it| &**it),
+            |annotation| metadata.annotations.get(annotation).map(|it| &**it),
+        );
+        let mut set = WorkloadStatus {
+            deployer: deployer.map(Box::new),
+            ignore: metadata.annotations.remove(IGNORE_ANNOTATION),
+            created: metadata.creation_timestamp.map_or(0, |it| it.0.as_second()),
+            deletion: None,
+            status_written: writes.status,
+            spec_written: writes.spec,
+            spec_written_by_other: writes.by_other,
+            namespace: metadata.namespace,
+            name: metadata.name,
+            uid: metadata.uid,
+            generation: metadata.generation,
+            needs_privileged: false,
+            readiness: Readiness::default(),
+            state,
+        };
+        if let Some(deleted) = metadata.deletion_timestamp {
+            let whole: Whole = serde_json::from_str(json)?;
+            let grace = whole.spec.template.spec.and_then(|it| it.termination_grace_period_seconds);
+            set.deletion = Some(Box::new(Deletion {
+                requested: deleted.0.as_second(),
+                finalizers: metadata.finalizers,
+                grace: grace.unwrap_or(GRACE),
+            }));
+        }
+        if !set.is_healthy() {
+            let whole: Whole = serde_json::from_str(json)?;
+            let baseline = Standard::of(Some("baseline"), None, Version::NEWEST.minor());
+            let template = &whole.spec.template;
+            set.readiness = Readiness::of(template);
+            set.needs_privileged =
+                baseline.is_some_and(|standard| !FailedCheck::by(standard, template).is_empty());
+        }
+        Ok(set)
+    }
+
+    /// Returns the strictest Pod Security level below `restricted` that allows the pods. The level
+    /// is known only for a set that is not healthy.
+    pub(crate) const fn least_pod_security(&self) -> &'static str {
+        if self.needs_privileged { "privileged" } else { "baseline" }
+    }
+
+    /// Returns the kind, `DaemonSet` or `StatefulSet`.
+    pub const fn kind(&self) -> WorkloadKind {
+        match self.state {
+            WorkloadState::DaemonSet(_) => WorkloadKind::DaemonSet,
+            WorkloadState::StatefulSet(_) => WorkloadKind::StatefulSet,
+        }
+    }
+
+    /// Returns the namespace.
+    pub fn namespace(&self) -> &str {
+        &self.namespace
+    }
+
+    /// Returns the name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Returns the uid.
+    pub fn uid(&self) -> &str {
+        &self.uid
+    }
+
+    /// Returns the generation of the spec.
+    pub const fn generation(&self) -> i64 {
+        self.generation
+    }
+
+    /// Returns whether the set is being deleted.
+    pub const fn is_being_deleted(&self) -> bool {
+        self.deletion.is_some()
+    }
+
+    /// Returns the deletion of the set that has not ended.
+    pub(crate) fn deletion(&self) -> Option<&Deletion> {
+        self.deletion.as_deref()
+    }
+
+    /// Returns the time for which a pod must be ready before it is available, in seconds.
+    pub fn min_ready_seconds(&self) -> i64 {
+        let seconds = match &self.state {
+            WorkloadState::DaemonSet(it) => it.spec.min_ready_seconds,
+            WorkloadState::StatefulSet(it) => it.spec.min_ready_seconds,
+        };
+        seconds.unwrap_or_default().into()
+    }
+
+    /// Returns whether there are fewer pods than there should be, ready or not, as the status says.
+    pub fn lacks_pods(&self) -> bool {
+        match &self.state {
+            WorkloadState::DaemonSet(it) => {
+                it.status.current_number_scheduled < it.status.desired_number_scheduled
+            }
+            WorkloadState::StatefulSet(it) => it.status.replicas < it.spec.replicas.unwrap_or(1),
+        }
+    }
+
+    /// Returns whether pods get a new template only after they were deleted manually.
+    pub fn is_on_delete(&self) -> bool {
+        let strategy = match &self.state {
+            WorkloadState::DaemonSet(it) => {
+                it.spec.update_strategy.as_ref().and_then(|it| it.type_.as_deref())
+            }
+            WorkloadState::StatefulSet(it) => {
+                it.spec.update_strategy.as_ref().and_then(|it| it.type_.as_deref())
+            }
+        };
+        strategy == Some("OnDelete")
+    }
+
+    /// Returns the value of the annotation `setguard.io/ignore`.
+    pub fn ignore(&self) -> Option<&str> {
+        self.ignore.as_deref()
+    }
+
+    /// Returns the labels of the pods.
+    pub(crate) const fn pod_labels(&self) -> Option<&BTreeMap<String, String>> {
+        let template = match &self.state {
+            WorkloadState::DaemonSet(it) => &it.spec.template,
+            WorkloadState::StatefulSet(it) => &it.spec.template,
+        };
+        template.metadata.labels.as_ref()
+    }
+
+    /// Returns whether each pod gets claims of its own.
+    pub fn has_claim_templates(&self) -> bool {
+        match &self.state {
+            WorkloadState::DaemonSet(_) => false,
+            WorkloadState::StatefulSet(it) => {
+                it.spec.volume_claim_templates.as_ref().is_some_and(|list| !list.is_empty())
+            }
+        }
+    }
+
+    /// Returns whether the status is current. The status of a set that is being deleted no longer
+    /// matters.
+    pub fn is_current(&self) -> bool {
+        !self.is_being_deleted() && self.observed_generation() >= self.generation
+    }
+
+    /// Returns whether the controller has not yet observed the latest change.
+    pub fn is_unobserved(&self) -> bool {
+        !self.is_being_deleted() && self.observed_generation() < self.generation
+    }
+
+    /// Returns the generation that the controller has observed; 0 for none.
+    pub(crate) fn observed_generation(&self) -> i64 {
+        let observed = match &self.state {
+            WorkloadState::DaemonSet(it) => it.status.observed_generation,
+            WorkloadState::StatefulSet(it) => it.status.observed_generation,
+        };
+        observed.unwrap_or_default()
+    }
+
+    /// Returns the number of pods that are ready, and the number that there should be, as the
+    /// status says.
+    pub fn ready(&self) -> Ready {
+        match &self.state {
+            WorkloadState::DaemonSet(it) => {
+                let status = &it.status;
+                Ready { ready: status.number_ready, wanted: status.desired_number_scheduled }
+            }
+            WorkloadState::StatefulSet(it) => Ready {
+                ready: it.status.ready_replicas.unwrap_or_default(),
+                wanted: it.spec.replicas.unwrap_or(1),
+            },
+        }
+    }
+
+    /// Returns whether no pod is ready, although there should be some.
+    pub fn has_outage(&self) -> bool {
+        self.is_current() && self.ready().is_outage()
+    }
+
+    /// Returns whether all pods that the set should have exist, are available and have the current
+    /// revision, as the status says. A set that is being deleted, or that the controller has not
+    /// seen yet, also counts as healthy, because nothing can be said about it.
+    pub fn is_healthy(&self) -> bool {
+        if !self.is_current() {
+            return true;
+        }
+        match &self.state {
+            WorkloadState::DaemonSet(it) => is_healthy_daemon_set(&it.status),
+            WorkloadState::StatefulSet(it) => is_healthy_stateful_set(&it.spec, &it.status),
+        }
+    }
+}
+
+fn is_healthy_daemon_set(status: &DaemonSetStatus) -> bool {
+    let wanted = status.desired_number_scheduled;
+    status.current_number_scheduled == wanted
+        && status.number_ready == wanted
+        && status.number_available.unwrap_or_default() == wanted
+        && status.updated_number_scheduled.unwrap_or_default() == wanted
+        && status.number_misscheduled == 0
+}
+
+fn is_healthy_stateful_set<T>(spec: &StatefulSetSpec<T>, status: &StatefulSetStatus) -> bool {
+    let wanted = spec.replicas.unwrap_or(1);
+    status.replicas == wanted
+        && status.ready_replicas.unwrap_or_default() == wanted
+        && status.available_replicas.unwrap_or_default() == wanted
+        && status.current_revision == status.update_revision
+        // A pod that is being deleted counts as ready as long as it is, and not as updated.
+        && status.updated_replicas.unwrap_or_default() == wanted
+}

@@ -1,0 +1,78 @@
+//! The exceptions of a policy: objects and files that are exempt from rules.
+
+use std::{
+    collections::BTreeSet,
+    path::{Path, PathBuf},
+};
+
+use jiff::civil::Date;
+
+use super::pattern::any;
+use crate::{finding::Meta, policy::file_patterns::FilePatterns};
+
+/// A validated exception.
+#[derive(Clone, Debug, Default)]
+pub struct Exception {
+    pub(super) namespaces: Vec<String>,
+    pub(super) names: Vec<String>,
+    /// Patterns of files; none for all of them.
+    pub(super) files: Vec<String>,
+    /// The names of the files of a run that the patterns match; see [`assign_files`].
+    pub(super) matched: BTreeSet<String>,
+    pub(super) rules: Vec<&'static Meta>,
+    /// The reason for the exception.
+    pub reason: String,
+    /// The last day on which the exception applies.
+    pub expires: Option<Date>,
+}
+
+impl Exception {
+    /// Returns whether the exception is about a rule.
+    pub fn is_about(&self, rule: &Meta) -> bool {
+        self.rules.contains(&rule)
+    }
+
+    /// Returns the patterns of namespaces; none for all of them.
+    pub fn namespaces(&self) -> &[String] {
+        &self.namespaces
+    }
+
+    /// Returns the patterns of names; none for all of them.
+    pub fn names(&self) -> &[String] {
+        &self.names
+    }
+
+    /// Returns whether the exception is only about certain files, and so about no object of a cluster.
+    pub const fn names_files(&self) -> bool {
+        !self.files.is_empty()
+    }
+
+    /// Returns whether the exception covers this rule for this object, expired or not. `file` is the
+    /// file of the object, if it has one.
+    pub fn covers(&self, rule: &Meta, namespace: &str, name: &str, file: Option<&str>) -> bool {
+        self.rules.contains(&rule)
+            && any(&self.namespaces, namespace)
+            && any(&self.names, name)
+            && (self.files.is_empty() || file.is_some_and(|file| self.matched.contains(file)))
+    }
+}
+
+/// Applies the exceptions that name files to the files of a run, each given by its name and its path without links.
+/// `root` is the folder from which the patterns are meant, without links too.
+pub(super) fn assign_files(
+    exceptions: &mut [Exception],
+    root: &Path,
+    files: impl Iterator<Item = (String, PathBuf)>,
+) {
+    if !exceptions.iter().any(Exception::names_files) {
+        return;
+    }
+    let patterns: Vec<_> = exceptions.iter().map(|it| FilePatterns::new(&it.files, root)).collect();
+    for (name, whole) in files {
+        for (exception, patterns) in exceptions.iter_mut().zip(&patterns) {
+            if exception.names_files() && patterns.matches(&whole) {
+                exception.matched.insert(name.clone());
+            }
+        }
+    }
+}

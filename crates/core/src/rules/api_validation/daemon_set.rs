@@ -1,0 +1,165 @@
+//! The DaemonSet's own fields.
+//!
+//! Kubernetes: `ValidateDaemonSetSpec` and its neighbours,
+//! `pkg/apis/apps/validation/validation.go`; `pkg/registry/apps/daemonset/strategy.go`.
+
+use k8s_openapi::{
+    api::{
+        apps::v1::{DaemonSetUpdateStrategy, RollingUpdateDaemonSet},
+        core::v1::{PodAffinityTerm, PodSpec},
+    },
+    apimachinery::pkg::util::intstr::IntOrString,
+};
+use serde_json::json;
+
+use super::{
+    rule::API_VALIDATION,
+    template::{self, OldTemplate},
+};
+use crate::rules::pod_template_validation::POD_TEMPLATE_VALIDATION;
+use crate::{finding::{
+        Findings, Path, Value,
+        paths::{POD_SPEC, SELECTOR, SPEC, TEMPLATE, UPDATE_STRATEGY},
+    }, kubernetes::{cluster::Cluster, int_or_percent, resource::WorkloadKind, selector, semantic}, object::{DaemonSetSpec, LazyJson}, validation::{object_meta, pod::util::non_negative, pod_template}};
+
+/// The old object of an UPDATE.
+#[derive(Clone, Copy)]
+pub(super) struct Old<'a> {
+    pub(super) spec: &'a DaemonSetSpec<LazyJson<'a>>,
+    pub(super) template: OldTemplate<'a>,
+}
+
+/// Validates the spec: `ValidateDaemonSetSpec`, and on UPDATE `ValidateDaemonSetSpecUpdate`. Both
+/// validate the whole spec, whatever the old one was.
+pub(super) fn validate(
+    spec: &DaemonSetSpec,
+    old: Option<Old<'_>>,
+    cluster: &Cluster,
+    found: &mut Findings,
+) {
+    let selector = spec.selector.as_ref();
+    if let Some(old) = old
+        && !semantic::equal(&spec.selector, &old.spec.selector)
+    {
+        let value = selector::to_value(selector);
+        found.invalid(&SELECTOR, value, object_meta::IMMUTABLE);
+    }
+    if let Some(selector) = selector {
+        selector::validate(selector, &|| any_value(old), &SELECTOR, found);
+    }
+    if selector.is_none_or(selector::parses) {
+        template::matches(selector, &spec.template, &TEMPLATE, found);
+    }
+    if selector.is_some_and(selector::is_empty) {
+        let value = selector::to_value(selector);
+        found.invalid(&SELECTOR, value, "empty selector is invalid for daemonset");
+    }
+
+    let old_template = || (old?.template)();
+    template::metadata(&spec.template, &old_template, &TEMPLATE, found);
+    if let Some(pod) = &spec.template.spec {
+        let annotations = spec.template.metadata.as_ref().and_then(|m| m.annotations.as_ref());
+        let old = &|| old_template()?.spec.as_ref();
+        found.set_rule(POD_TEMPLATE_VALIDATION);
+        let inputs = pod_template::PodInputs { annotations, cluster, claims: &[], old };
+        pod_template::validate_pod_spec(pod, &inputs, &POD_SPEC, found);
+        found.set_rule(API_VALIDATION);
+    }
+    template::no_ephemeral_containers(&spec.template, &TEMPLATE, found);
+    template::restrictions(WorkloadKind::DaemonSet, &spec.template, &TEMPLATE, found);
+
+    non_negative(spec.min_ready_seconds, &SPEC.child("minReadySeconds"), found);
+    if let Some(strategy) = &spec.update_strategy {
+        update_strategy(strategy, &UPDATE_STRATEGY, found);
+    }
+    non_negative(spec.revision_history_limit, &SPEC.child("revisionHistoryLimit"), found);
+}
+
+/// Returns whether invalid label values in the selector's expressions are allowed: on UPDATE, if
+/// the old object has one in its selector or an invalid selector in a pod affinity term.
+///
+/// Kubernetes: `ValidateUpdate` in the strategy, and `hasInvalidLabelValueInAffinitySelector`,
+/// `pkg/api/pod/util.go`.
+fn any_value(old: Option<Old<'_>>) -> bool {
+    old.is_some_and(|old| {
+        let pod = || (old.template)()?.spec.as_ref();
+        old.spec.selector.as_ref().is_some_and(selector::has_invalid_value)
+            || pod().is_some_and(bad_affinity_selector)
+    })
+}
+
+fn bad_affinity_selector(pod: &PodSpec) -> bool {
+    let Some(affinity) = &pod.affinity else { return false };
+    let near = affinity.pod_affinity.as_ref();
+    let far = affinity.pod_anti_affinity.as_ref();
+    let required = |terms: Option<&Vec<PodAffinityTerm>>| terms.into_iter().flatten().any(bad_term);
+    required(near.and_then(|a| a.required_during_scheduling_ignored_during_execution.as_ref()))
+        || required(
+            far.and_then(|a| a.required_during_scheduling_ignored_during_execution.as_ref()),
+        )
+        || near
+            .and_then(|a| a.preferred_during_scheduling_ignored_during_execution.as_ref())
+            .into_iter()
+            .chain(
+                far.and_then(|a| a.preferred_during_scheduling_ignored_during_execution.as_ref()),
+            )
+            .flatten()
+            .any(|weighted| bad_term(&weighted.pod_affinity_term))
+}
+
+/// Returns whether `ValidatePodAffinityTermSelector` would find anything.
+fn bad_term(term: &PodAffinityTerm) -> bool {
+    let mut found = Findings::of(API_VALIDATION);
+    let path = Path::new("term");
+    for selector in term.label_selector.iter().chain(&term.namespace_selector) {
+        selector::validate(selector, &|| false, &path, &mut found);
+    }
+    !found.is_empty()
+}
+
+/// Validates the update strategy (`ValidateDaemonSetUpdateStrategy`). With `OnDelete`, nothing else
+/// is validated.
+fn update_strategy(strategy: &DaemonSetUpdateStrategy, path: &Path<'_>, found: &mut Findings) {
+    match (strategy.type_.as_deref(), &strategy.rolling_update) {
+        (Some("OnDelete"), _) => {}
+        (Some("RollingUpdate"), Some(rolling)) => {
+            rolling_update(rolling, &path.child("rollingUpdate"), found);
+        }
+        // This does not happen after defaulting, which sets `rollingUpdate`.
+        (Some("RollingUpdate"), None) => found.required(&path.child("rollingUpdate"), ""),
+        _ => found.not_supported(path, as_internal_json(strategy), &["RollingUpdate", "OnDelete"]),
+    }
+}
+
+/// Validates a rolling update (`ValidateRollingUpdateDaemonSet`).
+fn rolling_update(rolling: &RollingUpdateDaemonSet, path: &Path<'_>, found: &mut Findings) {
+    const ZERO: IntOrString = IntOrString::Int(0);
+    let unavailable = rolling.max_unavailable.as_ref().unwrap_or(&ZERO);
+    let surge = rolling.max_surge.as_ref().unwrap_or(&ZERO);
+    let unavailable_path = path.child("maxUnavailable");
+    let surge_path = path.child("maxSurge");
+    int_or_percent::validate(unavailable, &unavailable_path, found);
+    int_or_percent::validate(surge, &surge_path, found);
+    int_or_percent::not_more_than_100_percent(unavailable, &unavailable_path, found);
+    int_or_percent::not_more_than_100_percent(surge, &surge_path, found);
+    match (int_or_percent::number(unavailable) != 0, int_or_percent::number(surge) != 0) {
+        (true, true) => {
+            let detail = "may not be set when maxUnavailable is non-zero";
+            found.invalid(&surge_path, int_or_percent::to_value(surge), detail);
+        }
+        (false, false) => found.required(&unavailable_path, "cannot be 0 when maxSurge is 0"),
+        _ => {}
+    }
+}
+
+/// Returns the strategy as the API server prints it: its internal type has no JSON names.
+fn as_internal_json(strategy: &DaemonSetUpdateStrategy) -> Value<'static> {
+    let rolling = strategy.rolling_update.as_ref().map(|rolling| {
+        let or_zero = |value: &Option<IntOrString>| value.clone().unwrap_or(IntOrString::Int(0));
+        json!({
+            "MaxUnavailable": or_zero(&rolling.max_unavailable),
+            "MaxSurge": or_zero(&rolling.max_surge),
+        })
+    });
+    Value::json(&json!({"Type": strategy.type_, "RollingUpdate": rolling}))
+}

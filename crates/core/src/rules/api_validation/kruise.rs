@@ -1,0 +1,61 @@
+//! Validation of OpenKruise's sets beyond the rules for the built-in ones.
+//!
+//! OpenKruise's own webhooks reject the same objects. Checks that concern only OpenKruise's own
+//! fields are left to them.
+//!
+//! OpenKruise: `validateRollingUpdateDaemonSet`,
+//! pkg/webhook/daemonset/validating/daemonset_validation.go;
+//! `validateRollingUpdateStatefulSetStrategyType` and `validateMaxUnavailableField`,
+//! pkg/webhook/statefulset/validating/statefulset_validation.go.
+
+use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
+
+use crate::{finding::{Findings, Path}, kubernetes::int_or_percent, object::{DaemonSetSpec, KruiseSpec, Object, StatefulSetSpec, Workload}, validation::pod::util::non_negative};
+
+/// The message for an immutable field of a StatefulSet. Its claim templates can change.
+pub(super) const IMMUTABLE: &str =
+    "the fields 'selector', 'serviceName' and 'podManagementPolicy' cannot be changed";
+
+/// Validates the fields of [`KruiseSpec`], and those that OpenKruise treats differently.
+pub(super) fn validate(object: &Object<'_>, own: &KruiseSpec, found: &mut Findings) {
+    let path = Path::new("spec");
+    match &object.workload {
+        Workload::DaemonSet(spec) => daemon_set(spec, own, &path, found),
+        Workload::StatefulSet(spec) => stateful_set(spec, own, &path, found),
+    }
+}
+
+fn daemon_set(spec: &DaemonSetSpec, own: &KruiseSpec, path: &Path<'_>, found: &mut Findings) {
+    // The schema of the custom resource requires a selector; the built-in DaemonSet's does not.
+    if spec.selector.is_none() {
+        found.required(&path.child("selector"), "");
+    }
+    let strategy = spec.update_strategy.as_ref();
+    let rolls = strategy.and_then(|it| it.type_.as_deref()) == Some("RollingUpdate");
+    let partition = own.rolling_update().and_then(|rolling| rolling.partition.as_ref());
+    if let Some(partition) = partition.filter(|_| rolls) {
+        let path = path.child("updateStrategy");
+        let path = path.child("rollingUpdate");
+        let path = path.child("partition");
+        int_or_percent::validate(partition, &path, found);
+        int_or_percent::not_more_than_100_percent(partition, &path, found);
+    }
+}
+
+fn stateful_set(spec: &StatefulSetSpec, own: &KruiseSpec, path: &Path<'_>, found: &mut Findings) {
+    let Some(strategy) = &spec.update_strategy else { return };
+    if strategy.type_.as_deref() != Some("RollingUpdate") {
+        return;
+    }
+    let path = path.child("updateStrategy");
+    let path = path.child("rollingUpdate");
+    let ready = own.rolling_update().and_then(|rolling| rolling.min_ready_seconds);
+    non_negative(ready, &path.child("minReadySeconds"), found);
+    let at_once = strategy.rolling_update.as_ref().and_then(|it| it.max_unavailable.as_ref());
+    if let Some(value) = at_once.filter(|value| **value != IntOrString::Int(1))
+        && spec.pod_management_policy.as_deref() != Some("Parallel")
+    {
+        let detail = "must be 1 unless podManagementPolicy is 'Parallel'";
+        found.invalid(&path.child("maxUnavailable"), int_or_percent::to_value(value), detail);
+    }
+}

@@ -1,0 +1,90 @@
+//! The API server's own validation, with its own error messages.
+//!
+//! There are two rule ids: `api-validation` for the metadata and for the fields of the DaemonSet or
+//! StatefulSet itself, and `pod-template-validation` for the rest of `spec.template.spec`. Each
+//! function names the upstream function that it follows. Validation runs on a defaulted object
+//! ([`crate::object::defaults`]).
+
+mod daemon_set;
+mod kruise;
+mod rule;
+mod stateful_set;
+mod template;
+mod wording;
+
+use std::cell::OnceCell;
+
+pub use self::rule::{API_VALIDATION, RULE};
+use crate::{finding::{Finding, Findings, Meta}, kubernetes::cluster::Cluster, object::{Subject, Workload}, rules::{
+        pod_template_validation::POD_TEMPLATE_VALIDATION,
+        schema::SCHEMA,
+    }, validation::object_meta};
+
+/// The rules for what the API server itself refuses.
+pub static METAS: [&Meta; 3] = [API_VALIDATION, POD_TEMPLATE_VALIDATION, SCHEMA];
+
+/// Finds the errors for which the API server would reject the object.
+///
+/// Returns the findings that the API server tolerates because the old object is already invalid: it
+/// accepts any pod template for a StatefulSet whose stored spec has errors.
+///
+/// Kubernetes: `BeforeCreate` and `BeforeUpdate`, apiserver `pkg/registry/rest`, which call the
+/// strategies in `pkg/registry/apps`. On UPDATE, upstream reports errors in the metadata twice;
+/// setguard reports them once.
+pub fn validate(subject: &Subject<'_>, cluster: &Cluster, found: &mut Findings) -> Vec<Finding> {
+    let mut tolerated = Vec::new();
+    let rule = |found: &mut Findings| tolerated = validate_in_newest_words(subject, cluster, found);
+    found.edit(rule, |finding| wording::of_release(finding, cluster));
+    tolerated
+}
+
+fn validate_in_newest_words(
+    subject: &Subject<'_>,
+    cluster: &Cluster,
+    found: &mut Findings,
+) -> Vec<Finding> {
+    found.set_rule(API_VALIDATION);
+    let object = &subject.object;
+    let update = subject.is_update;
+    let old = if update { subject.old() } else { None };
+    // The old template is read lazily, because most verdicts do not depend on it.
+    let stored = OnceCell::new();
+    let old_template = &|| {
+        let as_stored = || subject.old_template().map(|old| subject.as_stored(old, cluster));
+        if update { stored.get_or_init(as_stored).as_deref() } else { None }
+    };
+    if update {
+        object_meta::validate_update(
+            object.kind(),
+            &object.metadata,
+            old.map(|old| &old.metadata),
+            cluster,
+            found,
+        );
+    } else {
+        object_meta::validate_create(object.kind(), &object.metadata, cluster, found);
+    }
+    if let Some(own) = &object.kruise {
+        kruise::validate(object, own, found);
+    }
+    match &object.workload {
+        Workload::DaemonSet(spec) => {
+            let old = old.and_then(|old| match &old.workload {
+                Workload::DaemonSet(spec) => Some(daemon_set::Old { spec, template: old_template }),
+                Workload::StatefulSet(_) => None,
+            });
+            daemon_set::validate(spec, old, cluster, found);
+            Vec::new()
+        }
+        Workload::StatefulSet(spec) => {
+            let old = old.and_then(|old| match &old.workload {
+                Workload::DaemonSet(_) => None,
+                Workload::StatefulSet(spec) => {
+                    let metadata = &old.metadata;
+                    Some(stateful_set::Old { metadata, spec, template: old_template })
+                }
+            });
+            stateful_set::validate(subject, spec, old, cluster, found)
+        }
+    }
+}

@@ -1,0 +1,179 @@
+//! The requirements of DaemonSets and StatefulSets on a pod template beyond a valid pod spec.
+
+use std::collections::BTreeMap;
+
+use k8s_openapi::api::core::v1::{PodSpec, PodTemplateSpec};
+
+use crate::{finding::{Findings, Path, Reason, Value}, kubernetes::{
+        labels::{self, MIRROR_ANNOTATION},
+        names,
+        resource::WorkloadKind,
+        selector,
+    }};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
+
+/// The remedy if there is no selector.
+const NO_SELECTOR: &str =
+    "there is no spec.selector; add one whose matchLabels are labels of the template";
+const DELETION_COST: &str = "controller.kubernetes.io/pod-deletion-cost";
+const SECCOMP_POD: &str = "seccomp.security.alpha.kubernetes.io/pod";
+const SECCOMP_CONTAINER: &str = "container.seccomp.security.alpha.kubernetes.io/";
+const APPARMOR: &str = "container.apparmor.security.beta.kubernetes.io/";
+
+type Annotations = BTreeMap<String, String>;
+
+/// Checks that the selector matches the labels of the template. An absent selector matches nothing.
+///
+/// Kubernetes: `ValidateDaemonSetSpec` and `ValidatePodTemplateSpecForStatefulSet`,
+/// `pkg/apis/apps/validation/validation.go`. The caller has checked that the selector parses.
+pub(super) fn matches(
+    selector: Option<&LabelSelector>,
+    template: &PodTemplateSpec,
+    path: &Path<'_>,
+    found: &mut Findings,
+) {
+    let labels = template.metadata.as_ref().and_then(|metadata| metadata.labels.as_ref());
+    if !selector.is_some_and(|selector| selector::matches_labels(selector, labels)) {
+        let path = path.child("metadata");
+        let detail = "`selector` does not match template `labels`";
+        let (path, labels) = (path.child("labels"), Value::json(&labels));
+        if selector.is_some() {
+            found.invalid(&path, labels, detail);
+        } else {
+            // The message does not say that there is none.
+            let message = format!("Invalid value: {labels}: {detail}");
+            found.report(&path, Reason::Invalid, message, NO_SELECTOR);
+        }
+    }
+}
+
+/// Validates labels and annotations of the template, with upstream's field paths
+/// `spec.template.labels` and `spec.template.annotations`. An invalid deletion cost is allowed if
+/// the old one was invalid too.
+///
+/// Kubernetes: `ValidatePodTemplateSpec` and `ValidatePodSpecificAnnotations`,
+/// `pkg/apis/core/validation/validation.go`.
+pub(super) fn metadata(
+    template: &PodTemplateSpec,
+    old: OldTemplate<'_>,
+    path: &Path<'_>,
+    found: &mut Findings,
+) {
+    let Some(metadata) = &template.metadata else { return };
+    labels::labels(metadata.labels.as_ref(), &path.child("labels"), found);
+    let Some(annotations) = &metadata.annotations else { return };
+    let path = path.child("annotations");
+    labels::annotations(Some(annotations), &path, found);
+
+    if let Some(value) = annotations.get(MIRROR_ANNOTATION)
+        && spec(template)
+            .is_none_or(|spec| spec.node_name.as_deref().unwrap_or_default().is_empty())
+    {
+        let detail = "must set spec.nodeName if mirror pod annotation is set";
+        found.invalid(&path.key(MIRROR_ANNOTATION), value, detail);
+    }
+    let old = || old()?.metadata.as_ref()?.annotations.as_ref();
+    if let Some(cost) = bad_deletion_cost(annotations)
+        && old().and_then(bad_deletion_cost).is_none()
+    {
+        found.invalid(&path.key(DELETION_COST), cost, "must be a 32bit integer");
+    }
+    profiles(template, annotations, &path, found);
+}
+
+/// Returns an invalid deletion cost (`GetDeletionCostFromPodAnnotations`,
+/// `pkg/apis/core/helper/helpers.go`).
+fn bad_deletion_cost(annotations: &Annotations) -> Option<&str> {
+    let cost = annotations.get(DELETION_COST)?;
+    // Upstream rejects a plus sign and leading zeros, but allows leading zeros after a minus.
+    let first_digit =
+        cost == "0" || cost.starts_with(|c: char| c == '-' || ('1'..='9').contains(&c));
+    (!first_digit || cost.parse::<i32>().is_err()).then_some(cost)
+}
+
+/// Validates the annotations for profiles (`ValidateSeccompPodAnnotations` and
+/// `ValidateAppArmorPodAnnotations`).
+fn profiles(
+    template: &PodTemplateSpec,
+    annotations: &Annotations,
+    path: &Path<'_>,
+    found: &mut Findings,
+) {
+    for (key, profile) in annotations {
+        if key == SECCOMP_POD || key.starts_with(SECCOMP_CONTAINER) {
+            seccomp(profile, &path.child(key), found);
+        } else if let Some(container) = key.strip_prefix(APPARMOR) {
+            if !spec(template).is_some_and(|spec| has_container(spec, container)) {
+                found.invalid(&path.key(key), container, "container not found");
+            }
+            let known = profile.is_empty()
+                || profile == "runtime/default"
+                || profile == "unconfined"
+                || profile.starts_with("localhost/");
+            if !known {
+                let detail = format!("invalid AppArmor profile name: {}", Value::Str(profile));
+                found.invalid(&path.key(key), profile, detail);
+            }
+        }
+    }
+}
+
+/// Validates the name of a seccomp profile (`ValidateSeccompProfile`).
+fn seccomp(profile: &str, path: &Path<'_>, found: &mut Findings) {
+    if let Some(file) = profile.strip_prefix("localhost/") {
+        for message in names::local_descending_path(file) {
+            found.invalid(path, file, message);
+        }
+    } else if !["runtime/default", "docker/default", "unconfined"].contains(&profile) {
+        found.invalid(path, profile, "must be a valid seccomp profile");
+    }
+}
+
+fn has_container(spec: &PodSpec, name: &str) -> bool {
+    spec.containers.iter().any(|container| container.name == name)
+        || spec.init_containers.iter().flatten().any(|container| container.name == name)
+        || spec.ephemeral_containers.iter().flatten().any(|container| container.name == name)
+}
+
+/// Reports fields of a pod spec that these workloads forbid although a pod may have them.
+///
+/// Kubernetes: the ends of `ValidateDaemonSetSpec` and `ValidateStatefulSetSpec`.
+pub(super) fn restrictions(
+    kind: WorkloadKind,
+    template: &PodTemplateSpec,
+    path: &Path<'_>,
+    found: &mut Findings,
+) {
+    let path = path.child("spec");
+    let policy = spec(template).and_then(|spec| spec.restart_policy.as_deref()).unwrap_or_default();
+    if policy != "Always" {
+        found.not_supported(&path.child("restartPolicy"), Value::json(&policy), &["Always"]);
+    }
+    if spec(template).is_some_and(|spec| spec.active_deadline_seconds.is_some()) {
+        let detail = format!("activeDeadlineSeconds in {kind} is not Supported");
+        found.forbidden(&path.child("activeDeadlineSeconds"), detail);
+    }
+}
+
+/// Reports ephemeral containers. Kubernetes: the end of `ValidatePodTemplateSpec`,
+/// `pkg/apis/core/validation/validation.go`.
+pub(super) fn no_ephemeral_containers(
+    template: &PodTemplateSpec,
+    path: &Path<'_>,
+    found: &mut Findings,
+) {
+    if spec(template)
+        .is_some_and(|spec| spec.ephemeral_containers.iter().flatten().next().is_some())
+    {
+        let path = path.child("spec");
+        let detail = "ephemeral containers not allowed in pod template";
+        found.forbidden(&path.child("ephemeralContainers"), detail);
+    }
+}
+
+pub(super) fn spec(template: &PodTemplateSpec) -> Option<&PodSpec> {
+    template.spec.as_ref()
+}
+
+/// The old pod template, which is read on demand.
+pub(super) type OldTemplate<'a> = &'a dyn Fn() -> Option<&'a PodTemplateSpec>;

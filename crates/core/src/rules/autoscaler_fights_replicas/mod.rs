@@ -1,0 +1,43 @@
+//! A StatefulSet whose manifest sets the replicas that an autoscaler sets too.
+
+use crate::{finding::{Mode, Reason, paths::SPEC}, inventory::object_summary::Autoscaler, kubernetes::kind::Kind, rules::rule::{
+        Rule, Scope,
+        inventory::{Evidence, InventoryFindings, Query},
+    }};
+
+pub(super) static RULE: Rule = Rule {
+    meta: meta! {
+        id: "autoscaler-fights-replicas",
+        summary: "a StatefulSet that sets replicas, and an autoscaler that sets them too",
+        mode: Mode::Warn,
+        adjustable: true,
+    },
+    scopes: &[Scope::Inventory { kinds: &[Kind::StatefulSet], evidence: Evidence::Manifest, check }],
+    cel: None,
+};
+
+fn check(query: &Query<'_>, found: &mut InventoryFindings) {
+    let (item, kind) = (query.item, Kind::HorizontalPodAutoscaler);
+    // Zero replicas turn the autoscaler off.
+    let sets = item.details().is_some_and(|it| it.sets_replicas && it.replicas != 0);
+    if !sets || item.kind() != Kind::StatefulSet {
+        return;
+    }
+    let scales = |autoscaler: &Autoscaler| {
+        &*autoscaler.kind == "StatefulSet" && &*autoscaler.name == item.name()
+    };
+    let mut all = query.inventory().in_namespace(kind, item.namespace());
+    let first = all.find_map(|other| Some((other, other.autoscaler().filter(|it| scales(it))?)));
+    let Some((other, autoscaler)) = first.filter(|(other, _)| query.counts(other)) else { return };
+    found.report(
+        kind,
+        &SPEC.child("replicas"),
+        Reason::Invalid,
+        format!(
+            "another writer of this field is {other}, with {} to {} replicas: each time the manifest is applied, it takes back what \
+             the autoscaler has chosen",
+            autoscaler.least, autoscaler.most
+        ),
+        "leave out replicas; first remove it with kubectl apply edit-last-applied",
+    );
+}

@@ -1,0 +1,57 @@
+//! A StatefulSet whose first pod waits for pods that come after it.
+
+use super::neighbors::services::Governed;
+use crate::{finding::{Mode, Reason}, inventory::{object_summary::Service, waits::On}, kubernetes::kind::Kind, rules::rule::{
+        Rule, Scope,
+        inventory::{Evidence, InventoryFindings, Query},
+    }};
+
+pub(super) static RULE: Rule = Rule {
+    meta: meta! {
+        id: "bootstrap-deadlock",
+        summary: "ordered pods of which the first is ready only once later ones are there",
+        mode: Mode::Warn,
+        adjustable: true,
+    },
+    scopes: &[Scope::Inventory { kinds: &[Kind::StatefulSet], evidence: Evidence::Presence, check }],
+    cel: None,
+};
+
+fn check(query: &Query<'_>, found: &mut InventoryFindings) {
+    // The status of a stored set shows whether its pods came up.
+    let waits = query.item.details().and_then(|details| details.waits.as_deref());
+    let Some(wait) = waits.filter(|_| !query.is_stored()) else { return };
+    let (through, message) = match &wait.on {
+        On::Peer(pod) => (
+            Kind::StatefulSet,
+            format!(
+                "it needs {pod}, which is created only once the pods before it are ready, so the \
+                 first pod never becomes ready"
+            ),
+        ),
+        On::Service => {
+            let Some(service) = hides_pods(query) else { return };
+            (
+                Kind::Service,
+                format!(
+                    "it needs the name of {service}, which has no address before a pod is ready, so \
+                     the first pod never becomes ready"
+                ),
+            )
+        }
+    };
+    wait.at(|path| {
+        let help = "set publishNotReadyAddresses: true in the headless Service and podManagementPolicy: \
+                    Parallel here, or let the probe ask only its own pod";
+        found.report(through, path, Reason::Invalid, message, help);
+    });
+}
+
+/// Returns the Service of the set, if it is headless and has only addresses of ready pods.
+fn hides_pods(query: &Query<'_>) -> Option<String> {
+    let governed = Governed::of(query)?;
+    let is_right = |service: &Service| {
+        !service.is_headless || service.publishes_unready || service.is_external
+    };
+    governed.first_unless_any(is_right).map(|(item, _)| item.to_string())
+}

@@ -1,0 +1,53 @@
+//! A volume that a claim template of the same name replaces.
+
+use std::collections::HashSet;
+
+use super::read;
+use crate::{finding::{Findings, Mode, Reason, paths::VOLUMES}, kubernetes::cluster::Cluster, object::{StatefulSetSpec, Subject}, rules::rule::{Cel, ObjectCheck, OpenKruise, Phase, Rule, Scope}};
+
+pub(super) static RULE: Rule = Rule {
+    meta: meta! {
+        id: "claim-hides-volume",
+        summary: "a claim template with the same name as a volume, which it replaces in every pod",
+        mode: Mode::Warn,
+        adjustable: true,
+    },
+    scopes: &[Scope::Object {
+        phase: Phase::After,
+        openkruise: OpenKruise::Applies,
+        check: ObjectCheck::StatefulSet(check),
+    }],
+    cel: Some(&CEL),
+};
+
+static CEL: Cel = Cel {
+    fault: "@claims@few && @volumes.exists(v, !has(v.emptyDir) && \
+        v.?persistentVolumeClaim.?claimName.orValue('') != v.name && \
+        @claims.exists(c, c.metadata.?name.orValue('') == v.name))",
+    message: "'no pod will have this volume: a claim template with the same name replaces ' + \
+        @volumes.filter(v, @claims@few && @claims.exists(c, c.metadata.?name.orValue('') == \
+        v.name)).map(v, v.name).join(', ')",
+    help: "give one of the two another name, or remove the volume",
+    ..Cel::EMPTY
+};
+
+fn check(spec: &StatefulSetSpec, _: &Subject<'_>, _: &Cluster, found: &mut Findings) {
+    let Some(pod) = spec.template.spec.as_ref() else { return };
+    let claims: HashSet<&str> = read::claims(spec).map(|(name, _)| name).collect();
+    for (i, volume) in pod.volumes.iter().flatten().enumerate() {
+        let claim = volume.persistent_volume_claim.as_ref();
+        let is_meant = volume.empty_dir.is_some()
+            || claim.is_some_and(|claim| claim.claim_name == volume.name);
+        if !is_meant && claims.contains(volume.name.as_str()) {
+            found.report(
+                &VOLUMES.index(i).child("name"),
+                Reason::Duplicate,
+                format!(
+                    "no pod will have this volume: the claim template {:?} replaces it",
+                    volume.name
+                ),
+                "give one of the two another name, or remove the volume",
+            );
+        }
+    }
+}

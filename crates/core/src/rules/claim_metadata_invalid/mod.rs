@@ -1,0 +1,25 @@
+//! A claim template with metadata that the API server refuses in a claim.
+
+use super::read;
+use crate::{finding::{Findings, Mode, paths::CLAIM_TEMPLATES}, kubernetes::cluster::Cluster, object::{StatefulSetSpec, Subject}, rules::rule::{ObjectCheck, OpenKruise, Phase, Rule, Scope}, validation::created_claim};
+
+pub(super) static RULE: Rule = Rule {
+    meta: meta! {
+        id: "claim-metadata-invalid",
+        summary: "a claim template with metadata that the API server refuses in a claim",
+        mode: Mode::Deny,
+        adjustable: true,
+    },
+    scopes: &[Scope::Object {
+        phase: Phase::After,
+        openkruise: OpenKruise::Applies,
+        check: ObjectCheck::StatefulSet(check),
+    }],
+    cel: None,
+};
+
+fn check(spec: &StatefulSetSpec, _: &Subject<'_>, cluster: &Cluster, found: &mut Findings) {
+    for (i, (_, claim)) in read::claims(spec).enumerate() {
+        created_claim::validate(spec, claim, cluster, &CLAIM_TEMPLATES.index(i), found);
+    }
+}

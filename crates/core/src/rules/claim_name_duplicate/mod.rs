@@ -1,0 +1,46 @@
+//! Two claim templates with the same name.
+
+use std::collections::BTreeSet;
+
+use super::read;
+use crate::{finding::{Findings, Mode, Reason, paths::CLAIM_TEMPLATES}, kubernetes::cluster::Cluster, object::{StatefulSetSpec, Subject}, rules::rule::{Cel, ObjectCheck, OpenKruise, Phase, Rule, Scope}};
+
+pub(super) static RULE: Rule = Rule {
+    meta: meta! {
+        id: "claim-name-duplicate",
+        summary: "volumeClaimTemplates with the same name, of which only the last is used",
+        mode: Mode::Deny,
+        adjustable: true,
+    },
+    scopes: &[Scope::Object {
+        phase: Phase::After,
+        openkruise: OpenKruise::Applies,
+        check: ObjectCheck::StatefulSet(check),
+    }],
+    cel: Some(&CEL),
+};
+
+static CEL: Cel = Cel {
+    fault: "[@.spec.?volumeClaimTemplates.orValue([]).map(c, c.metadata.?name.orValue(''))]@twice",
+    message: "'claim templates with the same name: each pod will get only one claim for them, made \
+        from the last'",
+    help: "give each claim template a different name",
+    ..Cel::EMPTY
+};
+
+fn check(spec: &StatefulSetSpec, _: &Subject<'_>, _: &Cluster, found: &mut Findings) {
+    let mut names = BTreeSet::new();
+    for (i, (name, _)) in read::claims(spec).enumerate() {
+        if !names.insert(name) {
+            found.report(
+                &CLAIM_TEMPLATES.index(i).child("metadata").child("name"),
+                Reason::Duplicate,
+                format!(
+                    "more than one claim template is named {name:?}, and each pod will get only \
+                     one claim for them, made from the last"
+                ),
+                "give each claim template a different name",
+            );
+        }
+    }
+}

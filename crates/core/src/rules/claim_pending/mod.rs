@@ -1,0 +1,115 @@
+//! Claims of a StatefulSet that are not bound.
+
+use std::collections::BTreeMap;
+
+use super::{class_of_claims_missing, status::{claims::{Unbound, WhyUnbound, of_set, unbound}, phrases::{names, since}, stateful_set::Replicas}};
+use crate::{finding::{Facts, Help, Mode, paths::CLAIM_TEMPLATES}, kubernetes::kind::Kind, rules::rule::{
+        Rule, Scope, StatusCheck,
+        status::{Report, StatusFindings, StatusQuery},
+    }};
+
+pub(super) static RULE: Rule = Rule {
+    meta: meta! {
+        id: "claim-pending",
+        summary: "a pod of a StatefulSet that waits for a claim that is not bound",
+        mode: Mode::Warn,
+        adjustable: true,
+    },
+    scopes: &[Scope::Status { kinds: &[Kind::StatefulSet], check: StatusCheck::Workload(check) }],
+    cel: None,
+};
+
+fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
+    // A claim whose volume is gone stays Lost while its pod runs on.
+    let lost = of_set(query)
+        .filter(|it| it.is_wanted && &*it.claim.phase == "Lost")
+        .map(|it| Unbound { name: it.name.to_owned(), claim: it.claim, why: WhyUnbound::Lost });
+    let replicas = Replicas::of(query);
+    let pending = replicas.iter().flat_map(|replicas| {
+        let pods = replicas.pods.iter();
+        let all =
+            pods.flat_map(|(ordinal, pod)| unbound(query, &replicas.settings, *ordinal, Some(pod)));
+        all.filter(|it| it.why != WhyUnbound::Lost)
+    });
+    let mut groups: BTreeMap<WhyUnbound<'_>, Vec<Unbound<'_>>> = BTreeMap::new();
+    for claim in lost.chain(pending) {
+        groups.entry(claim.why.clone()).or_default().push(claim);
+    }
+    for (why, claims) in groups {
+        let Some(first) = claims.iter().map(|it| it.claim.created).min() else { continue };
+        let list = names(claims.iter().map(|it| it.name.as_str()));
+        let (noun, is) = if claims.len() == 1 { ("claim", "is") } else { ("claims", "are") };
+        let reason = why.text(query.audit.observed);
+        let (help, instead_of) = advice(query, &why, &claims);
+        let title = match why {
+            WhyUnbound::Lost => format!("{noun} {list} {is} Lost"),
+            _ => format!("{noun} {list} {is} Pending"),
+        };
+        let (message, begun) = match why {
+            WhyUnbound::Lost => (format!("{title}: {reason}"), 0),
+            _ => (format!("{title} {}: {reason}", since(first)), first),
+        };
+        let facts = Facts::title(title).cause(reason).since(begun);
+        let report = Report::new(&CLAIM_TEMPLATES, message, help).facts(facts);
+        found.add(report.instead_of(instead_of));
+    }
+}
+
+/// Returns the advice, and the rule of another family that reports the same cause.
+fn advice(
+    query: &StatusQuery<'_>,
+    why: &WhyUnbound<'_>,
+    claims: &[Unbound<'_>],
+) -> (Help, Option<&'static str>) {
+    let first = claims.first().map(|it| it.name.as_str()).unwrap_or_default();
+    let look = query.kubectl().looks("describe pvc", &[first]);
+    let help = match why {
+        WhyUnbound::NoClass(name) => return (no_class(query, name), Some("storage-class-missing")),
+        WhyUnbound::NoDefaultClass => {
+            return (no_default_class(query), Some("storage-class-missing"));
+        }
+        WhyUnbound::Lost => Help::say(
+            "restore the volume, or accept the loss of its data and delete the claim and its pod; ",
+        )
+        .run(look)
+        .and(" names the volume"),
+        WhyUnbound::NoVolume(_) => {
+            Help::say("create a volume that fits; ").run(look).and(" shows what the claim requests")
+        }
+        WhyUnbound::NotProvisioned(_) | WhyUnbound::Said(_) => {
+            Help::say("remove the cause; ").run(look).and(" shows the latest attempts")
+        }
+        WhyUnbound::Unknown(_) => {
+            Help::say("see whether the provisioner runs, or create a volume that matches; ")
+                .run(look)
+                .and(" shows what the claim requests")
+        }
+    };
+    (help, None)
+}
+
+fn no_class(query: &StatusQuery<'_>, name: &str) -> Help {
+    // A copy of another class might make volumes that are not what was meant.
+    match query.audit.observed.classes().next() {
+        _ if class_of_claims_missing::is_reported(query.audit, name) => Help::say(format!(
+            "claims of other sets wait for it too: see the finding about StorageClass {name}"
+        )),
+        Some(_) => Help::say("create it as the driver of its volumes documents; ")
+            .run(query.audit.kubectl_anywhere().looks("get storageclasses", &[]))
+            .and(" lists those that exist"),
+        None => Help::say("create it; the cluster has no storage class"),
+    }
+}
+
+fn no_default_class(query: &StatusQuery<'_>) -> Help {
+    // A default applies to all claims of the cluster, and not every class makes volumes.
+    match query.audit.observed.classes().next() {
+        Some(_) => Help::say(
+            "let the administrator choose a default class, which then serves every claim without \
+             one: ",
+        )
+        .run(query.audit.kubectl_anywhere().looks("get storageclasses", &[]))
+        .and(" lists them"),
+        None => Help::say("create a storage class and make it the default"),
+    }
+}

@@ -1,0 +1,122 @@
+//! Claims of a StatefulSet whose size differs from the claim template.
+
+use std::cmp::Ordering;
+
+use super::status::phrases::names;
+use crate::{finding::{Effect, Facts, Help, Mode, paths::CLAIM_TEMPLATES}, kubernetes::{kind::Kind, quantity::Quantity}, observed::{PersistentVolumeClaim, WorkloadState}, rollout::stateful_set::Settings, rules::rule::{
+        Rule, Scope, StatusCheck,
+        status::{Report, StatusFindings, StatusQuery},
+    }};
+
+pub(super) static RULE: Rule = Rule {
+    meta: meta! {
+        id: "claim-size-differs",
+        summary: "claims of a StatefulSet whose size differs from the claim template",
+        mode: Mode::Audit,
+        adjustable: true,
+    },
+    scopes: &[Scope::Status { kinds: &[Kind::StatefulSet], check: StatusCheck::Workload(check) }],
+    cel: None,
+};
+
+fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
+    let WorkloadState::StatefulSet(set) = &query.set.state else { return };
+    let observed = query.audit.observed;
+    let Some(settings) = Settings::of(query.set.name(), &set.spec, query.audit.cluster) else {
+        return;
+    };
+    for (index, template) in set.spec.volume_claim_templates.iter().flatten().enumerate() {
+        let name = template.metadata.name.as_deref().unwrap_or_default();
+        let resources = template.spec.as_ref().and_then(|spec| spec.resources.as_ref());
+        let requests = resources.and_then(|it| it.requests.as_ref());
+        let Some(size) = requests.and_then(|it| it.get("storage")) else { continue };
+        let Some(wanted) = Quantity::parse_resource(&size.0) else { continue };
+        let prefix = format!("{name}-{}-", query.set.name());
+        let claims = observed.claims(query.set.namespace(), &prefix);
+        // Claims that are not bound cannot be resized, and other rules report them.
+        let claims = claims.filter(|(_, it)| &*it.phase == "Bound").filter_map(|(claim, it)| {
+            let ordinal = claim.strip_prefix(&prefix)?.parse().ok()?;
+            let request = settings.ordinals.contains(&ordinal).then_some(it.request.as_ref()?)?;
+            let has = Quantity::parse_resource(&request.0)?;
+            Some(OtherSize {
+                name: claim,
+                claim: it,
+                ordering: has.cmp(&wanted),
+                request: &request.0,
+            })
+        });
+        let differ: Vec<_> = claims.filter(|it| it.ordering.is_ne()).collect();
+        for (which, word) in [(Ordering::Less, "less"), (Ordering::Greater, "more")] {
+            let list: Vec<_> = differ.iter().filter(|it| it.ordering == which).collect();
+            let Some(OtherSize { request: first, .. }) = list.first() else { continue };
+            let all = names(list.iter().map(|it| it.name));
+            let requests = if list.len() == 1 { "requests" } else { "request" };
+            let title = format!("{all} {requests} {word} than the template");
+            let sizes = format!("{first} against {}", size.0);
+            let message = format!("{title}: {sizes}");
+            let help = match which {
+                Ordering::Less => resize(query, &list, &size.0),
+                _ if list.iter().any(|it| it.claim.is_being_resized()) => unfinished(query, &list),
+                _ => query.create_again(&format!("{first} in the template")),
+            };
+            let path = CLAIM_TEMPLATES.index(index);
+            let facts = Facts::title(title).cause(sizes);
+            found.add(Report::new(&path, message, help).facts(facts));
+        }
+    }
+}
+
+/// A claim, the comparison of its request with the template, and its request.
+struct OtherSize<'a> {
+    name: &'a str,
+    claim: &'a PersistentVolumeClaim,
+    ordering: Ordering,
+    request: &'a str,
+}
+
+/// Advises to make claims as large as the template.
+fn resize(query: &StatusQuery<'_>, list: &[&OtherSize<'_>], size: &str) -> Help {
+    let patch = serde_json::json!({"spec": {"resources": {"requests": {"storage": size}}}});
+    let patch = patch.to_string();
+    let lines = list.iter().map(|it| {
+        let words = [it.name, "--type", "merge", "-p", &patch];
+        query.kubectl().does(Effect::Changes, "patch pvc", &words)
+    });
+    let lines = lines.take(MOST_COMMANDS).reduce(|all, next| all.then(&next));
+    let Some(lines) = lines else { return Help::default() };
+    let more = if list.len() > MOST_COMMANDS { " and likewise for the others" } else { "" };
+    let observed = query.audit.observed;
+    let rigid = list
+        .iter()
+        .filter_map(|it| it.claim.class.as_deref())
+        .find(|class| observed.class(class).is_some_and(|class| !class.allows_expansion));
+    match rigid {
+        Some(class) => {
+            let allow = ["--type", "merge", "-p", r#"{"allowVolumeExpansion":true}"#];
+            let allow = [&[class], allow.as_slice()].concat();
+            let kubectl = query.audit.kubectl_anywhere();
+            let allow = kubectl.does(Effect::Changes, "patch storageclass", &allow);
+            Help::say(format!(
+                "their storage class {class} does not allow expansion; if its driver is able to do it, \
+                 allow it and resize them: "
+            ))
+            .run(allow.then(&lines))
+            .and(more)
+        }
+        None => {
+            Help::say("if their storage class allows expansion, resize them: ").run(lines).and(more)
+        }
+    }
+}
+
+/// Advises to wait while volumes are smaller than their claims request. A template of that size would only
+/// create more claims that cannot be satisfied.
+fn unfinished(query: &StatusQuery<'_>, list: &[&OtherSize<'_>]) -> Help {
+    let first = list.iter().find(|it| it.claim.is_being_resized()).map_or("", |it| it.name);
+    Help::say("wait until their volumes have grown, and leave the template as it is until then; ")
+        .run(query.kubectl().looks("describe pvc", &[first]))
+        .and(" shows why one does not grow")
+}
+
+/// The most commands that are joined.
+const MOST_COMMANDS: usize = 5;

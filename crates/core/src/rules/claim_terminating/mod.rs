@@ -1,0 +1,71 @@
+//! Claims of a StatefulSet that are deleted as soon as their pods end.
+
+use std::collections::BTreeMap;
+
+use super::status::{claims::of_set, phrases::{names, since}, stateful_set::Replicas};
+use crate::{finding::{Command, Effect, Facts, Help, Mode, paths::CLAIM_TEMPLATES}, kubernetes::kind::Kind, observed::PersistentVolumeClaim, rules::rule::{
+        Rule, Scope, StatusCheck,
+        status::{Report, StatusFindings, StatusQuery},
+    }};
+
+pub(super) static RULE: Rule = Rule {
+    meta: meta! {
+        id: "claim-terminating",
+        summary: "a claim of a StatefulSet that was deleted while its pod uses it",
+        mode: Mode::Warn,
+        adjustable: true,
+    },
+    scopes: &[Scope::Status { kinds: &[Kind::StatefulSet], check: StatusCheck::Workload(check) }],
+    cel: None,
+};
+
+/// The most commands that are joined.
+const MOST_COMMANDS: usize = 5;
+
+fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
+    // The pods of a set that is healthy all exist.
+    let pods = match query.set.is_healthy() {
+        true => None,
+        false => match Replicas::of(query) {
+            Some(replicas) => Some(replicas.pods),
+            None => return,
+        },
+    };
+    let uses = |ordinal: i64| match &pods {
+        Some(pods) => pods.get(&ordinal).is_some_and(|pod| pod.deleted.is_none() && !pod.has_ended),
+        None => true,
+    };
+    let ending = of_set(query).filter(|it| it.is_wanted && uses(it.ordinal));
+    let ending = ending.filter_map(|it| {
+        let deleted = it.claim.deleted.filter(|at| query.audit.is_long_ago(*at))?;
+        Some((it.name, (deleted, it.claim)))
+    });
+    let ending: BTreeMap<&str, (i64, &PersistentVolumeClaim)> = ending.collect();
+    let Some(first) = ending.values().map(|(deleted, _)| *deleted).min() else { return };
+    let list = names(ending.keys().copied());
+    let (who, it) = match ending.len() {
+        1 => (format!("claim {list} is"), "it stays"),
+        _ => (format!("claims {list} are"), "each stays"),
+    };
+    let effect = format!(
+        "{it} until its pod ends, and the next pod of that name starts with a new, empty volume"
+    );
+    let message = format!("{who} being deleted {}: {effect}", since(first));
+    let facts = Facts::title(format!("{who} being deleted")).effect(effect).since(first);
+    let volumes = ending.values().filter_map(|(_, claim)| claim.volume.as_deref());
+    found.add(Report::new(&CLAIM_TEMPLATES, message, advice(query, volumes)).facts(facts));
+}
+
+fn advice<'v>(query: &StatusQuery<'_>, volumes: impl Iterator<Item = &'v str>) -> Help {
+    let retain = r#"{"spec":{"persistentVolumeReclaimPolicy":"Retain"}}"#;
+    let keep = |volume: &str| -> Command {
+        let words = [volume, "--type", "merge", "-p", retain];
+        query.audit.kubectl_anywhere().does(Effect::Changes, "patch pv", &words)
+    };
+    let mut volumes = volumes.peekable();
+    let keep = volumes.by_ref().take(MOST_COMMANDS).map(keep);
+    let help = Help::say("a deletion cannot be taken back: save the data before such a pod ends");
+    let Some(keep) = keep.reduce(|all, next| all.then(&next)) else { return help };
+    let more = if volumes.peek().is_some() { ", and likewise for the others" } else { "" };
+    help.and("; ").run(keep).and(" keeps the volume when the claim goes").and(more)
+}

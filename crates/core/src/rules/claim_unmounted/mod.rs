@@ -1,0 +1,53 @@
+//! A claim template that no container uses.
+
+use std::collections::BTreeSet;
+
+use super::read;
+use crate::{finding::{Findings, Mode, Reason, paths::CLAIM_TEMPLATES}, kubernetes::cluster::Cluster, object::{StatefulSetSpec, Subject}, rules::rule::{Cel, ObjectCheck, OpenKruise, Phase, Rule, Scope}};
+
+pub(super) static RULE: Rule = Rule {
+    meta: meta! {
+        id: "claim-unmounted",
+        summary: "a claim template that no container mounts",
+        mode: Mode::Warn,
+        adjustable: true,
+    },
+    scopes: &[Scope::Object {
+        phase: Phase::After,
+        openkruise: OpenKruise::Applies,
+        check: ObjectCheck::StatefulSet(check),
+    }],
+    cel: Some(&CEL),
+};
+
+static CEL: Cel = Cel {
+    fault: "@claims@few && @claims.exists(c, c.metadata.?name.orValue('') != '' && !@all.exists(i, \
+        i.?volumeMounts.orValue([]).exists(m, m.name == c.metadata.name) || \
+        i.?volumeDevices.orValue([]).exists(d, d.name == c.metadata.name)))",
+    message: "'each pod gets a claim and waits for it, but no container mounts it: ' + \
+        @.spec.volumeClaimTemplates.map(c, c.metadata.?name.orValue('')).join(', ')",
+    help: "add a volumeMount of that name, or remove the claim template",
+    ..Cel::EMPTY
+};
+
+fn check(spec: &StatefulSetSpec, _: &Subject<'_>, _: &Cluster, found: &mut Findings) {
+    let Some(pod) = spec.template.spec.as_ref() else { return };
+    let mut used = BTreeSet::new();
+    for container in pod.init_containers.iter().flatten().chain(&pod.containers) {
+        used.extend(container.volume_mounts.iter().flatten().map(|mount| mount.name.as_str()));
+        used.extend(container.volume_devices.iter().flatten().map(|device| device.name.as_str()));
+    }
+    for (i, (name, _)) in read::claims(spec).enumerate() {
+        // The API server refuses a template without a name.
+        if !name.is_empty() && !used.contains(name) {
+            found.report(
+                &CLAIM_TEMPLATES.index(i).child("metadata").child("name"),
+                Reason::NotFound,
+                format!(
+                    "each pod gets a claim {name:?} and waits for it, but no container mounts it"
+                ),
+                format!("add a volumeMount named {name:?}, or remove the claim template"),
+            );
+        }
+    }
+}

@@ -1,0 +1,57 @@
+//! A claim template with an empty storage class, which is not the default class.
+
+use super::read;
+use crate::{finding::{Findings, Fix, Mode, Reason, paths::CLAIM_TEMPLATES}, kubernetes::cluster::Cluster, object::{StatefulSetSpec, Subject, storage::OLD_CLASS_ANNOTATION}, rules::rule::{Cel, ObjectCheck, OpenKruise, Operation, Phase, Rule, Scope}};
+
+pub(super) static RULE: Rule = Rule {
+    meta: meta! {
+        id: "claim-without-class",
+        summary: "a claim template with an empty storageClassName: nothing provisions its volumes",
+        mode: Mode::Warn,
+        adjustable: true,
+    },
+    scopes: &[Scope::Object {
+        phase: Phase::After,
+        openkruise: OpenKruise::Applies,
+        check: ObjectCheck::StatefulSet(check),
+    }],
+    cel: Some(&CEL),
+};
+
+static CEL: Cel = Cel {
+    fault: "@.spec.?volumeClaimTemplates.orValue([]).exists(c, \
+        c.?spec.?storageClassName.orValue('none') == '' && c.spec.?volumeName.orValue('') == \
+        '' && !has(c.spec.selector) && !('volume.beta.kubernetes.io/storage-class' in \
+        c.metadata.?annotations.orValue({})))",
+    message: "'with an empty class nothing provisions a volume for the claim, and the pods stay \
+        Pending until the volumes are created by hand'",
+    help: "leave it out for the default class, or add a selector for volumes created by hand",
+    only: Some(Operation::Create),
+    ..Cel::EMPTY
+};
+
+fn check(spec: &StatefulSetSpec, subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
+    if subject.is_update {
+        return;
+    }
+    for (i, (name, claim)) in read::claims(spec).enumerate() {
+        let Some(wanted) = &claim.spec else { continue };
+        let annotated = claim.metadata.annotations.iter().flatten();
+        let annotated = annotated.into_iter().any(|(key, _)| key == OLD_CLASS_ANNOTATION);
+        let named = wanted.volume_name.as_deref().is_some_and(|name| !name.is_empty());
+        let empty = wanted.storage_class_name.as_deref() == Some("");
+        let is_fault = empty && !named && !annotated && wanted.selector.is_none();
+        if is_fault && !subject.has_volumes_without_class() {
+            found.report(
+                &CLAIM_TEMPLATES.index(i).child("spec").child("storageClassName"),
+                Reason::Invalid,
+                format!(
+                    "with an empty class nothing provisions a volume for the claim {name:?}, and \
+                     the pods stay Pending until the volumes are created by hand"
+                ),
+                "leave it out for the default class, or add a selector for volumes created by hand",
+            )
+    .fixed_by(Fix::use_default(&CLAIM_TEMPLATES.index(i).child("spec").child("storageClassName")));
+        }
+    }
+}

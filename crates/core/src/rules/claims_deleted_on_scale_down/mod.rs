@@ -1,0 +1,63 @@
+//! A scale-down that deletes the claims of the removed pods.
+
+use super::read;
+use crate::{finding::{Findings, Mode, Reason, paths::SPEC}, kubernetes::cluster::Cluster, object::{Object, StatefulSetSpec, Subject}, rules::rule::{Cel, ObjectCheck, OpenKruise, Operation, Phase, Rule, Scope}};
+
+pub(super) static RULE: Rule = Rule {
+    meta: meta! {
+        id: "claims-deleted-on-scale-down",
+        summary: "a scale-down with whenScaled Delete, which deletes the claims of removed pods",
+        mode: Mode::Warn,
+        adjustable: true,
+    },
+    scopes: &[Scope::Object {
+        phase: Phase::After,
+        openkruise: OpenKruise::AppliesInOrder,
+        check: ObjectCheck::StatefulSet(check),
+    }],
+    cel: Some(&CEL),
+};
+
+pub(super) static CEL: Cel = Cel {
+    fault: "@.spec.?persistentVolumeClaimRetentionPolicy.?whenScaled.orValue('') == 'Delete' && \
+        @.spec.?volumeClaimTemplates.orValue([]).size() > 0 && \
+        oldObject.spec.?replicas.orValue(1) > 0 && (@start > \
+        oldObject.spec.?ordinals.?start.orValue(0) || @start + @replicas < \
+        oldObject.spec.?ordinals.?start.orValue(0) + oldObject.spec.?replicas.orValue(1))",
+    message: "'this update removes pods, and whenScaled Delete also deletes the claims of each \
+        removed pod'",
+    help: "set whenScaled to Retain unless the data is safe elsewhere",
+    only: Some(Operation::Update),
+    misses: Some("pods that an earlier change removes and that still exist"),
+    ..Cel::EMPTY
+};
+
+fn check(spec: &StatefulSetSpec, subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
+    let Some(old) = subject.old().and_then(Object::stateful_set) else { return };
+    let policy = spec.persistent_volume_claim_retention_policy.as_ref();
+    let deletes = policy.and_then(|policy| policy.when_scaled.as_deref()) == Some("Delete");
+    let Some((claim, _)) = read::claims(spec).next().filter(|_| deletes) else { return };
+    let (mut before, after) = (read::ordinals(old), read::ordinals(spec));
+    let retention = old.persistent_volume_claim_retention_policy.as_ref();
+    let deleted = retention.and_then(|it| it.when_scaled.as_deref()) == Some("Delete");
+    // Pods that an earlier change removes, and that still exist: their claims were to stay.
+    let status = subject.old().and_then(read::stateful_set_status).filter(|_| !deleted);
+    let exist = before.start + status.map_or(0, |it| i64::from(it.replicas));
+    before.end = before.end.max(exist);
+    let removed = read::removed(&before, &after);
+    let Some(first) = removed.iter().find(|range| !range.is_empty()).map(|range| range.start)
+    else {
+        return;
+    };
+    let name = subject.object.name();
+    let gone = read::removed_names(name, &removed);
+    found.report(
+        &SPEC.child("persistentVolumeClaimRetentionPolicy").child("whenScaled"),
+        Reason::Invalid,
+        format!(
+            "this update removes {gone}, and whenScaled Delete also deletes the claims of each \
+             removed pod, such as {claim}-{name}-{first}"
+        ),
+        "set whenScaled to Retain unless the data is safe elsewhere",
+    );
+}

@@ -1,0 +1,93 @@
+//! StorageClasses that do not exist, and for which the claims of several sets wait.
+
+use std::collections::BTreeMap;
+
+use super::status::{claims::of_set, phrases::{count, sets_of, since}};
+use crate::{finding::{Facts, Help, Mode, Path, paths::METADATA}, kubernetes::kind::Kind, observed::WorkloadStatus, rules::rule::{
+        Rule, Scope, StatusCheck,
+        status::{Audit, ObjectName, Report, StatusFindings, StatusQuery},
+    }};
+
+pub(super) static RULE: Rule = Rule {
+    meta: meta! {
+        id: "class-of-claims-missing",
+        summary: "a StorageClass that does not exist, and for which claims of several sets wait",
+        mode: Mode::Warn,
+        adjustable: true,
+    },
+    scopes: &[Scope::Status { kinds: &[Kind::StorageClass], check: StatusCheck::Others(check) }],
+    cel: None,
+};
+
+/// The number of sets from which a class is reported.
+const SEVERAL: usize = 2;
+
+/// Returns whether claims of several sets wait for a class that does not exist.
+pub(super) fn is_reported(audit: &Audit<'_>, class: &str) -> bool {
+    let sets = audit.observed.sets().filter(|set| set.is_current() && !set.is_healthy());
+    let waits =
+        |set: &&WorkloadStatus| waiting_claims(audit, set).iter().any(|(name, _)| *name == class);
+    sets.filter(waits).take(SEVERAL).count() == SEVERAL
+}
+
+/// Returns the classes that do not exist and for which claims of a set have waited, each with the time since
+/// when.
+fn waiting_claims<'a>(audit: &'a Audit<'a>, set: &'a WorkloadStatus) -> Vec<(&'a str, i64)> {
+    let (observed, query) = (audit.observed, StatusQuery { set, audit });
+    let waiting = of_set(&query).filter(|it| it.is_wanted).filter_map(|it| {
+        let is_pending = &*it.claim.phase == "Pending" && audit.is_long_ago(it.claim.created);
+        let class = it.claim.class.as_deref().filter(|name| !name.is_empty() && is_pending);
+        let class = class.filter(|name| observed.class(name).is_none())?;
+        Some((class, it.claim.created))
+    });
+    waiting.collect()
+}
+
+/// The claims that wait for a class.
+#[derive(Default)]
+struct Waiting<'a> {
+    sets: Vec<&'a WorkloadStatus>,
+    claims: usize,
+    first: Option<i64>,
+}
+
+fn check(audit: &Audit<'_>, found: &mut StatusFindings) {
+    let observed = audit.observed;
+    if !observed.knows(Kind::StorageClass, "") {
+        return;
+    }
+    let mut classes: BTreeMap<&str, Waiting<'_>> = BTreeMap::new();
+    for set in observed.sets().filter(|set| set.is_current() && !set.is_healthy()) {
+        for (class, created) in waiting_claims(audit, set) {
+            let waiting = classes.entry(class).or_default();
+            if waiting.sets.last().is_none_or(|last| !std::ptr::eq(*last, set)) {
+                waiting.sets.push(set);
+            }
+            waiting.claims += 1;
+            let first = waiting.first.unwrap_or(i64::MAX);
+            waiting.first = Some(first.min(created));
+        }
+    }
+    for (class, waiting) in classes.into_iter().filter(|(_, it)| it.sets.len() >= SEVERAL) {
+        let first = waiting.first.unwrap_or_default();
+        let effect =
+            format!("{} of {} wait for it", count(waiting.claims, "claim"), sets_of(&waiting.sets));
+        let title = "the StorageClass does not exist";
+        let message = format!("{title}, and {effect}, the first {}", since(first));
+        let facts = Facts::title(title).effect(effect).since(first);
+        let list = audit.kubectl_anywhere().looks("get storageclasses", &[]);
+        let help = Help::say("create it as the driver of its volumes documents; ")
+            .run(list)
+            .and(" lists those that exist");
+        let about = ObjectName {
+            namespace: "".into(),
+            kind: Kind::StorageClass,
+            name: class.into(),
+            api_version: "storage.k8s.io/v1",
+            uid: "".into(),
+        };
+        found.add(Report::new(&NAME, message, help).about(about).facts(facts));
+    }
+}
+
+static NAME: Path<'static> = METADATA.child("name");

@@ -1,0 +1,18 @@
+//! Tolerations that are injected into the template of a DaemonSet.
+
+use crate::{finding::{Meta, Mode}, kubernetes::kind::Kind, rules::rule::{Rule, Runner, Scope}};
+
+/// The rule that reports tolerations that are injected into the template of a DaemonSet.
+pub static RULE: Rule = Rule {
+    meta: meta! {
+        id: "control-plane-injection",
+        summary: "a DaemonSet to which setguard adds control-plane tolerations, as requested",
+        mode: Mode::Audit,
+        adjustable: true,
+    },
+    scopes: &[Scope::Engine { kinds: &[Kind::DaemonSet], by: &[Runner::Mutate] }],
+    cel: None,
+};
+
+/// The description of this rule.
+pub static CONTROL_PLANE_INJECTION: &Meta = &RULE.meta;

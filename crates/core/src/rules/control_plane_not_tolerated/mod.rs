@@ -1,0 +1,88 @@
+//! A node agent that does not run on the control plane.
+
+use k8s_openapi::api::core::v1::{PodSpec, Toleration};
+
+use crate::{finding::{
+        Findings, Mode, Reason,
+        paths::{POD_SPEC, TOLERATIONS},
+    }, kubernetes::{cluster::Cluster, tolerations}, object::{DaemonSetSpec, Subject, annotations}, rules::rule::{Cel, ObjectCheck, OpenKruise, Phase, Rule, Scope}};
+
+pub(super) static RULE: Rule = Rule {
+    meta: meta! {
+        id: "control-plane-not-tolerated",
+        summary: "a node agent without a toleration for the control plane",
+        mode: Mode::Audit,
+        adjustable: true,
+    },
+    scopes: &[Scope::Object {
+        phase: Phase::After,
+        openkruise: OpenKruise::Applies,
+        check: ObjectCheck::DaemonSet(check),
+    }],
+    cel: Some(&CEL),
+};
+
+static CEL: Cel = Cel {
+    fault: "@.metadata.?labels[?'setguard.io/control-plane'].orValue('') != 'true' && \
+        (@pod.?hostPID.orValue(false) || @pod.?hostIPC.orValue(false) || @volumes.exists(v, \
+        has(v.hostPath))) && @pod.?nodeName.orValue('') == '' && \
+        @pod.?nodeSelector.orValue({}).all(k, k.endsWith('kubernetes.io/os') || \
+        k.endsWith('kubernetes.io/arch')) && \
+        @pod.?affinity.?nodeAffinity.?requiredDuringSchedulingIgnoredDuringExecution.?nodeSelectorTerms.orValue([]).all(t, \
+        t.?matchExpressions.orValue([]).all(e, e.key.endsWith('kubernetes.io/os') || \
+        e.key.endsWith('kubernetes.io/arch'))) && !@tolerations.exists(t, t.?key.orValue('') \
+        == 'node-role.kubernetes.io/master' || t.?effect.orValue('') in ['', 'NoSchedule'] \
+        && (t.?key.orValue('') == 'node-role.kubernetes.io/control-plane' ? \
+        (t.?operator.orValue('') == 'Exists' || t.?value.orValue('') == '') : \
+        (t.?key.orValue('') == '' && t.?operator.orValue('') == 'Exists')))",
+    message: "'no pod will run on control plane nodes, which have the taint \
+        node-role.kubernetes.io/control-plane'",
+    help: "add {key: node-role.kubernetes.io/control-plane, operator: Exists, effect: \
+        NoSchedule} to tolerations",
+    ..Cel::EMPTY
+};
+
+const TAINT: &str = "node-role.kubernetes.io/control-plane";
+const OLD_TAINT: &str = "node-role.kubernetes.io/master";
+
+fn check(spec: &DaemonSetSpec, subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
+    if subject.object.metadata.label(annotations::CONTROL_PLANE_LABEL) == Some("true") {
+        return;
+    }
+    let Some(pod) = &spec.template.spec else { return };
+    let list = pod.tolerations.as_deref().unwrap_or_default();
+    // legacy-master-toleration reports a toleration of the old taint alone.
+    let tolerates = |it: &Toleration| {
+        tolerations::tolerates(it, TAINT, "NoSchedule") || it.key.as_deref() == Some(OLD_TAINT)
+    };
+    if !is_agent_of_the_node(pod) || chooses_nodes(pod) || list.iter().any(tolerates) {
+        return;
+    }
+    found.report(
+        if list.is_empty() { &POD_SPEC } else { &TOLERATIONS },
+        Reason::Required,
+        format!("no pod will run on control plane nodes, which have the taint {TAINT}"),
+        format!("add {{key: {TAINT}, operator: Exists, effect: NoSchedule}} to tolerations"),
+    );
+}
+
+fn is_agent_of_the_node(spec: &PodSpec) -> bool {
+    spec.host_pid == Some(true)
+        || spec.host_ipc == Some(true)
+        || spec.volumes.iter().flatten().any(|volume| volume.host_path.is_some())
+}
+
+/// Returns whether the template selects only some of the nodes.
+fn chooses_nodes(spec: &PodSpec) -> bool {
+    let is_os_or_arch =
+        |key: &str| key.ends_with("kubernetes.io/os") || key.ends_with("kubernetes.io/arch");
+    let affinity = spec.affinity.as_ref().and_then(|affinity| affinity.node_affinity.as_ref());
+    let required =
+        affinity.and_then(|it| it.required_during_scheduling_ignored_during_execution.as_ref());
+    let terms = required.into_iter().flat_map(|required| &required.node_selector_terms);
+    let mut asked = terms.flat_map(|term| term.match_expressions.iter().flatten());
+    let named = spec.node_name.as_deref().is_some_and(|name| !name.is_empty());
+    named
+        || spec.node_selector.iter().flatten().any(|(key, _)| !is_os_or_arch(key))
+        || asked.any(|it| !is_os_or_arch(&it.key))
+}

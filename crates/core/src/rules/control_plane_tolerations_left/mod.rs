@@ -1,0 +1,18 @@
+//! Injected tolerations that stay.
+
+use crate::{finding::{Meta, Mode}, kubernetes::kind::Kind, rules::rule::{Rule, Runner, Scope}};
+
+/// The rule about injected tolerations that stay. It is evaluated with the traps, in updates.
+pub static RULE: Rule = Rule {
+    meta: meta! {
+        id: "control-plane-tolerations-left",
+        summary: "tolerations that setguard added, in a DaemonSet that no longer requests them",
+        mode: Mode::Warn,
+        adjustable: true,
+    },
+    scopes: &[Scope::Engine { kinds: &[Kind::DaemonSet], by: &[Runner::Check, Runner::Validate] }],
+    cel: None,
+};
+
+/// The description of this rule.
+pub static CONTROL_PLANE_TOLERATIONS_LEFT: &Meta = &RULE.meta;

@@ -1,0 +1,288 @@
+//! Pods that the API server refuses to create.
+
+use super::status::{daemon_set::Daemons, phrases::{at, names, since}, quota, refusal::FailedCreate, stateful_set::Replicas, webhooks};
+use crate::{finding::{Command, Effect, Facts, Help, Mode, paths::POD_SPEC}, kubernetes::kind::Kind, observed::{LONGEST_WAIT, SLACK, WorkloadState}, rules::rule::{
+        Rule, Scope, StatusCheck,
+        status::{Report, StatusFindings, StatusQuery},
+    }};
+
+pub(super) static RULE: Rule = Rule {
+    meta: meta! {
+        id: "creation-refused",
+        summary: "pods that the API server refuses to create",
+        mode: Mode::Warn,
+        adjustable: true,
+    },
+    scopes: &[Scope::Status { kinds: &[Kind::DaemonSet, Kind::StatefulSet], check: StatusCheck::Workload(check) }],
+    cel: None,
+};
+
+/// The rules about names, which only a set that is created again can have corrected.
+const OF_NAMES: [&str; 2] = ["claim-metadata-invalid", "name-too-long"];
+
+/// The beginning of a refusal of a claim.
+const OF_CLAIMS: &str = "persistentvolumeclaims \"";
+
+/// The longest name with room for the hash of the template in a label, in characters.
+const LONGEST_NAME: usize = 52;
+
+fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
+    let Some(refusal) = FailedCreate::of(query) else { return };
+    let FailedCreate { message, since: first, last, others } = &refusal;
+    let more = match others {
+        0 => String::new(),
+        1 => "; another refusal has other words".to_owned(),
+        count => format!("; {count} other refusals have other words"),
+    };
+    let (help, instead_of) = advice(query, message);
+    if let Some(gone) = gone(query, message) {
+        let text = format!(
+            "{} refused from {} to {}: {message}{more}; the cause is gone by now: {gone}",
+            who(query, ["was", "were"]),
+            at(*first),
+            at(*last)
+        );
+        let title = format!("{} refused until {}", who(query, ["was", "were"]), at(*last));
+        let facts = Facts::title(title).cause(message);
+        let facts = facts.effect(format!("the cause is gone by now: {gone}")).since(*first);
+        let report = Report::new(&POD_SPEC, text, wait(query, *last)).facts(facts);
+        found.add(report.instead_of(instead_of));
+        return;
+    }
+    let text = format!("{} refused {}: {message}{more}", who(query, ["is", "are"]), since(*first));
+    let attempt =
+        query.audit.is_long_ago(*last).then(|| format!("the last attempt was {}", at(*last)));
+    let text = attempt.iter().fold(text, |text, attempt| format!("{text}; {attempt}"));
+    // A set that is created again is tried at once.
+    let is_of_claim = message.starts_with(OF_CLAIMS) && quota::exceeded(message).is_none();
+    let is_created_again = is_of_claim || instead_of.is_some_and(|it| OF_NAMES.contains(&it));
+    let help = match attempt.is_some() && !is_created_again {
+        true => try_now(query, *last, help),
+        false => help,
+    };
+    let cause =
+        webhooks::fault_of_named(query, message).unwrap_or_else(|| format!("{message}{more}"));
+    let facts = Facts::title(who(query, ["is", "are"]) + " refused").cause(cause);
+    let facts = facts.effect(attempt).since(*first);
+    let report = Report::new(&POD_SPEC, text, help).facts(facts);
+    found.add(report.instead_of(instead_of));
+}
+
+/// Returns why the cause of a refusal no longer exists, if that is known.
+fn gone(query: &StatusQuery<'_>, message: &str) -> Option<String> {
+    let (observed, namespace) = (query.audit.observed, query.set.namespace());
+    if message.contains("violates PodSecurity") {
+        let refused_by = quoted_after(message, "PodSecurity \"")?.split(':').next()?;
+        let level = observed.pod_security(namespace)?;
+        let allows = level == "privileged" || level == query.set.least_pod_security();
+        return (allows && level != refused_by).then(|| {
+            format!("namespace {namespace} enforces the level {level}, which allows them")
+        });
+    }
+    if let Some(name) = quoted_after(message, "serviceaccount \"") {
+        let exists = observed.exists(Kind::ServiceAccount, namespace, name);
+        return exists.then(|| format!("ServiceAccount {name} exists"));
+    }
+    if let Some(name) = quota::exceeded(message) {
+        return room(query, name, message);
+    }
+    if let Some(name) = webhooks::failing(message) {
+        return no_webhook(query, name);
+    }
+    let name = quoted_after(message, "no PriorityClass with name ")?;
+    observed.exists(Kind::PriorityClass, "", name).then(|| format!("PriorityClass {name} exists"))
+}
+
+/// Returns why a quota has room for another pod by now.
+fn room(query: &StatusQuery<'_>, name: &str, message: &str) -> Option<String> {
+    let (observed, namespace) = (query.audit.observed, query.set.namespace());
+    if !observed.knows(Kind::ResourceQuota, namespace) {
+        return None;
+    }
+    let Some(quota) = observed.quota(namespace, name) else {
+        return Some(format!("ResourceQuota {name} does not exist"));
+    };
+    let has_room = quota::has_room(quota, message);
+    has_room.then(|| format!("ResourceQuota {name} has room for another pod"))
+}
+
+/// Returns why a webhook that could not be called refuses no pod by now.
+fn no_webhook(query: &StatusQuery<'_>, name: &str) -> Option<String> {
+    let observed = query.audit.observed;
+    let kinds = [Kind::MutatingWebhookConfiguration, Kind::ValidatingWebhookConfiguration];
+    let is_known = kinds.into_iter().all(|kind| observed.knows(kind, ""));
+    let exists = observed.webhooks().iter().any(|it| *it.name == *name);
+    (is_known && !exists && !name.ends_with(".setguard.io"))
+        .then(|| format!("no webhook {name} with failurePolicy Fail exists"))
+}
+
+/// Advises on a refusal whose cause is gone, while the controller has not tried again.
+fn wait(query: &StatusQuery<'_>, last: i64) -> Help {
+    let next = last.saturating_add(LONGEST_WAIT);
+    if next.saturating_add(SLACK) < query.audit.now.as_second() {
+        return Help::say("the controller should have tried again since, so see whether it runs; ")
+            .run(annotate(query, last))
+            .and(" makes it try now");
+    }
+    Help::say(format!("no change is needed: the controller tries again before {}, ", at(next)))
+        .and("or at once after ")
+        .run(annotate(query, last))
+}
+
+/// The command after which the controller tries again at once, as after any change of the set.
+fn annotate(query: &StatusQuery<'_>, last: i64) -> Command {
+    let mark = format!("try-again={last}");
+    let words = [&*query.target(), &mark, "--overwrite"];
+    query.kubectl().does(Effect::Changes, "annotate", &words)
+}
+
+/// Advises on a refusal whose last attempt is so long ago that the cause may be gone.
+fn try_now(query: &StatusQuery<'_>, last: i64, help: Help) -> Help {
+    let annotate = annotate(query, last);
+    let next = last.saturating_add(LONGEST_WAIT);
+    if next.saturating_add(SLACK) < query.audit.now.as_second() {
+        let text = "; the controller should have tried again since, so see whether it runs; ";
+        return help.and(text).run(annotate).and(" makes it try now");
+    }
+    let text = format!("; if that is done, the controller tries again before {}, ", at(next));
+    help.and(&text).and("or at once after ").run(annotate)
+}
+
+/// Names the pods that are refused, with the verb in the singular or plural.
+fn who(query: &StatusQuery<'_>, [is, are]: [&str; 2]) -> String {
+    let nodes: Vec<&str> = match Daemons::of(query) {
+        Some(daemons) => {
+            let lacking = daemons.wanted(query).filter(|(_, pods)| pods.is_empty());
+            lacking.map(|(node, _)| node.place.name.as_str()).collect()
+        }
+        None => Vec::new(),
+    };
+    match (&query.set.state, nodes.len()) {
+        (WorkloadState::StatefulSet(_), _) => {
+            match Replicas::of(query).and_then(|it| it.first_missing()) {
+                Some(pod) => format!("pod {pod} {is}"),
+                None => format!("pods {are}"),
+            }
+        }
+        (WorkloadState::DaemonSet(_), 0) => format!("pods {are}"),
+        (WorkloadState::DaemonSet(_), 1) => format!("the pod for node {} {is}", names(nodes)),
+        (WorkloadState::DaemonSet(_), count) => {
+            format!("the pods for {count} nodes ({}) {are}", names(nodes))
+        }
+    }
+}
+
+/// Returns the advice, and the rule of another family that reports the same cause.
+fn advice(query: &StatusQuery<'_>, message: &str) -> (Help, Option<&'static str>) {
+    match of_template(query, message) {
+        Some((help, rule)) => (help, Some(rule)),
+        None => (of_surroundings(query, message), None),
+    }
+}
+
+/// Returns the advice on a refusal for which another rule reports the same cause in the object.
+fn of_template(query: &StatusQuery<'_>, message: &str) -> Option<(Help, &'static str)> {
+    let kubectl = query.kubectl();
+    let after = |before: &str| quoted_after(message, before);
+    if message.contains("violates PodSecurity") {
+        let level = query.set.least_pod_security();
+        let words = [query.set.namespace(), "--show-labels"];
+        let show = query.audit.kubectl_anywhere().looks("get namespace", &words);
+        let help = format!(
+            "do without these, or move the set to a namespace of the level {level}, which would allow \
+             them to every pod there; "
+        );
+        let help = Help::say(help).run(show).and(" shows the level of this one");
+        return Some((help, "pods-refused-by-pod-security"));
+    }
+    if let Some(name) = after("serviceaccount \"") {
+        let run = kubectl.does(Effect::Changes, "create serviceaccount", &[name]);
+        let help = Help::say("create it with its roles, or without any: ").run(run);
+        return Some((help, "service-account-missing"));
+    }
+    if let Some(name) = after("no PriorityClass with name ") {
+        let classes = query.audit.kubectl_anywhere().looks("get priorityclasses", &[]);
+        let help = Help::say(format!("name one that exists instead of {name}: "));
+        let help = help.run(classes).and(" lists them");
+        return Some((help, "priority-class-missing"));
+    }
+    if message.contains("must be no more than 63") && query.set.name().len() > LONGEST_NAME {
+        let help = format!(
+            "create the set under a name of at most {LONGEST_NAME} characters: the controller appends the \
+             hash of the template to it for a label"
+        );
+        return Some((Help::say(help), "name-too-long"));
+    }
+    if message.starts_with("PersistentVolumeClaim \"") && message.contains(" is invalid: metadata.")
+    {
+        return Some((query.create_again("valid metadata"), "claim-metadata-invalid"));
+    }
+    None
+}
+
+/// Returns the advice on a refusal whose cause is around the set.
+fn of_surroundings(query: &StatusQuery<'_>, message: &str) -> Help {
+    let kubectl = query.kubectl();
+    let after = |before: &str| quoted_after(message, before);
+    if let Some(name) = after("pvc ").filter(|_| message.ends_with(" is being deleted")) {
+        let look = kubectl.looks("get pvc", &[name, "-o", "yaml"]);
+        let help = Help::say("find out which client should remove the finalizers of this claim; ");
+        return help.run(look).and(" shows them, and what uses the claim");
+    }
+    if let Some(name) = quota::exceeded(message) {
+        return more_room(query, name, message);
+    }
+    if let Some(cause) = webhooks::fault_of_named(query, message) {
+        return Help::say(format!("repair the webhook; the set needs no change: {cause}"));
+    }
+    if let Some(name) = after("admission webhook \"").or_else(|| after("failed calling webhook \""))
+    {
+        let kinds = "validatingwebhookconfigurations,mutatingwebhookconfigurations";
+        let run = query.audit.kubectl_anywhere().looks(&format!("get {kinds}"), &[]);
+        let help = Help::say(format!("ask the owner of the webhook {name}; "));
+        return help.run(run).and(" lists them all");
+    }
+    if message.contains("RuntimeClass \"") && message.ends_with(" not found") {
+        let classes = query.audit.kubectl_anywhere().looks("get runtimeclasses", &[]);
+        let text = "name one that exists, or create it once the nodes have its runtime; ";
+        return Help::say(text).run(classes).and(" lists them");
+    }
+    if message.starts_with(OF_CLAIMS) {
+        return query.create_again("claims that are allowed");
+    }
+    let run = kubectl.looks("describe", &[&query.target()]);
+    Help::say("change what is refused; ").run(run).and(" shows the latest attempts")
+}
+
+/// Advises on a quota.
+fn more_room(query: &StatusQuery<'_>, quota: &str, message: &str) -> Help {
+    let missing = match &query.set.state {
+        WorkloadState::DaemonSet(it) => {
+            it.status.desired_number_scheduled - it.status.current_number_scheduled
+        }
+        WorkloadState::StatefulSet(it) => it.spec.replicas.unwrap_or(1) - it.status.replicas,
+    };
+    let kubectl = query.kubectl();
+    let raised = quota::raised(message, usize::try_from(missing).unwrap_or_default());
+    let Some(hard) = raised else {
+        let run = kubectl.looks("describe resourcequota", &[quota]);
+        let others = if message.starts_with(OF_CLAIMS) { "claims" } else { "pods" };
+        return Help::say(format!("raise the quota or remove other {others}; "))
+            .run(run)
+            .and(" shows what is used");
+    };
+    let patch = serde_json::json!({"spec": {"hard": hard}}).to_string();
+    let words = [quota, "--type", "merge", "-p", &patch];
+    let run = kubectl.does(Effect::Changes, "patch resourcequota", &words);
+    let text = match message.starts_with(OF_CLAIMS) {
+        true => "remove other claims, or raise the quota for all claims that are missing: ",
+        false => "remove other pods, or raise the quota for all pods that are missing: ",
+    };
+    Help::say(text).run(run)
+}
+
+/// Returns the word after a text, up to a quotation mark, a comma or a space.
+fn quoted_after<'m>(message: &'m str, before: &str) -> Option<&'m str> {
+    let (_, rest) = message.split_once(before)?;
+    rest.split(['"', ',', ' ']).next().filter(|word| !word.is_empty())
+}

@@ -1,0 +1,86 @@
+//! A DaemonSet whose new template no longer selects nodes on which its pods run.
+
+use std::collections::HashSet;
+
+use super::neighbors::nodes::MatchingNodes;
+use crate::{finding::{Mode, Reason, paths::POD_SPEC}, inventory::object_summary::ObjectSummary, kubernetes::kind::Kind, rules::rule::{
+        Rule, Scope,
+        inventory::{Evidence, InventoryFindings, Query},
+    }};
+
+pub(super) static RULE: Rule = Rule {
+    meta: meta! {
+        id: "daemon-leaves-nodes",
+        summary: "a DaemonSet whose new node selector takes its pods away from many nodes",
+        mode: Mode::Warn,
+        adjustable: true,
+    },
+    scopes: &[Scope::Inventory { kinds: &[Kind::DaemonSet], evidence: Evidence::Presence, check }],
+    cel: None,
+};
+
+/// The nodes that a change of a DaemonSet leaves.
+#[derive(Default)]
+pub struct Leaving<'a> {
+    nodes: MatchingNodes<'a>,
+    /// The nodes that the pods could run on before.
+    all: usize,
+}
+
+impl Leaving<'_> {
+    /// Returns the number of nodes that lose their pod, and the number of nodes that had one.
+    pub const fn counts(&self) -> (usize, usize) {
+        (self.nodes.count(), self.all)
+    }
+}
+
+/// Returns the nodes that a change of a DaemonSet leaves; `None` if there is no former state, or the
+/// nodes are not known.
+pub fn leaving<'a>(query: &'a Query<'_>) -> Option<Leaving<'a>> {
+    let details = query.item.details().filter(|_| query.item.kind() == Kind::DaemonSet)?;
+    if query.inventory().count(Kind::Node) == 0 || !query.knows(Kind::Node, "") {
+        return None;
+    }
+    let old = query.old().and_then(ObjectSummary::details)?;
+    if old.nodes == details.nodes {
+        return None;
+    }
+    let nodes = details.allowed_nodes();
+    let mut leaving = Leaving::default();
+    // A node can meet several terms.
+    let mut seen = HashSet::new();
+    query.inventory().has_node(&old.allowed_nodes(), |item, node| {
+        if node.taint_against(&old.tolerations).is_none() && seen.insert(item.name()) {
+            leaving.all += 1;
+            if !nodes.alternatives().any(|it| it.matches(item.name(), &node.labels)) {
+                leaving.nodes.add(item);
+            }
+        }
+        false
+    });
+    Some(leaving)
+}
+
+fn check(query: &Query<'_>, found: &mut InventoryFindings) {
+    let Some(leaving) = leaving(query) else { return };
+    let (left, all) = leaving.counts();
+    if left < 2 || left * 4 < all {
+        return;
+    }
+    let field = query.item.details().and_then(|it| it.nodes.as_ref());
+    let field = field.map_or("nodeSelector", |(field, _)| *field);
+    let of =
+        if left == all { format!("all {all} nodes") } else { format!("{left} of {all} nodes") };
+    found.report(
+        Kind::Node,
+        &POD_SPEC.child(field),
+        Reason::Invalid,
+        format!(
+            "this change deletes its pods on {of} at once, whatever maxUnavailable is: these nodes are not \
+             selected any more: {}",
+            leaving.nodes
+        ),
+        "correct nodeSelector and node affinity; to leave nodes on purpose, take the label from one node after \
+         the other",
+    );
+}

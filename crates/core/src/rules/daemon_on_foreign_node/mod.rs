@@ -1,0 +1,74 @@
+//! A DaemonSet whose pods go to nodes that cannot run them.
+
+use super::neighbors::nodes::MatchingNodes;
+use crate::{finding::{Mode, Reason, paths::POD_SPEC}, inventory::{node::Node, system::System}, kubernetes::kind::Kind, rules::rule::{
+        Rule, Scope,
+        inventory::{Evidence, InventoryFindings, Query},
+    }};
+
+pub(super) static RULE: Rule = Rule {
+    meta: meta! {
+        id: "daemon-on-foreign-node",
+        summary: "a DaemonSet for Linux on Windows nodes, or on virtual nodes",
+        mode: Mode::Warn,
+        adjustable: true,
+    },
+    scopes: &[Scope::Inventory { kinds: &[Kind::DaemonSet], evidence: Evidence::Presence, check }],
+    cel: None,
+};
+
+/// The labels of nodes that are no machines, with their values.
+const VIRTUAL: [(&str, &str); 2] =
+    [("type", "virtual-kubelet"), ("eks.amazonaws.com/compute-type", "fargate")];
+
+fn check(query: &Query<'_>, found: &mut InventoryFindings) {
+    let details = query.item.details().filter(|_| query.item.kind() == Kind::DaemonSet);
+    let Some(details) = details else { return };
+    if query.inventory().count(Kind::Node) == 0 || !query.knows(Kind::Node, "") {
+        return;
+    }
+    let (mut foreign, mut virtual_) = (MatchingNodes::default(), MatchingNodes::default());
+    query.inventory().has_node(&details.allowed_nodes(), |item, node| {
+        if node.taint_against(&details.tolerations).is_none() {
+            if is_virtual(node) {
+                virtual_.add(item);
+            } else if details.system.is_some_and(|system| is_foreign(node, system)) {
+                foreign.add(item);
+            }
+        }
+        false
+    });
+    if let Some(system) = details.system.filter(|_| foreign.count() > 0) {
+        found.report(
+            Kind::Node,
+            &POD_SPEC,
+            Reason::Invalid,
+            format!(
+                "it needs {}, but its pods also go to {foreign} with another system, where they \
+                 cannot run",
+                system.name(),
+            ),
+            format!("set nodeSelector kubernetes.io/os: {}", system.label()),
+        );
+    }
+    if virtual_.count() > 0 {
+        found.report(
+            Kind::Node,
+            &POD_SPEC.child("tolerations"),
+            Reason::Invalid,
+            format!(
+                "it also gets pods on {virtual_}, virtual and without daemons: they stay Pending"
+            ),
+            "tolerate only the taints of machines, or exclude these nodes by node affinity",
+        );
+    }
+}
+
+fn is_virtual(node: &Node) -> bool {
+    VIRTUAL.iter().any(|(key, value)| node.labels.get(key) == Some(value))
+}
+
+fn is_foreign(node: &Node, system: System) -> bool {
+    let label = node.labels.get("kubernetes.io/os");
+    label.is_some_and(|label| label != system.label())
+}

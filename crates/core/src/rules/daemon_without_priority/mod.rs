@@ -1,0 +1,54 @@
+//! The network plugin or storage driver of a node without a priority.
+
+use super::read;
+use crate::{finding::{ClusterAssumption, Findings, Mode, Reason, paths::POD_SPEC}, kubernetes::cluster::Cluster, object::{DaemonSetSpec, Subject}, rules::rule::{Cel, ObjectCheck, OpenKruise, Phase, Rule, Scope}};
+
+pub(super) static RULE: Rule = Rule {
+    meta: meta! {
+        id: "daemon-without-priority",
+        summary: "a network, storage or device plugin of the node without a priorityClassName",
+        mode: Mode::Warn,
+        adjustable: true,
+    },
+    scopes: &[Scope::Object {
+        phase: Phase::After,
+        openkruise: OpenKruise::Applies,
+        check: ObjectCheck::DaemonSet(check),
+    }],
+    cel: Some(&CEL),
+};
+
+static CEL: Cel = Cel {
+    fault: "@pod.?priorityClassName.orValue('') == '' && !has(@pod.priority) && \
+        @volumes@few && @volumes.exists(v, \
+        v.?hostPath.?path.orValue('').matches('^((/etc/cni|/opt/cni|/var/lib/kubelet/plugins_registry|/var/lib/kubelet/device-plugins)(/|$)|/var/lib/kubelet/plugins/+[^/])') \
+        && @all.exists(c, c.?volumeMounts.orValue([]).exists(m, m.name == v.name && \
+        !m.?readOnly.orValue(false))))",
+    message: "'a plugin for the network, storage or devices without a priorityClassName stays \
+        Pending on a full node'",
+    help: "set priorityClassName to a PriorityClass of your own; it evicts pods of a lower \
+        priority from a full node, and system-node-critical evicts those of nearly all \
+        others, databases too",
+    ..Cel::EMPTY
+};
+
+fn check(spec: &DaemonSetSpec, _: &Subject<'_>, _: &Cluster, found: &mut Findings) {
+    let Some(pod) = &spec.template.spec else { return };
+    let has_class = pod.priority_class_name.as_deref().is_some_and(|name| !name.is_empty());
+    if has_class || pod.priority.is_some() {
+        return;
+    }
+    let Some((path, purpose)) = read::plugin_folder(pod) else { return };
+    found
+        .report(
+            &POD_SPEC,
+            Reason::Required,
+            format!(
+                "the hostPath {path} belongs to a plugin for {purpose}, but on a full node this pod \
+                 stays Pending, because it has no priorityClassName"
+            ),
+            "set priorityClassName to a PriorityClass of your own; it evicts pods of a lower priority from a \
+             full node, and system-node-critical evicts those of nearly all others, databases too",
+        )
+        .only_with(ClusterAssumption::FullNodes);
+}

@@ -1,0 +1,106 @@
+//! Sets with too few ready pods, for a reason that no other rule has found.
+
+use super::status::{phrases::{at, one_line, since}, template_churn, webhooks::down_for};
+use crate::{finding::{Facts, Help, Mode, paths::STATUS}, kubernetes::kind::Kind, observed::{Call, LONGEST_GAP, Ready, is_of_ended}, rules::rule::{
+        Rule, Scope, StatusCheck,
+        status::{Report, StatusFindings, StatusQuery},
+    }};
+
+pub(super) static RULE: Rule = Rule {
+    meta: meta! {
+        id: "fewer-ready-than-wanted",
+        summary: "a set with fewer ready pods than it should have, for no reason that is known",
+        mode: Mode::Warn,
+        adjustable: true,
+    },
+    scopes: &[Scope::Status { kinds: &[Kind::DaemonSet, Kind::StatefulSet], check: StatusCheck::IfSilent(check) }],
+    cel: None,
+};
+
+fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
+    if let Some(report) = template_churn::report(query) {
+        found.add(report);
+        return;
+    }
+    let Ready { ready, wanted } = query.set.ready();
+    if ready >= wanted || is_on_a_node_that_is_down(query) || waits_for_availability(query) {
+        return;
+    }
+    let written = query.set.status_written.filter(|it| query.audit.is_long_ago(*it));
+    let down = down_for(query, Call::NewPod).filter(|_| query.set.lacks_pods());
+    let help = match &down {
+        Some(_) => Help::say("the set needs no change; "),
+        None => Help::say(""),
+    };
+    let (when, why) = match (replaced(query), written) {
+        (_, Some(written)) if down.is_some() => (written, down.unwrap_or_default()),
+        (Some((first, why)), _) => {
+            (first, format!("its pods end and are replaced again and again: {why}"))
+        }
+        (None, Some(written)) => {
+            let why = ending(query).unwrap_or_else(|| "the cause is not known".to_owned());
+            (written, why)
+        }
+        (None, None) => return,
+    };
+    let message = format!("{ready} of {wanted} pods are ready {}, and {why}", since(when));
+    let facts = Facts::title(format!("{ready} of {wanted} pods are ready")).cause(why).since(when);
+    let describe = query.kubectl().looks("describe", &[&query.target()]);
+    let help = help.run(describe).and(" shows its pods and events");
+    found.add(Report::new(&STATUS, message, help).facts(facts));
+}
+
+/// Returns the time since which nodes have ended pods of the set again and again, and the reason, if that
+/// still goes on.
+fn replaced(query: &StatusQuery<'_>) -> Option<(i64, String)> {
+    let (observed, set) = (query.audit.observed, query.set);
+    let of_set = observed.events(set.namespace(), set.kind().into(), set.name()).iter();
+    let of_set =
+        of_set.filter(|it| ["FailedDaemonPod", "RecreatingFailedPod"].contains(&&*it.reason));
+    let of_pods = observed.pods(set).iter().flat_map(|pod| {
+        let events = observed.events(set.namespace(), Kind::Pod, &pod.name).iter();
+        events.filter(|it| is_of_ended(&it.reason))
+    });
+    let events: Vec<_> = of_set.chain(of_pods).collect();
+    let first = events.iter().map(|it| it.first).min().filter(|it| query.audit.is_long_ago(*it))?;
+    let latest = events.iter().max_by_key(|it| it.last)?;
+    let ended = observed.pods(set).iter().find(|pod| pod.has_ended && pod.trouble.is_some());
+    let why = match ended {
+        Some(pod) => query.why(pod),
+        None => format!("{}: {}", latest.reason, one_line(&latest.message)),
+    };
+    // Of many events about an object, only some are recorded.
+    let goes_on = query.audit.now.as_second() - latest.last;
+    (goes_on < query.audit.patience.as_secs().max(LONGEST_GAP)).then_some((first, why))
+}
+
+/// Returns the text about a pod whose deletion may take longer, if there is one.
+fn ending(query: &StatusQuery<'_>) -> Option<String> {
+    let (observed, set, now) = (query.audit.observed, query.set, query.audit.now.as_second());
+    let (pod, end) = observed.pods(set).iter().find_map(|pod| {
+        let end = pod.deleted.filter(|end| *end > now)?;
+        Some((pod, end))
+    })?;
+    let name = &pod.name;
+    let text = format!("{name} is being deleted, for which its containers have until {}", at(end));
+    let mut events = observed.events(set.namespace(), Kind::Pod, name).iter();
+    let failed = events.find(|it| ["FailedKillPod", "FailedPreStopHook"].contains(&&*it.reason));
+    Some(match failed {
+        Some(event) => format!("{text}; {}: {}", event.reason, one_line(&event.message)),
+        None => text,
+    })
+}
+
+/// Returns whether a pod is ready and must stay ready for a while before the controller goes on
+/// (`minReadySeconds`).
+fn waits_for_availability(query: &StatusQuery<'_>) -> bool {
+    let seconds = query.set.min_ready_seconds();
+    let pods = query.audit.observed.pods(query.set);
+    pods.iter().any(|pod| pod.ready.0 && !pod.is_available(seconds, query.audit.now))
+}
+
+fn is_on_a_node_that_is_down(query: &StatusQuery<'_>) -> bool {
+    let observed = query.audit.observed;
+    let mut nodes = observed.pods(query.set).iter().filter_map(|pod| pod.node.as_deref());
+    nodes.any(|name| observed.node(name).is_some_and(|node| node.not_ready.is_some()))
+}

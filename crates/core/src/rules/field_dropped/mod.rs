@@ -1,0 +1,74 @@
+//! A field of the pod template that the API server drops, because its feature gate is off.
+
+use serde_json::Value;
+
+use super::read;
+use crate::{finding::{Findings, Mode, Path, Reason, paths::POD_SPEC}, kubernetes::cluster::Cluster, object::{Subject, dropped}, rules::rule::{ObjectCheck, OpenKruise, Phase, Rule, Scope}};
+
+pub(super) static RULE: Rule = Rule {
+    meta: meta! {
+        id: "field-dropped",
+        summary: "a field that the API server drops, because its feature gate is off",
+        mode: Mode::Warn,
+        adjustable: true,
+    },
+    scopes: &[Scope::Object {
+        phase: Phase::Manifest,
+        openkruise: OpenKruise::DoesNotApply,
+        check: ObjectCheck::Both(check),
+    }],
+    cel: None,
+};
+
+fn check(subject: &Subject<'_>, cluster: &Cluster, found: &mut Findings) {
+    let Some(spec) = read::pod_spec(&subject.object) else { return };
+    // A stored object keeps what it has.
+    if subject.object.metadata.is_stored() {
+        return;
+    }
+    for (gate, without) in dropped::disabled(spec, cluster) {
+        let pair = (serde_json::to_value(spec), serde_json::to_value(without));
+        let (Ok(spec), Ok(without)) = pair else { continue };
+        differences(&POD_SPEC, &spec, &without, &mut |path| {
+            found.report(
+                path,
+                Reason::Forbidden,
+                format!(
+                    "it is dropped without a message because the feature gate {gate} is off \
+                     (Kubernetes {})",
+                    cluster.version
+                ),
+                format!(
+                    "leave it out, or enable the gate in the cluster and check with \
+                     --feature-gates {gate}=true"
+                ),
+            );
+        });
+    }
+}
+
+/// Visits the paths of what the first value has and the second doesn't.
+fn differences(path: &Path<'_>, has: &Value, lacks: &Value, visit: &mut dyn FnMut(&Path<'_>)) {
+    match (has, lacks) {
+        (Value::Object(has), Value::Object(lacks)) => {
+            for (key, value) in has {
+                let path = path.child(key);
+                match lacks.get(key) {
+                    Some(other) => differences(&path, value, other, visit),
+                    None => visit(&path),
+                }
+            }
+        }
+        (Value::Array(has), Value::Array(lacks)) if has.len() == lacks.len() => {
+            for (i, (value, other)) in has.iter().zip(lacks).enumerate() {
+                differences(&path.index(i), value, other, visit);
+            }
+        }
+        (Value::Array(has), Value::Array(lacks)) => {
+            let dropped = has.iter().enumerate().filter(|(_, value)| !lacks.contains(value));
+            dropped.for_each(|(i, _)| visit(&path.index(i)));
+        }
+        _ if has == lacks => {}
+        _ => visit(path),
+    }
+}

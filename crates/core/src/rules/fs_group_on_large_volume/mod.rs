@@ -1,0 +1,58 @@
+//! A recursive change of the owner of a large volume.
+
+use super::read;
+use crate::{finding::{Findings, Mode, Reason, paths::POD_SPEC}, kubernetes::{cluster::Cluster, quantity::Quantity}, object::{StatefulSetSpec, Subject}, rules::rule::{Cel, ObjectCheck, OpenKruise, Phase, Rule, Scope}};
+
+pub(super) static RULE: Rule = Rule {
+    meta: meta! {
+        id: "fs-group-on-large-volume",
+        summary: "fsGroup on a large volume without fsGroupChangePolicy: OnRootMismatch",
+        mode: Mode::Audit,
+        adjustable: true,
+    },
+    scopes: &[Scope::Object {
+        phase: Phase::After,
+        openkruise: OpenKruise::Applies,
+        check: ObjectCheck::StatefulSet(check),
+    }],
+    cel: Some(&CEL),
+};
+
+static CEL: Cel = Cel {
+    fault: "@pod.?securityContext.?fsGroup.hasValue() && \
+        @pod.securityContext.?fsGroupChangePolicy.orValue('') != 'OnRootMismatch' && \
+        @claims.exists(c, dyn(c).?spec.?resources.?requests[?'storage'].hasValue() && \
+        quantity(string(dyn(c).spec.resources.requests['storage'])).compareTo(quantity('100Gi')) \
+        >= 0)",
+    message: "'at each start of a pod the group of every file of a claim of 100Gi or more is \
+        changed'",
+    help: "set fsGroupChangePolicy: OnRootMismatch",
+    ..Cel::EMPTY
+};
+
+/// The smallest request that counts as large.
+const LARGE: &str = "100Gi";
+
+fn check(spec: &StatefulSetSpec, _: &Subject<'_>, _: &Cluster, found: &mut Findings) {
+    let context = spec.template.spec.as_ref().and_then(|pod| pod.security_context.as_ref());
+    let Some(context) = context.filter(|context| context.fs_group.is_some()) else { return };
+    if context.fs_group_change_policy.as_deref() == Some("OnRootMismatch") {
+        return;
+    }
+    let large = Quantity::parse_resource(LARGE);
+    let sizes = read::claims(spec).filter_map(|(name, claim)| {
+        let requests = claim.spec.as_ref()?.resources.as_ref()?.requests.as_ref()?;
+        Some((name, requests.get("storage")?))
+    });
+    let mut sizes = sizes.filter(|(_, size)| Quantity::parse_resource(&size.0) >= large);
+    let Some((name, size)) = sizes.next() else { return };
+    found.report(
+        &POD_SPEC.child("securityContext").child("fsGroup"),
+        Reason::Invalid,
+        format!(
+            "at each start of a pod the group of every file of its claim {name:?} ({}) is changed",
+            size.0
+        ),
+        "set fsGroupChangePolicy: OnRootMismatch",
+    );
+}

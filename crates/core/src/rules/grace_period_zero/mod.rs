@@ -1,0 +1,42 @@
+//! Pods of a StatefulSet that disappear from the API before they have stopped.
+
+use crate::{finding::{Findings, Fix, Mode, Reason, paths::POD_SPEC}, kubernetes::cluster::Cluster, object::{StatefulSetSpec, Subject}, rules::rule::{Cel, ObjectCheck, OpenKruise, Phase, Rule, Scope}};
+
+pub(super) static RULE: Rule = Rule {
+    meta: meta! {
+        id: "grace-period-zero",
+        summary: "a StatefulSet whose pods disappear from the API before they have stopped",
+        mode: Mode::Warn,
+        adjustable: true,
+    },
+    scopes: &[Scope::Object {
+        phase: Phase::After,
+        openkruise: OpenKruise::Applies,
+        check: ObjectCheck::StatefulSet(check),
+    }],
+    cel: Some(&CEL),
+};
+
+static CEL: Cel = Cel {
+    fault: "@pod.?terminationGracePeriodSeconds.orValue(30) == 0",
+    message: "'a deleted pod disappears from the API before its processes have stopped, so two \
+        pods may run with the same name and volumes'",
+    help: "set the seconds that the process needs to stop; the default is 30",
+    ..Cel::EMPTY
+};
+
+fn check(spec: &StatefulSetSpec, _: &Subject<'_>, _: &Cluster, found: &mut Findings) {
+    let pod = spec.template.spec.as_ref();
+    if pod.and_then(|pod| pod.termination_grace_period_seconds) != Some(0) {
+        return;
+    }
+    found
+        .report(
+            &POD_SPEC.child("terminationGracePeriodSeconds"),
+            Reason::Invalid,
+            "a deleted pod disappears from the API before its processes have stopped, so two pods \
+         may run with the same name and volumes",
+            "set the seconds that the process needs to stop; the default is 30",
+        )
+        .fixed_by(Fix::use_default(&POD_SPEC.child("terminationGracePeriodSeconds")));
+}

@@ -1,0 +1,42 @@
+//! No old revision to roll back to.
+
+use crate::{finding::{Findings, Fix, Mode, Reason, paths::SPEC}, kubernetes::cluster::Cluster, object::{Subject, Workload}, rules::rule::{Cel, ObjectCheck, OpenKruise, Phase, Rule, Scope}};
+
+pub(super) static RULE: Rule = Rule {
+    meta: meta! {
+        id: "history-limit-zero",
+        summary: "revisionHistoryLimit 0, which leaves no revision to roll back to",
+        mode: Mode::Audit,
+        adjustable: true,
+    },
+    scopes: &[Scope::Object {
+        phase: Phase::After,
+        openkruise: OpenKruise::Applies,
+        check: ObjectCheck::Both(check),
+    }],
+    cel: Some(&CEL),
+};
+
+static CEL: Cel = Cel {
+    fault: "@.spec.?revisionHistoryLimit.orValue(10) == 0",
+    message: "'no old revision is kept, so `kubectl rollout undo` has nothing to roll back to'",
+    help: "use 1 or more, or leave the field out for the default of 10",
+    ..Cel::EMPTY
+};
+
+fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
+    let limit = match &subject.object.workload {
+        Workload::DaemonSet(spec) => spec.revision_history_limit,
+        Workload::StatefulSet(spec) => spec.revision_history_limit,
+    };
+    if limit == Some(0) {
+        found
+            .report(
+                &SPEC.child("revisionHistoryLimit"),
+                Reason::Invalid,
+                "no old revision is kept, so `kubectl rollout undo` has nothing to roll back to",
+                "use 1 or more, or leave the field out for the default of 10",
+            )
+            .fixed_by(Fix::use_default(&SPEC.child("revisionHistoryLimit")));
+    }
+}

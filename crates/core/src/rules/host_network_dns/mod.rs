@@ -1,0 +1,101 @@
+//! A pod in the node's network that asks for a Service by a name it cannot resolve.
+
+use k8s_openapi::api::core::v1::{Container, PodSpec};
+
+use super::read;
+use crate::{finding::{Findings, Mode, Reason, paths::POD_SPEC}, kubernetes::{cluster::Cluster, containers::containers}, object::Subject, rules::rule::{ObjectCheck, OpenKruise, Phase, Rule, Scope}};
+
+pub(super) static RULE: Rule = Rule {
+    meta: meta! {
+        id: "host-network-dns",
+        summary: "hostNetwork and the name of a Service, which the node's DNS does not know",
+        mode: Mode::Warn,
+        adjustable: true,
+    },
+    scopes: &[Scope::Object {
+        phase: Phase::After,
+        openkruise: OpenKruise::Applies,
+        check: ObjectCheck::Both(check),
+    }],
+    cel: None,
+};
+
+fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
+    let Some(spec) = read::pod_spec(&subject.object) else { return };
+    let policy = spec.dns_policy.as_deref();
+    if spec.host_network != Some(true) || !matches!(policy, None | Some("" | "ClusterFirst")) {
+        return;
+    }
+    let own_servers = spec.dns_config.as_ref().and_then(|config| config.nameservers.as_ref());
+    if own_servers.is_some_and(|servers| !servers.is_empty()) {
+        return;
+    }
+    let Some((container, name)) = service_name(spec) else { return };
+    found.report(
+        &POD_SPEC.child("hostNetwork"),
+        Reason::Invalid,
+        format!(
+            "with hostNetwork the pod uses the node's DNS, which does not know {name:?} of container {:?}",
+            container.name
+        ),
+        "set dnsPolicy: ClusterFirstWithHostNet",
+    );
+}
+
+/// Returns the first name of a Service that a container resolves.
+fn service_name(spec: &PodSpec) -> Option<(&Container, &str)> {
+    containers(spec).find_map(|container| {
+        let lists = [&container.command, &container.args];
+        let found = lists.into_iter().flatten().find_map(|list| name_in_arguments(list));
+        let mut env = container.env.iter().flatten().filter(|it| !is_only_compared(&it.name));
+        let found = found.or_else(|| env.find_map(|it| name_in(it.value.as_deref()?)));
+        found.map(|name| (container, name))
+    })
+}
+
+/// Returns the first name of a Service in the arguments, which are `--flag=value` or `--flag value`.
+fn name_in_arguments(list: &[String]) -> Option<&str> {
+    let before = std::iter::once("").chain(list.iter().map(String::as_str));
+    before.zip(list).find_map(|(before, word)| {
+        let flag = if word.starts_with('-') { word.split('=').next()? } else { before };
+        let is_left_out = flag.starts_with('-') && is_only_compared(flag);
+        if is_left_out { None } else { name_in(word) }
+    })
+}
+
+/// Returns whether the flag or variable of this name has names that the program compares with
+/// others, and does not resolve.
+fn is_only_compared(flag: &str) -> bool {
+    let flag = flag.to_ascii_lowercase().replace('_', "-");
+    let words = ["no-proxy", "server-name", "servername", "dns-name", "alt-name", "common-name"];
+    words.iter().any(|word| flag.contains(word))
+        || flag
+            .split('-')
+            .any(|word| matches!(word, "san" | "sans" | "cn" | "issuer" | "audience" | "audiences"))
+}
+
+/// Returns the first name of a Service in a text: at least two labels, `svc`, and perhaps the domain
+/// of the cluster. The name of a file isn't the name of a Service.
+fn name_in(text: &str) -> Option<&str> {
+    let is_of_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '.');
+    let mut start = 0;
+    while let Some(skipped) = text[start..].find(is_of_name) {
+        let at = start + skipped;
+        let end = text[at..].find(|c| !is_of_name(c)).map_or(text.len(), |length| at + length);
+        let before = &text[..at];
+        let is_in_path = before.ends_with('/') && !before.ends_with("://");
+        let name = text[at..end].trim_end_matches('.');
+        if !is_in_path && is_service(name) {
+            return Some(name);
+        }
+        start = end;
+    }
+    None
+}
+
+fn is_service(name: &str) -> bool {
+    let mut labels = name.split('.');
+    let before = labels.by_ref().take_while(|label| *label != "svc");
+    let has_namespace = before.filter(|label| !label.is_empty()).count() >= 2;
+    has_namespace && name.split('.').any(|label| label == "svc")
+}

@@ -1,0 +1,45 @@
+//! A pod in the node's network that declares the port on which the kubelet listens.
+
+use super::read;
+use crate::{finding::{Findings, Mode, Reason, paths::POD_SPEC}, kubernetes::{cluster::Cluster, containers::visit}, object::Subject, rules::rule::{ObjectCheck, OpenKruise, Phase, Rule, Scope}};
+
+/// The port of the kubelet: `KubeletPort`, pkg/cluster/ports/ports.go.
+const KUBELET: i32 = 10250;
+
+pub(super) static RULE: Rule = Rule {
+    meta: meta! {
+        id: "host-port-of-kubelet",
+        summary: "hostNetwork and port 10250, on which the kubelet listens on every node",
+        mode: Mode::Warn,
+        adjustable: true,
+    },
+    scopes: &[Scope::Object {
+        phase: Phase::After,
+        openkruise: OpenKruise::Applies,
+        check: ObjectCheck::Both(check),
+    }],
+    cel: None,
+};
+
+fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
+    let spec = read::pod_spec(&subject.object);
+    let Some(spec) = spec.filter(|spec| spec.host_network == Some(true)) else { return };
+    visit(spec, &POD_SPEC, &mut |container, path| {
+        for (i, port) in container.ports.iter().flatten().enumerate() {
+            let is_tcp = matches!(port.protocol.as_deref(), None | Some("" | "TCP"));
+            let anywhere = matches!(port.host_ip.as_deref(), None | Some("" | "0.0.0.0" | "::"));
+            if port.container_port == KUBELET && is_tcp && anywhere {
+                found.report(
+                    &path.child("ports").index(i).child("containerPort"),
+                    Reason::Invalid,
+                    format!(
+                        "the kubelet listens on port {KUBELET} of every node, so with hostNetwork \
+                         container {:?} cannot, and crashes",
+                        container.name
+                    ),
+                    "let the program listen on another port",
+                );
+            }
+        }
+    });
+}

@@ -1,0 +1,58 @@
+//! Replicas that each need their own node because they claim a port of it.
+
+use super::read;
+use crate::{finding::{Findings, Mode, Reason, paths::POD_SPEC}, kubernetes::cluster::Cluster, object::{StatefulSetSpec, Subject}, rules::rule::{Cel, ObjectCheck, OpenKruise, Phase, Rule, Scope}};
+
+pub(super) static RULE: Rule = Rule {
+    meta: meta! {
+        id: "host-port-spread",
+        summary: "replicas that claim a port of the node, so that no two fit on one node",
+        mode: Mode::Warn,
+        adjustable: true,
+    },
+    scopes: &[Scope::Object {
+        phase: Phase::After,
+        openkruise: OpenKruise::Applies,
+        check: ObjectCheck::StatefulSet(check),
+    }],
+    cel: Some(&CEL),
+};
+
+static CEL: Cel = Cel {
+    fault: "@replicas >= 2 && \
+        @pod.?affinity.?podAntiAffinity.?requiredDuringSchedulingIgnoredDuringExecution.orValue([]).size() \
+        == 0 && @running.exists(c, c.?ports.orValue([]).exists(p, p.?hostPort.orValue(0) != \
+        0 || @pod.?hostNetwork.orValue(false)))",
+    message: "'the pods claim a port of the node, so each of the ' + string(@replicas) + ' \
+        replicas needs its own node, and those that find none stay Pending'",
+    help: "use a Service instead, or make it explicit with a required podAntiAffinity by \
+        hostname",
+    misses: Some("sets with a required podAntiAffinity against other pods"),
+    ..Cel::EMPTY
+};
+
+fn check(spec: &StatefulSetSpec, subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
+    let replicas = spec.replicas.unwrap_or(1);
+    if replicas < 2 || read::self_anti_affinity(&subject.object).next().is_some() {
+        return;
+    }
+    let Some(claimed) = spec.template.spec.as_ref().and_then(read::host_port) else { return };
+    let (list, i) = claimed.at;
+    let (j, is_host_port) = claimed.port;
+    let host_network = POD_SPEC.child("hostNetwork");
+    let container = POD_SPEC.child(list);
+    let container = container.index(i);
+    let ports = container.child("ports");
+    let port = ports.index(j);
+    let host_port = port.child("hostPort");
+    found.report(
+        if is_host_port { &host_port } else { &host_network },
+        Reason::Invalid,
+        format!(
+            "container {:?} claims port {} of the node, so each of the {replicas} replicas needs \
+             its own node, and those that find none stay Pending",
+            claimed.container.name, claimed.number
+        ),
+        "use a Service instead, or make it explicit with a required podAntiAffinity by hostname",
+    );
+}

@@ -1,0 +1,69 @@
+//! Volumes that are made in a zone before the zone of their pod is chosen.
+
+use crate::{finding::{Mode, Path, Reason, paths::CLAIM_TEMPLATES}, inventory::{nodes::Nodes, object_summary::ObjectSummary}, kubernetes::kind::Kind, rules::rule::{
+        Rule, Scope,
+        inventory::{Evidence, InventoryFindings, Query},
+    }};
+
+pub(super) static RULE: Rule = Rule {
+    meta: meta! {
+        id: "immediate-binding-across-zones",
+        summary: "volumes whose zone is chosen before their pods, which need certain zones",
+        mode: Mode::Warn,
+        adjustable: true,
+    },
+    scopes: &[Scope::Inventory { kinds: &[Kind::StatefulSet], evidence: Evidence::Presence, check }],
+    cel: None,
+};
+
+/// The label of a node with its zone.
+const ZONE: &str = "topology.kubernetes.io/zone";
+
+fn check(query: &Query<'_>, found: &mut InventoryFindings) {
+    let Some(details) = query.item.details() else { return };
+    let Some(requirement) = details.zones.filter(|_| !is_in_one_zone(query)) else { return };
+    let inventory = query.inventory();
+    let chooses = |item: &ObjectSummary| {
+        query.counts(item) && item.class().is_some_and(|class| class.chooses_zones)
+    };
+    let mut report = |path: &Path<'_>, class: &ObjectSummary| {
+        found.report(
+            Kind::StorageClass,
+            path,
+            Reason::Invalid,
+            format!(
+                "the volume is made by {class} in any zone, before the zone of the pod is chosen, but the \
+                 pods are {requirement}: a pod whose volume is elsewhere stays Pending"
+            ),
+            "use a StorageClass with volumeBindingMode: WaitForFirstConsumer",
+        );
+    };
+    for (template, name) in &details.storage_classes {
+        let mut classes = inventory.named(Kind::StorageClass, "", name);
+        if let Some(class) = classes.find(|item| chooses(item)) {
+            let path = CLAIM_TEMPLATES.index(*template);
+            report(&path.child("spec").child("storageClassName"), class);
+        }
+    }
+    let default = inventory.default_classes().next().filter(|item| chooses(item));
+    for (template, class) in details.default_classes.iter().zip(default.into_iter().cycle()) {
+        report(&CLAIM_TEMPLATES.index(*template).child("spec"), class);
+    }
+}
+
+/// Returns whether all Nodes are known and have the same zone.
+fn is_in_one_zone(query: &Query<'_>) -> bool {
+    let inventory = query.inventory();
+    if inventory.count(Kind::Node) == 0 || !query.knows(Kind::Node, "") {
+        return false;
+    }
+    let mut first = None;
+    !inventory.has_node(&Nodes::default(), |_, node| match (first, node.labels.get(ZONE)) {
+        (_, None) => false,
+        (None, zone) => {
+            first = zone;
+            false
+        }
+        (Some(first), Some(zone)) => first != zone,
+    })
+}

@@ -1,0 +1,109 @@
+//! The remedy for a change to an immutable field.
+
+use k8s_openapi::api::core::v1::PersistentVolumeClaim;
+
+use super::read;
+use crate::{finding::{Effect, Findings, Help, Mode, Path, Reason, paths::SPEC}, kubernetes::{cluster::Cluster, semantic}, object::{Object, StatefulSetSpec, Subject}, rules::rule::{ObjectCheck, OpenKruise, Operation, Phase, Rule, Scope}};
+
+/// The rule.
+pub static RULE: Rule = Rule {
+    meta: meta! {
+        id: "immutable-field",
+        summary: "a change to an immutable field, and what to do instead",
+        mode: Mode::Warn,
+        adjustable: true,
+    },
+    scopes: &[Scope::Object {
+        phase: Phase::Before {
+        operations: &[Operation::Update],
+        sent_if: "oldObject != null && (object.spec.?selector != oldObject.spec.?selector || \
+             object.spec.?serviceName != oldObject.spec.?serviceName || \
+             object.spec.?podManagementPolicy != oldObject.spec.?podManagementPolicy || \
+             object.spec.?volumeClaimTemplates != oldObject.spec.?volumeClaimTemplates)",
+    },
+        openkruise: OpenKruise::DoesNotApply,
+        check: ObjectCheck::Both(check),
+    }],
+    cel: None,
+};
+
+fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
+    let Some(old) = subject.old() else { return };
+    let selector = subject.object.selector();
+    if selector.is_some() && !semantic::equal(&selector, &old.selector()) {
+        found.report(
+            &SPEC.child("selector"),
+            Reason::Forbidden,
+            "the selector cannot be changed, and orphaned pods that the new one does not match \
+             would stay behind",
+            "use another name, or delete the object with its pods and apply it again",
+        );
+    }
+    let (Some(new), Some(old)) = (subject.object.stateful_set(), old.stateful_set()) else {
+        return;
+    };
+    let delete = "delete sts --cascade=orphan";
+    let name = subject.object.name();
+    let delete = read::kubectl(Effect::Changes, delete, &subject.object, name);
+    let mut report = |path: &Path<'_>, what: &str, then: Help| {
+        let leaves = ", which leaves the pods running, and apply the object again";
+        found.report(
+            path,
+            Reason::Forbidden,
+            format!("{what} cannot be changed"),
+            Help::say("run ").run(delete.clone()).and(leaves).then(then),
+        );
+    };
+    let (service, old_service) = (new.service_name.as_deref(), old.service_name.as_deref());
+    if service.unwrap_or_default() != old_service.unwrap_or_default() {
+        let written = SPEC.child("serviceName");
+        let field = if new.service_name.is_some() { &written } else { &SPEC };
+        report(field, "serviceName", "; the pods keep the old one until they are restarted".into());
+    }
+    if new.pod_management_policy != old.pod_management_policy {
+        let written = SPEC.child("podManagementPolicy");
+        // OrderedReady is the default, so the field may be missing.
+        let parallel = new.pod_management_policy.as_deref() == Some("Parallel");
+        report(if parallel { &written } else { &SPEC }, "podManagementPolicy", Help::default());
+    }
+    if semantic::equal(&new.volume_claim_templates, &old.volume_claim_templates) {
+        return;
+    }
+    let written = SPEC.child("volumeClaimTemplates");
+    let field = if new.volume_claim_templates.is_some() { &written } else { &SPEC };
+    let (what, then) = if !read::claims(new).map(|c| c.0).eq(read::claims(old).map(|c| c.0)) {
+        let then = "; then delete the pods one by one, the lowest ordinal first, each when the one before \
+                    is available: a running pod keeps its volumes";
+        ("the list of claim templates", then)
+    } else if only_sizes_differ(new, old) {
+        let grow = grow_first(&subject.object, new, old);
+        report(field, "the size in a claim template", grow);
+        return;
+    } else {
+        ("a claim template", "; existing claims stay as they are")
+    };
+    report(field, what, then.into());
+}
+
+/// Returns the advice to expand the existing claims, with the command for the first one.
+fn grow_first<T, U>(object: &Object<'_>, new: &StatefulSetSpec<T>, old: &StatefulSetSpec<U>) -> Help {
+    let size = |claim: &PersistentVolumeClaim| claim.spec.as_ref().map(|s| s.resources.clone());
+    let mut claims = read::claims(new).zip(read::claims(old));
+    let changed = claims.find(|((_, new), (_, old))| !semantic::equal(&size(new), &size(old)));
+    let claim = changed.map_or("", |((name, _), _)| name);
+    let name = format!("{claim}-{}-{}", object.name(), read::ordinals(new).start);
+    let edit = read::kubectl(Effect::Changes, "edit pvc", object, &name);
+    Help::say("; grow existing claims one by one, ").run(edit).and(" first")
+}
+
+/// Returns whether the claim templates differ from the old ones in their sizes only.
+fn only_sizes_differ<T, U>(new: &StatefulSetSpec<T>, old: &StatefulSetSpec<U>) -> bool {
+    let sizeless = |claims: &Option<Vec<PersistentVolumeClaim>>| {
+        let mut claims = claims.clone().unwrap_or_default();
+        for spec in claims.iter_mut().filter_map(|claim| claim.spec.as_mut()) {
+            spec.resources = None;
+        }
+        claims
+    };
+    semantic::equal(&sizeless(&new.volume_claim_templates), &sizeless(&old.volume_claim_templates))
+}

@@ -1,0 +1,90 @@
+//! A label that each release changes, in a field that cannot be changed.
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+
+use super::read;
+use crate::{finding::{
+        Findings, Mode, Path, Reason,
+        paths::{CLAIM_TEMPLATES, SELECTOR},
+    }, kubernetes::cluster::Cluster, object::Subject, rules::rule::{ObjectCheck, OpenKruise, Phase, Rule, Scope}};
+
+pub(super) static RULE: Rule = Rule {
+    meta: meta! {
+        id: "immutable-release-label",
+        summary: "a label that changes with each release, in a field that cannot be changed",
+        mode: Mode::Warn,
+        adjustable: true,
+    },
+    scopes: &[Scope::Object {
+        phase: Phase::After,
+        openkruise: OpenKruise::Applies,
+        check: ObjectCheck::Both(check),
+    }],
+    cel: None,
+};
+
+fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
+    let object = &subject.object;
+    if subject.old().is_some() || object.metadata.is_stored() {
+        return;
+    }
+    let labels = object.selector().and_then(|selector| selector.match_labels.as_ref());
+    for (key, value) in labels.into_iter().flatten() {
+        // The set of the next release then has another name, and is created.
+        let name = object.name();
+        if name.contains(value) || name.contains(&value.replace('.', "-")) {
+            continue;
+        }
+        report(&SELECTOR.child("matchLabels"), (key, value), "the selector", found);
+    }
+    let Some(spec) = object.stateful_set() else { return };
+    for (i, (_, claim)) in read::claims(spec).enumerate() {
+        let path = CLAIM_TEMPLATES.index(i);
+        let path = path.child("metadata");
+        let ObjectMeta { labels, annotations, .. } = &claim.metadata;
+        for (field, entries) in [("labels", labels), ("annotations", annotations)] {
+            for (key, value) in entries.iter().flatten() {
+                report(&path.child(field), (key, value), "the claim template", found);
+            }
+        }
+    }
+}
+
+fn report(path: &Path<'_>, (key, value): (&str, &str), place: &str, found: &mut Findings) {
+    if changes_with_release(key, value) {
+        found.report(
+            &path.key(key),
+            Reason::Invalid,
+            format!(
+                "{value:?} changes with each release and {place} cannot be changed, so the API server \
+                 will refuse the next upgrade"
+            ),
+            "leave it out here; the labels of the set and of its pods may have it",
+        );
+    }
+}
+
+fn changes_with_release(key: &str, value: &str) -> bool {
+    match key {
+        // A name such as `master` or `stable` stays.
+        "app.kubernetes.io/version" => value.contains(|c: char| c.is_ascii_digit()),
+        // Some charts leave out their version, so that it does not change.
+        "helm.sh/chart" => value.split('-').any(begins_with_number),
+        "chart" | "version" => is_version(value),
+        _ => key.starts_with("checksum/"),
+    }
+}
+
+fn begins_with_number(part: &str) -> bool {
+    part.strip_prefix('v').unwrap_or(part).starts_with(|c: char| c.is_ascii_digit())
+}
+
+/// Returns whether a text ends in a version with at least two dots, such as `web-1.4.2` or `v1.4.2`.
+/// With fewer, it may be the name of a line of releases.
+fn is_version(text: &str) -> bool {
+    let version = text.rsplit('-').next().unwrap_or_default();
+    let version = version.strip_prefix('v').unwrap_or(version);
+    let mut parts = version.split('.');
+    let is_number = |part: &str| !part.is_empty() && part.bytes().all(|c| c.is_ascii_digit());
+    version.matches('.').count() >= 2 && parts.by_ref().take(2).all(is_number)
+}

@@ -1,0 +1,67 @@
+//! A toleration of the control plane's old taint alone.
+
+use k8s_openapi::api::core::v1::Toleration;
+
+use super::read;
+use crate::{finding::{ClusterAssumption, Findings, Fix, Mode, Reason, paths::TOLERATIONS}, kubernetes::{cluster::Cluster, tolerations}, object::Subject, rules::rule::{Cel, ObjectCheck, OpenKruise, Phase, Rule, Scope}};
+
+pub(super) static RULE: Rule = Rule {
+    meta: meta! {
+        id: "legacy-master-toleration",
+        summary: "a toleration of the control plane's old taint without the new one",
+        mode: Mode::Warn,
+        adjustable: true,
+    },
+    scopes: &[Scope::Object {
+        phase: Phase::After,
+        openkruise: OpenKruise::Applies,
+        check: ObjectCheck::Both(check),
+    }],
+    cel: Some(&CEL),
+};
+
+static CEL: Cel = Cel {
+    fault: "@pod.?tolerations.orValue([]).exists(t, t.?key.orValue('') == \
+        'node-role.kubernetes.io/master' && t.?effect.orValue('') in ['', 'NoSchedule']) && \
+        !@pod.?tolerations.orValue([]).exists(t, t.?effect.orValue('') in ['', 'NoSchedule'] \
+        && (t.?key.orValue('') == 'node-role.kubernetes.io/control-plane' ? \
+        (t.?operator.orValue('') == 'Exists' || t.?value.orValue('') == '') : \
+        (t.?key.orValue('') == '' && t.?operator.orValue('') == 'Exists')))",
+    message: "'the toleration of node-role.kubernetes.io/master brings no pod to control plane \
+        nodes that have the taint node-role.kubernetes.io/control-plane'",
+    help: "tolerate node-role.kubernetes.io/control-plane too",
+    ..Cel::EMPTY
+};
+
+const OLD: &str = "node-role.kubernetes.io/master";
+const NEW: &str = "node-role.kubernetes.io/control-plane";
+
+fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
+    let spec = read::pod_spec(&subject.object);
+    let list = spec.and_then(|spec| spec.tolerations.as_deref()).unwrap_or_default();
+    // Without an effect a toleration is for all effects. The taint has NoSchedule.
+    let is_effective =
+        |it: &Toleration| matches!(it.effect.as_deref(), None | Some("" | "NoSchedule"));
+    let is_old = |it: &Toleration| it.key.as_deref() == Some(OLD) && is_effective(it);
+    let Some(i) = list.iter().position(is_old) else { return };
+    if list.iter().any(|it| tolerations::tolerates(it, NEW, "NoSchedule")) {
+        return;
+    }
+    // Those with other effects belong to it. Of several equal tolerations, one copy is enough.
+    let old = list.iter().enumerate().filter(|(i, it)| {
+        let copy = Toleration { key: Some(NEW.to_owned()), ..Toleration::clone(it) };
+        it.key.as_deref() == Some(OLD)
+            && !list.iter().take(*i).any(|other| other == *it)
+            && !list.contains(&copy)
+    });
+    found
+        .report(
+            &TOLERATIONS.index(i).child("key"),
+            Reason::Invalid,
+            format!("this brings no pod to control plane nodes that have the taint {NEW}"),
+            format!("tolerate {NEW} too"),
+        )
+        .since(24)
+        .only_with(ClusterAssumption::ControlPlaneNodes)
+        .fixed_by(Fix::copy(old.map(|(i, _)| TOLERATIONS.index(i)), NEW));
+}

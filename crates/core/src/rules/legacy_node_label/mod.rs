@@ -1,0 +1,71 @@
+//! Pods that ask for the control plane's old node label.
+
+use k8s_openapi::api::core::v1::{NodeSelectorTerm, PodSpec};
+
+use super::read;
+use crate::{finding::{Findings, Mode, Path, Reason, paths::POD_SPEC}, kubernetes::{cluster::Cluster, resource::WorkloadKind}, object::Subject, rules::rule::{Cel, ObjectCheck, OpenKruise, Phase, Rule, Scope}};
+
+pub(super) static RULE: Rule = Rule {
+    meta: meta! {
+        id: "legacy-node-label",
+        summary: "a nodeSelector or node affinity that asks for the control plane's old label",
+        mode: Mode::Warn,
+        adjustable: true,
+    },
+    scopes: &[Scope::Object {
+        phase: Phase::After,
+        openkruise: OpenKruise::Applies,
+        check: ObjectCheck::Both(check),
+    }],
+    cel: Some(&CEL),
+};
+
+static CEL: Cel = Cel {
+    fault: "'node-role.kubernetes.io/master' in @pod.?nodeSelector.orValue({}) || \
+        [@pod.?affinity.?nodeAffinity.?requiredDuringSchedulingIgnoredDuringExecution.?nodeSelectorTerms.orValue([])].exists(terms, \
+        terms.size() > 0 && terms.all(t, t.?matchExpressions.orValue([]).exists(e, e.key == \
+        'node-role.kubernetes.io/master' && e.operator in ['In', 'Exists'])))",
+    message: "'newer clusters do not set the label node-role.kubernetes.io/master: there no node \
+        matches'",
+    help: "ask for node-role.kubernetes.io/control-plane",
+    ..Cel::EMPTY
+};
+
+const OLD: &str = "node-role.kubernetes.io/master";
+const NEW: &str = "node-role.kubernetes.io/control-plane";
+
+fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
+    let Some(spec) = read::pod_spec(&subject.object) else { return };
+    let mut report = |path: &Path<'_>| {
+        let outcome = match subject.object.kind() {
+            WorkloadKind::DaemonSet => {
+                "no pod is created and `kubectl rollout status` still reports success"
+            }
+            WorkloadKind::StatefulSet => "the pods stay Pending",
+        };
+        let message = format!("newer clusters do not set the label {OLD}: there {outcome}");
+        found.report(path, Reason::Invalid, message, format!("ask for {NEW}")).since(24);
+    };
+    if spec.node_selector.as_ref().is_some_and(|selector| selector.contains_key(OLD)) {
+        report(&POD_SPEC.child("nodeSelector").key(OLD));
+    } else if let terms @ [_, ..] = required_terms(spec)
+        && terms.iter().all(asks_for_it)
+    {
+        let affinity = POD_SPEC.child("affinity");
+        let affinity = affinity.child("nodeAffinity");
+        let required = affinity.child("requiredDuringSchedulingIgnoredDuringExecution");
+        report(&required.child("nodeSelectorTerms"));
+    }
+}
+
+fn required_terms(spec: &PodSpec) -> &[NodeSelectorTerm] {
+    let affinity = spec.affinity.as_ref().and_then(|affinity| affinity.node_affinity.as_ref());
+    let required =
+        affinity.and_then(|it| it.required_during_scheduling_ignored_during_execution.as_ref());
+    required.map(|required| required.node_selector_terms.as_slice()).unwrap_or_default()
+}
+
+fn asks_for_it(term: &NodeSelectorTerm) -> bool {
+    let mut expressions = term.match_expressions.iter().flatten();
+    expressions.any(|it| it.key == OLD && matches!(it.operator.as_str(), "In" | "Exists"))
+}

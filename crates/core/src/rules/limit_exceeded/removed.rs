@@ -1,0 +1,74 @@
+//! Limits on pods and claims that go, without a rollout.
+
+use std::ops::Range;
+
+use super::settings::{Consequence, Limits};
+use crate::{finding::{
+        Findings, Reason,
+        paths::{POD_SPEC, SPEC},
+    }, rules::read::pod_names};
+
+/// The nodes that lose their pod because of an update, and the nodes that had one.
+pub type Leaving = Option<(usize, usize)>;
+
+/// Reports the claims that a scale-down through the scale subresource deletes. `claim` is the name of a claim
+/// template, and `gone` are the ordinals of the pods that are removed.
+pub fn scaled_down(
+    name: &str,
+    claim: &str,
+    gone: Range<i64>,
+    limits: &Limits,
+    found: &mut Findings,
+) {
+    let first = gone.start;
+    found.report(
+        &SPEC.child("replicas"),
+        Reason::Forbidden,
+        format!(
+            "this removes {}, and whenScaled Delete also deletes the claims of each removed pod, such as \
+             {claim}-{name}-{first}; {}",
+            pod_names(name, &gone),
+            limits.why(Consequence::DeletesClaims)
+        ),
+        "set whenScaled to Retain unless the data is safe elsewhere, or ask for an exception of the policy",
+    );
+}
+
+/// Reports a scale-down of a StatefulSet whose last change has not been seen yet.
+pub fn unseen(limits: &Limits, found: &mut Findings) {
+    if limits.deletes_claims {
+        return;
+    }
+    found.report(
+        &SPEC.child("replicas"),
+        Reason::Forbidden,
+        format!(
+            "setguard does not see the last change of the StatefulSet yet, so it is not known whether this deletes \
+             claims; {}",
+            limits.why(Consequence::DeletesClaims)
+        ),
+        "try again in a few seconds",
+    );
+}
+
+/// Reports that the pods of a DaemonSet are deleted from nodes, which no `maxUnavailable` slows down.
+pub fn from_nodes(limits: &Limits, leaving: Leaving, found: &mut Findings) {
+    let Some((left, all)) = leaving else { return };
+    let (left, all) =
+        (i64::try_from(left).unwrap_or(i64::MAX), i64::try_from(all).unwrap_or(i64::MAX));
+    let limit = match limits.most_of(all) {
+        Some(most) if left > most => Consequence::AtMostUnavailable,
+        _ if !limits.replaces_all && all > 1 && left >= all => Consequence::ReplacesAll,
+        _ => return,
+    };
+    found.report(
+        &POD_SPEC,
+        Reason::Forbidden,
+        format!(
+            "this change deletes the pods on {left} of {all} nodes at once, because the template does not select \
+             these nodes any more; {}",
+            limits.why(limit)
+        ),
+        "correct nodeSelector and node affinity, or ask for an exception of the policy",
+    );
+}

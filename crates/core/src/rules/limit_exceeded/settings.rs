@@ -1,0 +1,101 @@
+//! The limits of a policy for some objects.
+
+use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
+
+use crate::rules::read::{Wave, scaled};
+
+/// A consequence that a limit may forbid.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Consequence {
+    /// Too many pods are down at once.
+    AtMostUnavailable,
+    /// Claims are deleted.
+    DeletesClaims,
+    /// A rollout begins that cannot end.
+    NeverEnds,
+    /// All pods are replaced in one wave.
+    ReplacesAll,
+}
+
+impl Consequence {
+    /// All consequences, in the order of the policy.
+    pub const ALL: [Self; 4] =
+        [Self::AtMostUnavailable, Self::DeletesClaims, Self::NeverEnds, Self::ReplacesAll];
+
+    /// Returns the name in the policy.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Consequence::AtMostUnavailable => "atMostUnavailable",
+            Consequence::DeletesClaims => "deletesClaims",
+            Consequence::NeverEnds => "neverEnds",
+            Consequence::ReplacesAll => "replacesAll",
+        }
+    }
+}
+
+/// The consequences that a change must not have.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Limits {
+    /// The number of pods, or the share of the pods that there are, that may be down at once.
+    pub at_most_unavailable: Option<IntOrString>,
+    /// Whether claims may be deleted.
+    pub deletes_claims: bool,
+    /// Whether a rollout may begin that cannot end.
+    pub never_ends: bool,
+    /// Whether all pods may be replaced in one wave.
+    pub replaces_all: bool,
+    /// The reason for the limits.
+    pub reason: String,
+}
+
+impl Limits {
+    /// Returns whether a consequence is forbidden.
+    pub const fn forbids(&self, consequence: Consequence) -> bool {
+        match consequence {
+            Consequence::AtMostUnavailable => self.at_most_unavailable.is_some(),
+            Consequence::DeletesClaims => !self.deletes_claims,
+            Consequence::NeverEnds => !self.never_ends,
+            Consequence::ReplacesAll => !self.replaces_all,
+        }
+    }
+
+    /// Returns these limits for some of the consequences; the others are allowed.
+    #[must_use]
+    pub fn only(&self, some: impl Fn(Consequence) -> bool) -> Self {
+        let most = self.at_most_unavailable.clone();
+        Limits {
+            at_most_unavailable: most.filter(|_| some(Consequence::AtMostUnavailable)),
+            deletes_claims: self.deletes_claims || !some(Consequence::DeletesClaims),
+            never_ends: self.never_ends || !some(Consequence::NeverEnds),
+            replaces_all: self.replaces_all || !some(Consequence::ReplacesAll),
+            reason: self.reason.clone(),
+        }
+    }
+
+    /// Returns the reason why a consequence is forbidden, with the limit as in the policy.
+    pub fn why(&self, consequence: Consequence) -> String {
+        let most = self.at_most_unavailable.as_ref();
+        let value = match most.filter(|_| consequence == Consequence::AtMostUnavailable) {
+            Some(IntOrString::Int(number)) => &number.to_string(),
+            Some(IntOrString::String(share)) => share,
+            None => "false",
+        };
+        let (limit, reason) = (consequence.as_str(), self.reason.trim());
+        format!("the policy forbids it by {limit}: {value} ({reason})")
+    }
+
+    /// Returns the limits that waves of a rollout exceed.
+    pub(crate) fn beyond(&self, wave: &Wave) -> Vec<Consequence> {
+        let &Wave { down, all, .. } = wave;
+        let replaces_all = !self.replaces_all && all > 1 && down >= all;
+        let is_too_many = self.most_of(all).is_some_and(|most| down > most);
+        let all = [(replaces_all, Consequence::ReplacesAll)];
+        let all = all.into_iter().chain([(is_too_many, Consequence::AtMostUnavailable)]);
+        all.filter_map(|(is_beyond, it)| is_beyond.then_some(it)).collect()
+    }
+
+    /// Returns the number of pods that may be down at once, of this many.
+    pub(super) fn most_of(&self, all: i64) -> Option<i64> {
+        scaled(self.at_most_unavailable.as_ref()?, all.try_into().ok()?, true)
+    }
+}

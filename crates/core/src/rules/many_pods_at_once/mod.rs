@@ -1,0 +1,62 @@
+//! An update that replaces or removes many pods at once.
+
+use super::read::{self, Wave};
+use crate::{finding::{Findings, Mode, Reason, paths::SPEC}, kubernetes::cluster::Cluster, object::{Object, Subject}, rules::rule::{ObjectCheck, OpenKruise, Phase, Rule, Scope}};
+
+pub(super) static RULE: Rule = Rule {
+    meta: meta! {
+        id: "many-pods-at-once",
+        summary: "an update that replaces or removes many pods at once",
+        mode: Mode::Warn,
+        adjustable: true,
+    },
+    scopes: &[Scope::Object {
+        phase: Phase::After,
+        openkruise: OpenKruise::AppliesInOrder,
+        check: ObjectCheck::Both(check),
+    }],
+    cel: None,
+};
+
+fn check(subject: &Subject<'_>, cluster: &Cluster, found: &mut Findings) {
+    removed(subject, found);
+    let are_many = |it: &Wave| it.down >= 2 && it.down * 4 >= it.all;
+    if !read::pace(subject, cluster).as_ref().is_some_and(are_many) {
+        return;
+    }
+    let wave = read::wave(subject, cluster).filter(are_many);
+    let Some(Wave { down, replaced, all, cause }) = wave else { return };
+    let of = if replaced == all { format!("all {all}") } else { format!("{replaced} of {all}") };
+    let pace = if down >= replaced { "at once".to_owned() } else { format!("{down} at a time") };
+    found.report_at(
+        cause.field(),
+        Reason::Invalid,
+        format!("this change replaces {of} pods, {pace}{}", cause.why()),
+        "use a lower maxUnavailable if so many pods cannot be down together",
+    );
+}
+
+/// Reports that a StatefulSet loses most of its pods.
+fn removed(subject: &Subject<'_>, found: &mut Findings) {
+    let old = subject.old().and_then(Object::stateful_set);
+    let Some((old, new)) = old.zip(subject.object.stateful_set()) else { return };
+    let (before, after) = (read::ordinals(old), read::ordinals(new));
+    let renumbers = after.start < before.start || after.end > before.end;
+    let gone = read::removed(&before, &after);
+    let count: i64 = gone.iter().map(|range| range.end - range.start).sum();
+    let all = before.end - before.start;
+    // `ordinals-renumbered` reports pods that others take the place of.
+    if count < 2 || count * 2 <= all || renumbers {
+        return;
+    }
+    let names = read::removed_names(subject.object.name(), &gone);
+    let of = if count == all { format!("all {all}") } else { format!("{count} of {all}") };
+    let replicas = SPEC.child("replicas");
+    found.report(
+        // One is the default, so the manifest may lack the field.
+        if new.replicas == Some(1) { &SPEC } else { &replicas },
+        Reason::Invalid,
+        format!("this change removes {of} pods: {names}"),
+        "set replicas to the number of pods that you want; without it there is one",
+    );
+}

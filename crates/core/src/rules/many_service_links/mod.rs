@@ -1,0 +1,56 @@
+//! Containers that get too many variables from the Services of their namespace.
+
+use crate::{finding::{Mode, Reason, paths::POD_SPEC}, kubernetes::kind::Kind, rules::rule::{
+        Rule, Scope,
+        inventory::{Evidence, InventoryFindings, Query},
+    }};
+
+pub(super) static RULE: Rule = Rule {
+    meta: meta! {
+        id: "many-service-links",
+        summary: "pods that get so many variables of Services that programs may not start",
+        mode: Mode::Warn,
+        adjustable: true,
+    },
+    scopes: &[Scope::Inventory {
+        kinds: &[Kind::DaemonSet, Kind::StatefulSet],
+        evidence: Evidence::Presence,
+        check,
+    }],
+    cel: None,
+};
+
+/// The bytes of variables from which the rule reports: three quarters of what Linux allows.
+const TOO_MANY: u64 = 3 << 19;
+
+/// The most Services that are counted.
+const MOST_COUNTED: usize = 50_000;
+
+fn check(query: &Query<'_>, found: &mut InventoryFindings) {
+    let namespace = query.item.namespace();
+    if query.item.details().is_none_or(|details| !details.has_service_links) {
+        return;
+    }
+    let services = query.inventory().in_namespace(Kind::Service, namespace).take(MOST_COUNTED);
+    let services = services.filter(|item| query.counts(item));
+    let sizes = services.filter_map(|item| item.service()).map(|it| u64::from(it.variables));
+    let (count, bytes) = sizes
+        .filter(|bytes| *bytes > 0)
+        .fold((0, 0), |(count, sum), bytes| (count + 1, sum + bytes));
+    if bytes < TOO_MANY {
+        return;
+    }
+    let tenths = bytes * 10 / (1 << 20);
+    found.report(
+        Kind::Service,
+        &POD_SPEC,
+        Reason::Invalid,
+        format!(
+            "each container gets variables for {count} Services of namespace {namespace}, {}.{} MiB, \
+             and Linux starts no program with more than 2 MiB of arguments and variables",
+            tenths / 10,
+            tenths % 10,
+        ),
+        "set enableServiceLinks: false; the pods then find Services by DNS",
+    );
+}

@@ -1,0 +1,73 @@
+//! An update that takes all pods down at once.
+
+use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
+
+use super::read;
+use crate::{finding::{Findings, Fix, Mode, Reason, paths::ROLLING_UPDATE}, kubernetes::cluster::{Cluster, MAX_UNAVAILABLE_STATEFUL_SET}, object::{DaemonSetSpec, Subject, Workload}, rules::rule::{ObjectCheck, OpenKruise, Phase, Rule, Scope}};
+
+pub(super) static RULE: Rule = Rule {
+    meta: meta! {
+        id: "max-unavailable-everything",
+        summary: "maxUnavailable so high that an update takes all pods down at once",
+        mode: Mode::Warn,
+        adjustable: true,
+    },
+    scopes: &[Scope::Object {
+        phase: Phase::After,
+        openkruise: OpenKruise::Applies,
+        check: ObjectCheck::Both(check),
+    }],
+    cel: None,
+};
+
+fn check(subject: &Subject<'_>, cluster: &Cluster, found: &mut Findings) {
+    let all = match &subject.object.workload {
+        Workload::DaemonSet(spec) => daemon_set(subject, spec, cluster),
+        Workload::StatefulSet(spec) if cluster.enabled(MAX_UNAVAILABLE_STATEFUL_SET) => {
+            let replicas = spec.replicas.unwrap_or(1);
+            let at_once = read::max_unavailable(spec).unwrap_or(1);
+            let updates_all = read::partition(spec) == Some(0) && replicas > 1;
+            (updates_all && at_once >= replicas.into()).then(|| format!("all {replicas} pods"))
+        }
+        Workload::StatefulSet(_) => None,
+    };
+    let Some(all) = all else { return };
+    found
+        .report(
+            &ROLLING_UPDATE.child("maxUnavailable"),
+            Reason::Invalid,
+            format!("an update takes {all} down at once, and a bad template breaks all of them"),
+            "use a lower value, such as 1 or 10%",
+        )
+        .fixed_by(Fix::use_default(&ROLLING_UPDATE.child("maxUnavailable")));
+}
+
+/// Returns the pods that an update takes down at once, if these are all of them. A value other than
+/// 100% can only be evaluated if the old object's status contains the number of nodes.
+fn daemon_set(subject: &Subject<'_>, spec: &DaemonSetSpec, cluster: &Cluster) -> Option<String> {
+    let value = max_unavailable(spec)?;
+    // Not only `100%`: the API server also accepts `0100%`.
+    if matches!(value, IntOrString::String(_)) && read::scaled(value, 100, false) == Some(100) {
+        let is_needed =
+            spec.template.spec.as_ref().is_some_and(|it| read::plugin_folder(it).is_some());
+        return is_needed.then(|| "the pods on all nodes".to_owned());
+    }
+    // One pod is all pods only on a single node, which isn't reported. No status is needed.
+    if matches!(value, IntOrString::Int(..=1)) {
+        return None;
+    }
+    let old = subject.old()?;
+    let Workload::DaemonSet(old_spec) = &old.workload else { return None };
+    let nodes = read::daemon_set_status(old)?.desired_number_scheduled;
+    let at_once = read::scaled(value, nodes, true)?;
+    let changes =
+        || max_unavailable(old_spec) != Some(value) || read::template_changes(subject, cluster);
+    (nodes > 1 && at_once >= nodes.into() && changes())
+        .then(|| format!("the pods on all {nodes} nodes"))
+}
+
+fn max_unavailable<T>(spec: &DaemonSetSpec<T>) -> Option<&IntOrString> {
+    let strategy = spec.update_strategy.as_ref()?;
+    let rolls = strategy.type_.as_deref() == Some("RollingUpdate");
+    strategy.rolling_update.as_ref().filter(|_| rolls)?.max_unavailable.as_ref()
+}

@@ -1,0 +1,41 @@
+//! `maxUnavailable` of a StatefulSet while its feature gate is off.
+
+use super::read;
+use crate::{finding::{Findings, Fix, Mode, Reason, paths::ROLLING_UPDATE}, kubernetes::cluster::{Cluster, MAX_UNAVAILABLE_STATEFUL_SET}, object::{StatefulSetSpec, Subject}, rules::rule::{ObjectCheck, OpenKruise, Operation, Phase, Rule, Scope}};
+
+pub(super) static RULE: Rule = Rule {
+    meta: meta! {
+        id: "max-unavailable-ignored",
+        summary: "maxUnavailable of a StatefulSet while its feature gate is off",
+        mode: Mode::Warn,
+        adjustable: true,
+    },
+    scopes: &[Scope::Object {
+        phase: Phase::Before {
+        operations: &[Operation::Create, Operation::Update],
+        sent_if: "object.spec.?updateStrategy.?rollingUpdate.?maxUnavailable.orValue(1) != 1",
+    },
+        openkruise: OpenKruise::DoesNotApply,
+        check: ObjectCheck::StatefulSet(check),
+    }],
+    cel: None,
+};
+
+fn check(spec: &StatefulSetSpec, _: &Subject<'_>, cluster: &Cluster, found: &mut Findings) {
+    let at_once = read::max_unavailable(spec).unwrap_or(1);
+    if at_once < 2 || cluster.enabled(MAX_UNAVAILABLE_STATEFUL_SET) {
+        return;
+    }
+    found
+        .report(
+            &ROLLING_UPDATE.child("maxUnavailable"),
+            Reason::Forbidden,
+            format!(
+                "it has no effect because the feature gate {} is off (Kubernetes {}): pods are \
+             updated one at a time, not {at_once}",
+                MAX_UNAVAILABLE_STATEFUL_SET, cluster.version,
+            ),
+            "leave it out, or enable the gate in kube-apiserver and kube-controller-manager",
+        )
+        .fixed_by(Fix::remove(&ROLLING_UPDATE.child("maxUnavailable")));
+}

@@ -1,0 +1,57 @@
+//! Pods that are deleted together and created one by one.
+
+use super::read;
+use crate::{finding::{Findings, Mode, Reason, paths::ROLLING_UPDATE}, kubernetes::cluster::{Cluster, MAX_UNAVAILABLE_STATEFUL_SET}, object::{StatefulSetSpec, Subject}, rules::rule::{Cel, ObjectCheck, OpenKruise, Phase, Rule, Scope}};
+
+pub(super) static RULE: Rule = Rule {
+    meta: meta! {
+        id: "max-unavailable-ordered",
+        summary: "maxUnavailable above 1 with OrderedReady: more pods are down, nothing is faster",
+        mode: Mode::Warn,
+        adjustable: true,
+    },
+    scopes: &[Scope::Object {
+        phase: Phase::After,
+        openkruise: OpenKruise::DoesNotApply,
+        check: ObjectCheck::StatefulSet(check),
+    }],
+    cel: Some(&CEL),
+};
+
+static CEL: Cel = Cel {
+    fault: "@.spec.?podManagementPolicy.orValue('') != 'Parallel' && @rolls && @replicas - \
+        @partition >= 2 && \
+        [@.spec.updateStrategy.?rollingUpdate.?maxUnavailable.orValue(dyn(1))].exists(n, \
+        type(n) == int ? n >= 2 : (int(string(n).replace('%', '')) <= 100 && \
+        int(string(n).replace('%', '')) * @replicas / 100 >= 2))",
+    message: "'with podManagementPolicy OrderedReady an update takes several pods down together \
+        but brings them back one by one, so more pods are down and nothing is faster'",
+    help: "use maxUnavailable 1, or a new StatefulSet with podManagementPolicy Parallel",
+    gate: Some(MAX_UNAVAILABLE_STATEFUL_SET),
+    ..Cel::EMPTY
+};
+
+fn check(spec: &StatefulSetSpec, _: &Subject<'_>, cluster: &Cluster, found: &mut Findings) {
+    let parallel = spec.pod_management_policy.as_deref() == Some("Parallel");
+    if parallel || !cluster.enabled(MAX_UNAVAILABLE_STATEFUL_SET) {
+        return;
+    }
+    let (Some(at_once), Some(partition)) = (read::max_unavailable(spec), read::partition(spec))
+    else {
+        return;
+    };
+    let updated = spec.replicas.unwrap_or(1).saturating_sub(partition);
+    let at_once = at_once.min(updated.into());
+    if at_once < 2 {
+        return;
+    }
+    found.report(
+        &ROLLING_UPDATE.child("maxUnavailable"),
+        Reason::Invalid,
+        format!(
+            "with podManagementPolicy OrderedReady an update takes {at_once} pods down together \
+             but brings them back one by one, so more pods are down and nothing is faster"
+        ),
+        "use maxUnavailable 1, or a new StatefulSet with podManagementPolicy Parallel",
+    );
+}

@@ -1,0 +1,99 @@
+//! Pods of a DaemonSet on nodes that would not get one.
+
+use std::collections::BTreeMap;
+
+use super::status::{daemon_set::Daemons, phrases::{count, names}, toleration};
+use crate::{finding::{Effect, Facts, Help, Mode, Path, paths::STATUS, paths::TOLERATIONS}, kubernetes::{kind::Kind, taints}, rollout::node::{Placement, WhyNot}, rules::rule::{
+        Rule, Scope, StatusCheck,
+        status::{Report, StatusFindings, StatusQuery},
+    }};
+
+pub(super) static RULE: Rule = Rule {
+    meta: meta! {
+        id: "misscheduled",
+        summary: "pods of a DaemonSet on nodes that would not get one any more",
+        mode: Mode::Warn,
+        adjustable: true,
+    },
+    scopes: &[Scope::Status { kinds: &[Kind::DaemonSet], check: StatusCheck::Workload(check) }],
+    cel: None,
+};
+
+fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
+    let Some(daemons) = Daemons::with_pods(query) else { return };
+    // Pods and their nodes: those that may stay, by the taint, and those that may not.
+    let mut kept: BTreeMap<&str, Vec<(&str, &str)>> = BTreeMap::new();
+    let mut lost = Vec::new();
+    for (node, placement, pods) in &daemons.nodes {
+        let is_down = node.not_ready.is_some();
+        let named = pods.iter().map(|pod| (*pod, &*pod.name, node.place.name.as_str()));
+        for (pod, name, node) in named {
+            match placement {
+                // The fault of a node that is down is the node's.
+                Placement::Keeps(WhyNot::Taint(taint)) if pod.deleted.is_none() && !is_down => {
+                    kept.entry(taint).or_default().push((name, node));
+                }
+                Placement::Loses(_)
+                    if pod.deleted.is_some_and(|it| query.audit.is_long_ago(it)) =>
+                {
+                    lost.push((name, node));
+                }
+                _ => {}
+            }
+        }
+    }
+    for (taint, pods) in &kept {
+        found.add(stays(query, &daemons, taint, pods));
+    }
+    if let Some((pod, node)) = lost.first() {
+        let list = names(lost.iter().map(|it| it.0));
+        let (title, cause) =
+            (format!("{list} on {node} should be gone"), "the template excludes the node");
+        let message = format!("{title}: {cause}");
+        let facts = Facts::title(title)
+            .cause(cause)
+            .pods(lost.iter().map(|it| it.0))
+            .nodes(lost.iter().map(|it| it.1));
+        let words = [pod, "--force", "--grace-period=0"];
+        let force = query.kubectl().does(Effect::Restarts(1), "delete pod", &words);
+        let help = Help::say("repair the node or remove it; if it is powered off, run ").run(force);
+        found.add(Report::new(&NUMBER, message, help).facts(facts));
+    }
+}
+
+/// The report of pods that stay on nodes with this taint.
+fn stays(
+    query: &StatusQuery<'_>,
+    daemons: &Daemons<'_>,
+    taint: &str,
+    pods: &[(&str, &str)],
+) -> Report<'static> {
+    let title = format!(
+        "{} ({}) {}",
+        count(pods.len(), "pod"),
+        names(pods.iter().map(|it| it.0)),
+        if pods.len() == 1 { "stays only until it ends" } else { "stay only until they end" }
+    );
+    let nodes = names(pods.iter().map(|it| it.1));
+    let cause = format!("the template does not tolerate the taint {taint} of {nodes}");
+    let message = format!("{title}: {cause}");
+    let facts = Facts::title(title)
+        .cause(cause)
+        .pods(pods.iter().map(|it| it.0))
+        .nodes(pods.iter().map(|it| it.1));
+    if taints::is_transient(taint) {
+        let node = pods.first().map_or("", |it| it.1);
+        let describe = query.audit.kubectl_anywhere().looks("describe node", &[node]);
+        let help =
+            Help::say("the taint goes when the state of the node changes, so do not tolerate it; ");
+        let help = help.run(describe).and(" shows that state");
+        return Report::new(&TOLERATIONS, message, help).facts(facts).note();
+    }
+    let tolerate = toleration::add(query, daemons.set, taint);
+    let help = Help::say("to update and replace them too, run ")
+        .run(tolerate)
+        .and("; to remove them, delete them: they do not come back");
+    Report::new(&TOLERATIONS, message, help).facts(facts)
+}
+
+static NUMBER: Path<'static> = STATUS.child("numberMisscheduled");

@@ -1,0 +1,60 @@
+//! A name that leaves no room for what the controller appends to it.
+
+use crate::{finding::{Findings, Mode, Reason, paths::METADATA}, kubernetes::{cluster::Cluster, resource::WorkloadKind}, object::Subject, rules::rule::{Cel, ObjectCheck, OpenKruise, Phase, Rule, Scope}};
+
+pub(super) static RULE: Rule = Rule {
+    meta: meta! {
+        id: "name-too-long",
+        summary: "a name so long that the controller cannot create pods",
+        mode: Mode::Deny,
+        adjustable: true,
+    },
+    scopes: &[Scope::Object {
+        phase: Phase::After,
+        openkruise: OpenKruise::Applies,
+        check: ObjectCheck::Both(check),
+    }],
+    cel: Some(&CEL),
+};
+
+static CEL: Cel = Cel {
+    fault: "@.metadata.name.size() > (@.kind == 'StatefulSet' ? 52 : 242)",
+    message: "'with a name of ' + string(@.metadata.name.size()) + ' characters no pod can be \
+        created, unless the template happens to have a short hash, which the controller \
+        appends to it'",
+    help: "use a shorter name: 52 characters for a StatefulSet, 242 for a DaemonSet",
+    ..Cel::EMPTY
+};
+
+/// A hyphen and a hash: 32 bits in decimal, which are mostly 10 characters.
+const APPENDED: usize = 11;
+/// The API server cuts `generateName` to [`GENERATED_BASE`] characters and appends this many.
+const GENERATED: usize = 5;
+const GENERATED_BASE: usize = 58;
+
+fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
+    let (limit, becomes) = match subject.object.kind() {
+        WorkloadKind::StatefulSet => (63 - APPENDED, "the pod label controller-revision-hash"),
+        WorkloadKind::DaemonSet => (253 - APPENDED, "the name of a ControllerRevision"),
+    };
+    let given = subject.object.metadata.name.as_deref().filter(|name| !name.is_empty());
+    let (field, length, room) = match (given, subject.object.metadata.generate_name.as_deref()) {
+        (Some(name), _) => ("name", name.len(), limit),
+        (None, Some(prefix)) => {
+            ("generateName", prefix.len().min(GENERATED_BASE) + GENERATED, limit - GENERATED)
+        }
+        (None, None) => return,
+    };
+    if length > limit {
+        found.report(
+            &METADATA.child(field),
+            Reason::TooLong,
+            format!(
+                "with a name of {length} characters no pod can be created, unless the template \
+                 happens to have a short hash: the controller appends it to make {becomes}, which \
+                 leaves room for {limit} characters"
+            ),
+            format!("use a {field} of at most {room} characters"),
+        );
+    }
+}

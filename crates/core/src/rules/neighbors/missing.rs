@@ -1,0 +1,22 @@
+//! Objects that a template names and that do not exist.
+
+use crate::{
+    inventory::object_summary::ObjectSummary, kubernetes::kind::Kind, rules::rule::inventory::Query,
+};
+
+/// Returns whether an object is known not to exist. A namespaced object is searched for in the
+/// namespace of the object that names it.
+pub(in crate::rules) fn is_missing(query: &Query<'_>, kind: Kind, name: &str) -> bool {
+    let namespace = if kind.is_namespaced() { query.item.namespace() } else { "" };
+    query.knows(kind, namespace)
+        && query.inventory().named(kind, namespace, name).next().is_none()
+        && !may_be_elsewhere(query, kind, name)
+}
+
+/// Returns whether an object with this name may be in the same namespace although the namespaces
+/// seem to differ: one of the two objects does not set its namespace, and gets the namespace of the
+/// command that applies it.
+pub(in crate::rules) fn may_be_elsewhere(query: &Query<'_>, kind: Kind, name: &str) -> bool {
+    let is_free = |item: &ObjectSummary| !item.sets_namespace || !query.item.sets_namespace;
+    query.inventory().named_anywhere(kind, name).any(is_free)
+}

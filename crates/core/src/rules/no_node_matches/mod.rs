@@ -1,0 +1,69 @@
+//! A template whose node selector no node matches.
+
+use super::neighbors::nodes::written;
+use crate::{finding::{Mode, Reason, paths::POD_SPEC}, inventory::{node::Node, nodes::Nodes}, kubernetes::kind::Kind, rules::rule::{
+        Rule, Scope,
+        inventory::{Evidence, InventoryFindings, Query},
+    }};
+
+pub(super) static RULE: Rule = Rule {
+    meta: meta! {
+        id: "no-node-matches",
+        summary: "a template whose node selector and affinity no node matches",
+        mode: Mode::Warn,
+        adjustable: true,
+    },
+    scopes: &[Scope::Inventory { kinds: &[Kind::DaemonSet, Kind::StatefulSet], evidence: Evidence::Absence, check }],
+    cel: None,
+};
+
+fn check(query: &Query<'_>, found: &mut InventoryFindings) {
+    let Some(details) = query.item.details() else { return };
+    let is_daemon_set = query.item.kind() == Kind::DaemonSet;
+    // `node-not-wanted` names the nodes of a DaemonSet that the cluster has.
+    let heeds_taints = is_daemon_set && !query.is_stored();
+    let (field, nodes) = match &details.nodes {
+        Some((field, nodes)) => (field, nodes),
+        None if heeds_taints => (&"tolerations", &Nodes::default()),
+        None => return,
+    };
+    let count = query.inventory().count(Kind::Node);
+    if count == 0 || !query.knows(Kind::Node, "") {
+        return;
+    }
+    let mut tainted = None;
+    let accepts = |item, node: &'_ Node| {
+        let against = node.taint_against(&details.tolerations).filter(|_| heeds_taints);
+        if let Some(taint) = against {
+            tainted.get_or_insert_with(|| (item, written(taint)));
+        }
+        against.is_none()
+    };
+    if query.inventory().has_node(nodes, accepts) {
+        return;
+    }
+    if let Some((node, taint)) = tainted {
+        found.report(
+            Kind::Node,
+            &POD_SPEC.child("tolerations"),
+            Reason::Required,
+            format!(
+                "each node that it may run on has a taint that it does not tolerate, such as {taint} \
+                 of {node}, so it gets no pods, and its rollout counts as complete"
+            ),
+            "tolerate the taint if the pods are meant for these nodes; otherwise select other nodes",
+        );
+        return;
+    }
+    let outcome = match query.item.kind() {
+        Kind::DaemonSet => "it gets no pods, and its rollout counts as complete",
+        _ => "its pods stay Pending",
+    };
+    found.report(
+        Kind::Node,
+        &POD_SPEC.child(field),
+        Reason::NotFound,
+        format!("none of the {count} nodes matches nodeSelector and node affinity, so {outcome}"),
+        "correct them, unless nodes that match are added later, as to a pool that is scaled to zero",
+    );
+}

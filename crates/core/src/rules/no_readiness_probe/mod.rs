@@ -1,0 +1,57 @@
+//! A server without a readiness probe.
+
+use k8s_openapi::api::core::v1::Container;
+
+use super::read;
+use crate::{finding::{Findings, Mode, Reason, paths::CONTAINERS}, kubernetes::{cluster::Cluster, containers::is_sidecar}, object::Subject, rules::rule::{Cel, ObjectCheck, OpenKruise, Phase, Rule, Scope}};
+
+pub(super) static RULE: Rule = Rule {
+    meta: meta! {
+        id: "no-readiness-probe",
+        summary: "a server without a readiness probe, whose rollout waits for nothing",
+        mode: Mode::Audit,
+        adjustable: true,
+    },
+    scopes: &[Scope::Object {
+        phase: Phase::After,
+        openkruise: OpenKruise::Applies,
+        check: ObjectCheck::Both(check),
+    }],
+    cel: Some(&CEL),
+};
+
+static CEL: Cel = Cel {
+    fault: "@pod.containers.exists(c, c.?ports.orValue([]).exists(p, p.?protocol.orValue('TCP') \
+        in ['', 'TCP'])) && !@running.exists(c, has(c.readinessProbe)) && \
+        @pod.?readinessGates.orValue([]).size() == 0",
+    message: "'each container counts as ready as soon as it has started, so a version that does \
+        not work is rolled out to all pods'",
+    help: "give it a readinessProbe",
+    ..Cel::EMPTY
+};
+
+fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
+    let Some(spec) = read::pod_spec(&subject.object) else { return };
+    let inits = spec.init_containers.as_deref().unwrap_or_default().iter();
+    let sidecars = inits.filter(|init| is_sidecar(init));
+    let is_asked = sidecars.chain(&spec.containers).any(|it| it.readiness_probe.is_some());
+    let has_gates = spec.readiness_gates.as_ref().is_some_and(|gates| !gates.is_empty());
+    let serves = |container: &Container| {
+        let ports = container.ports.as_deref().unwrap_or_default();
+        ports.iter().any(|port| matches!(port.protocol.as_deref(), None | Some("" | "TCP")))
+    };
+    let Some(i) = spec.containers.iter().position(serves) else { return };
+    if is_asked || has_gates {
+        return;
+    }
+    found.report(
+        &CONTAINERS.index(i),
+        Reason::Required,
+        format!(
+            "container {:?} counts as ready as soon as it has started, so a version that does \
+             not work is rolled out to all pods",
+            spec.containers[i].name
+        ),
+        "give it a readinessProbe",
+    );
+}

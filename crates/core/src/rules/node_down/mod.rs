@@ -1,0 +1,100 @@
+//! Nodes that are down, and the sets whose pods are on them.
+
+use std::collections::BTreeMap;
+
+use super::status::phrases::{count, names, one_line, since};
+use crate::{finding::{Facts, Help, Mode, Path, paths::STATUS}, kubernetes::{kind::Kind, resource::WorkloadKind}, observed::{Node, Pod, WorkloadStatus}, rules::rule::{
+        Rule, Scope, StatusCheck,
+        status::{Audit, ObjectName, Report, StatusFindings},
+    }};
+
+pub(super) static RULE: Rule = Rule {
+    meta: meta! {
+        id: "node-down",
+        summary: "a node that is not ready, and the sets with pods on it",
+        mode: Mode::Warn,
+        adjustable: true,
+    },
+    scopes: &[Scope::Status { kinds: &[Kind::Node], check: StatusCheck::Others(check) }],
+    cel: None,
+};
+
+/// A node that is down, and the pods on it with their sets.
+type Down<'a> = (&'a Node, Vec<(&'a WorkloadStatus, &'a Pod)>);
+
+fn check(audit: &Audit<'_>, found: &mut StatusFindings) {
+    let down = |node: &&Node| node.not_ready.is_some_and(|since| audit.is_long_ago(since));
+    let mut nodes: BTreeMap<&str, Down<'_>> = BTreeMap::new();
+    for node in audit.observed.nodes().filter(down) {
+        nodes.insert(&node.place.name, (node, Vec::new()));
+    }
+    if nodes.is_empty() {
+        return;
+    }
+    for set in audit.observed.sets() {
+        for pod in audit.observed.pods(set).iter().filter(|pod| pod.is_bound && !pod.has_ended) {
+            let node = pod.node.as_deref().and_then(|name| nodes.get_mut(name));
+            node.into_iter().for_each(|(_, pods)| pods.push((set, pod)));
+        }
+    }
+    for (node, pods) in nodes.into_values().filter(|(_, pods)| !pods.is_empty()) {
+        found.add(report(audit, node, &pods));
+    }
+}
+
+fn report(audit: &Audit<'_>, node: &Node, pods: &[(&WorkloadStatus, &Pod)]) -> Report<'static> {
+    let name = node.place.name.as_str();
+    let why = match &*node.why_not_ready {
+        "" => String::new(),
+        said => format!(" ({})", one_line(said)),
+    };
+    let kinds =
+        [WorkloadKind::DaemonSet, WorkloadKind::StatefulSet].map(|kind| of_kind(kind, pods));
+    let sets: Vec<_> = kinds.into_iter().flatten().collect();
+    let message = format!(
+        "the node has not been ready {}{why}; with pods on it: {}",
+        since(node.not_ready.unwrap_or_default()),
+        sets.join(" and ")
+    );
+    let describe = audit.kubectl_anywhere().looks("describe node", &[name]);
+    let help = Help::say("repair the node, or remove it; the sets need no change; ")
+        .run(describe)
+        .and(" shows its conditions");
+    let about = ObjectName {
+        namespace: "".into(),
+        kind: Kind::Node,
+        name: name.into(),
+        api_version: "v1",
+        uid: node.uid.clone(),
+    };
+    let facts = Facts::title("the node is not ready")
+        .effect(format!("with pods on it: {}", sets.join(" and ")))
+        .since(node.not_ready.unwrap_or_default())
+        .pods(pods.iter().map(|(_, pod)| &*pod.name))
+        .nodes([name]);
+    let facts = match &*node.why_not_ready {
+        "" => facts,
+        said => facts.cause(one_line(said)),
+    };
+    Report::new(&CONDITIONS, message, help).about(about).facts(facts)
+}
+
+/// `2 StatefulSets (shop/db, shop/queue), 1 pod of them Terminating`; `None` if there is no such set.
+fn of_kind(kind: WorkloadKind, pods: &[(&WorkloadStatus, &Pod)]) -> Option<String> {
+    let pods: Vec<_> = pods.iter().filter(|(set, _)| set.kind() == kind).collect();
+    let mut sets: Vec<_> =
+        pods.iter().map(|(set, _)| format!("{}/{}", set.namespace(), set.name())).collect();
+    sets.dedup();
+    if sets.is_empty() {
+        return None;
+    }
+    let list = names(sets.iter().map(String::as_str));
+    let ending = pods.iter().filter(|(_, pod)| pod.deleted.is_some()).count();
+    let ending = match ending {
+        0 => String::new(),
+        some => format!(", {} of them Terminating", count(some, "pod")),
+    };
+    Some(format!("{} ({list}){ending}", count(sets.len(), kind.as_str())))
+}
+
+static CONDITIONS: Path<'static> = STATUS.child("conditions");

@@ -1,0 +1,50 @@
+//! Nodes that a taint keeps a DaemonSet away from.
+
+use std::collections::BTreeMap;
+
+use super::status::{daemon_set::Daemons, phrases::{count, names}, toleration};
+use crate::{finding::{Facts, Help, Mode, paths::TOLERATIONS}, kubernetes::{kind::Kind, taints}, rollout::node::{Placement, WhyNot}, rules::rule::{
+        Rule, Scope, StatusCheck,
+        status::{Report, StatusFindings, StatusQuery},
+    }};
+
+pub(super) static RULE: Rule = Rule {
+    meta: meta! {
+        id: "node-not-wanted",
+        summary: "nodes without a pod of the DaemonSet, because of a taint",
+        mode: Mode::Warn,
+        adjustable: true,
+    },
+    scopes: &[Scope::Status { kinds: &[Kind::DaemonSet], check: StatusCheck::Workload(check) }],
+    cel: None,
+};
+
+fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
+    let Some(daemons) = Daemons::of(query) else { return };
+    let mut groups: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for (node, placement, pods) in &daemons.nodes {
+        if let Placement::Keeps(WhyNot::Taint(taint)) | Placement::Loses(WhyNot::Taint(taint)) =
+            placement
+            && pods.is_empty()
+            && !taints::is_transient(taint)
+            && query.audit.is_long_ago(node.created)
+        {
+            groups.entry(taint).or_default().push(&node.place.name);
+        }
+    }
+    let Some((first, _)) = groups.iter().max_by_key(|(_, nodes)| nodes.len()) else { return };
+    let list = groups.iter().map(|(taint, nodes)| {
+        format!("{taint} on {} ({})", count(nodes.len(), "node"), names(nodes.iter().copied()))
+    });
+    let desired = daemons.set.status.desired_number_scheduled;
+    let who = if desired == 0 { "no node gets a pod" } else { "some nodes get no pod" };
+    let list = list.collect::<Vec<_>>().join("; ");
+    let message = format!("{who}, because of taints that the template does not tolerate: {list}");
+    let facts = Facts::title(who)
+        .cause(format!("the template does not tolerate all taints: {list}"))
+        .nodes(groups.values().flatten().copied());
+    let tolerate = toleration::add(query, daemons.set, first);
+    let help = Help::say("if these nodes are to have a pod, run ").run(tolerate);
+    let report = Report::new(&TOLERATIONS, message, help).facts(facts);
+    found.add(if desired == 0 { report } else { report.note() });
+}

@@ -1,0 +1,18 @@
+//! A node pin that cannot be met.
+
+use crate::{finding::{Meta, Mode}, kubernetes::kind::Kind, rules::rule::{Rule, Runner, Scope}};
+
+/// The rule against a node pin that cannot be met.
+pub static RULE: Rule = Rule {
+    meta: meta! {
+        id: "node-pin-conflict",
+        summary: "a pod created for one node whose own affinity ties it to another",
+        mode: Mode::Deny,
+        adjustable: false,
+    },
+    scopes: &[Scope::Engine { kinds: &[Kind::Pod], by: &[Runner::Mutate] }],
+    cel: None,
+};
+
+/// The description of this rule.
+pub static NODE_PIN_CONFLICT: &Meta = &RULE.meta;

@@ -1,0 +1,167 @@
+//! Nodes that should have a pod of a DaemonSet and have none that works.
+
+use std::collections::BTreeMap;
+
+use super::status::{budget_eaten::eats_budget, daemon_set::{Daemons, Lack}, node_without_pod_since::Lacking, phrases::{count, names, since}, refusal::FailedCreate, webhooks::down_for};
+use crate::{finding::{Facts, Help, Mode, paths::STATUS}, kubernetes::kind::Kind, observed::{Call, Pod, NotReadyKind}, rules::rule::{
+        Rule, Scope, StatusCheck,
+        status::{Report, StatusFindings, StatusQuery},
+    }};
+
+pub(super) static RULE: Rule = Rule {
+    meta: meta! {
+        id: "node-without-pod",
+        summary: "nodes that should have a pod of the DaemonSet, and have none that works",
+        mode: Mode::Warn,
+        adjustable: true,
+    },
+    scopes: &[Scope::Status { kinds: &[Kind::DaemonSet], check: StatusCheck::Workload(check) }],
+    cel: None,
+};
+
+/// Nodes with the same reason, and the first of their pods.
+#[derive(Default)]
+struct Group<'a> {
+    nodes: Vec<&'a str>,
+    pod: Option<&'a Pod>,
+    since: i64,
+    lacking: Option<Lacking<'a>>,
+}
+
+fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
+    if !query.has_pods_to_look_at() {
+        return;
+    }
+    let Some(daemons) = Daemons::of(query) else { return };
+    let is_refused = FailedCreate::of(query).is_some();
+    let eaten = eats_budget(query, &daemons).is_some();
+    let lacking = daemons.lacking(query);
+    let mut groups: BTreeMap<(Lack, &str), Group<'_>> = BTreeMap::new();
+    for (node, pods) in daemons.wanted(query) {
+        let Some((lack, pod)) = daemons.lack(query, node, pods) else { continue };
+        let lacking = match pod {
+            None => lacking.and_then(|it| it.on(query, node)),
+            Some(_) => None,
+        };
+        let is_reported_elsewhere = match pod {
+            None => is_refused || lacking.is_none(),
+            Some(pod) => eaten && daemons.is_updated(pod),
+        };
+        if is_reported_elsewhere {
+            continue;
+        }
+        let reason = pod.and_then(|pod| pod.trouble.as_deref()).map_or("", |it| &it.reason);
+        let group = groups.entry((lack, reason)).or_default();
+        group.nodes.push(&node.place.name);
+        group.pod = group.pod.or(pod);
+        group.lacking = lacking;
+        group.since = group.pod.map_or(0, |pod| query.unready_since(pod));
+    }
+    for ((lack, _), group) in groups {
+        let nodes = format!(
+            "{} without a working pod: {}",
+            count(group.nodes.len(), "node"),
+            names(group.nodes.iter().copied())
+        );
+        let facts = Facts::title(nodes.clone()).nodes(group.nodes.iter().copied());
+        let (message, facts, help) = match group.pod {
+            Some(pod) => {
+                let (why, when) = (query.why(pod), since(group.since));
+                let is = if lack == Lack::Unschedulable { "is Pending" } else { query.is_how(pod) };
+                let message = format!("{nodes}; {} {is} {when}: {why}", pod.name);
+                let facts = facts.cause(format!("{} {is}: {why}", pod.name)).since(group.since);
+                (message, facts.pods([&*pod.name]), advice(query, &daemons, pod))
+            }
+            None => {
+                let (why, since, help) = of_no_pod(query, group.lacking);
+                (format!("{nodes}; {why}"), facts.cause(why).since(since), help)
+            }
+        };
+        found.add(Report::new(&STATUS.child("numberAvailable"), message, help).facts(facts));
+    }
+}
+
+/// Returns why a node has no pod, since when, and the advice.
+fn of_no_pod(query: &StatusQuery<'_>, lacking: Option<Lacking<'_>>) -> (String, i64, Help) {
+    let since = match lacking {
+        Some(Lacking::Since(since)) => since,
+        _ => 0,
+    };
+    let (why, help) = match (down_for(query, Call::NewPod), lacking) {
+        (Some(why), _) => (why, Help::say("the set needs no change")),
+        (None, Some(Lacking::Unknown(pod))) => (passed_over(pod), see_log(query)),
+        (None, _) => (NO_WORD.to_owned(), no_pod(query)),
+    };
+    (why, since, help)
+}
+
+const NO_WORD: &str = "there is no pod, and no event that says why";
+
+/// The text about a node of which the status counted the pod as missing when this other pod changed it.
+fn passed_over(pod: &Pod) -> String {
+    let became = if pod.ready.0 { "ready" } else { "unready" };
+    format!(
+        "{NO_WORD}; since when is not known, because {} has become {became} since, which changed the \
+         status",
+        pod.name
+    )
+}
+
+/// Whether a pod would have no place even if the scheduler evicted all others: it says so of every
+/// node.
+fn is_too_large(message: &str) -> bool {
+    let nodes = message.strip_prefix("0/").and_then(|rest| rest.split_once(' '));
+    let all = nodes.map(|(all, _)| format!(": {all} Preemption is not helpful"));
+    all.is_some_and(|all| message.contains(&all))
+}
+
+/// Advises on a node for which the controller has not created a pod.
+fn no_pod(query: &StatusQuery<'_>) -> Help {
+    let describe = query.kubectl().looks("describe", &[&query.target()]);
+    Help::say(
+        "see whether the controller of DaemonSets runs, which is in kube-controller-manager; ",
+    )
+    .run(describe)
+    .and(" shows what it did last")
+}
+
+/// Advises on a node that the controller has counted without creating a pod.
+fn see_log(query: &StatusQuery<'_>) -> Help {
+    let describe = query.kubectl().looks("describe", &[&query.target()]);
+    Help::say(
+        "the controller of DaemonSets has counted the pod as missing and created none: look in the log of \
+         kube-controller-manager; ",
+    )
+    .run(describe)
+    .and(" shows the events that are left")
+}
+
+fn advice(query: &StatusQuery<'_>, daemons: &Daemons<'_>, pod: &Pod) -> Help {
+    if let Some(help) = query.not_of_template(pod) {
+        return help;
+    }
+    let trouble = pod.trouble.as_deref();
+    match trouble.map(|it| it.kind) {
+        Some(NotReadyKind::Unschedulable) => {
+            let message = trouble.map(|it| &*it.message).unwrap_or_default();
+            let lacks_room =
+                ["Insufficient", "Too many pods"].iter().any(|text| message.contains(text))
+                    && !is_too_large(message);
+            if lacks_room {
+                let node = pod.node.as_deref().unwrap_or_default();
+                let describe = query.audit.kubectl_anywhere().looks("describe node", &[node]);
+                return Help::say("make room on these nodes, or let the template request less; ")
+                    .run(describe)
+                    .and(
+                        " shows what fills one (a higher priorityClassName would evict other pods, \
+                         and restart all pods of the set)",
+                    );
+            }
+            let describe = query.kubectl().looks("describe pod", &[&pod.name]);
+            Help::say("remove what the scheduler names; ")
+                .run(describe)
+                .and(" shows the latest attempt")
+        }
+        _ => query.look_or_undo(daemons.is_updated(pod), pod),
+    }
+}

@@ -1,0 +1,48 @@
+//! A changed template that the controller does not roll out.
+
+use super::read;
+use crate::{finding::{Findings, Mode, Reason, paths::UPDATE_STRATEGY}, kubernetes::cluster::Cluster, object::Subject, rules::rule::{Cel, ObjectCheck, OpenKruise, Operation, Phase, Rule, Scope}};
+
+pub(super) static RULE: Rule = Rule {
+    meta: meta! {
+        id: "on-delete-change",
+        summary: "a changed template under OnDelete, which running pods do not get",
+        mode: Mode::Warn,
+        adjustable: true,
+    },
+    scopes: &[Scope::Object {
+        phase: Phase::After,
+        openkruise: OpenKruise::Applies,
+        check: ObjectCheck::Both(check),
+    }],
+    cel: Some(&CEL),
+};
+
+static CEL: Cel = Cel {
+    fault: "@.spec.?updateStrategy.?type.orValue('') == 'OnDelete' && \
+        !@.metadata.?ownerReferences.orValue([]).exists(o, o.?controller.orValue(false)) && \
+        @changes",
+    message: "'with OnDelete the changed template reaches a pod only when that pod is deleted by \
+        hand'",
+    help: "delete the pods one by one, or use RollingUpdate",
+    only: Some(Operation::Update),
+    ..Cel::EMPTY
+};
+
+fn check(subject: &Subject<'_>, cluster: &Cluster, found: &mut Findings) {
+    let object = &subject.object;
+    let owners = object.metadata.owner_references.as_deref().unwrap_or_default();
+    let is_owned = owners.iter().any(|owner| owner.controller == Some(true));
+    if is_owned
+        || read::strategy(object) != Some("OnDelete")
+        || !read::template_changes(subject, cluster)
+    {
+        return;
+    }
+    found.report(
+        &UPDATE_STRATEGY.child("type"),
+        Reason::Invalid,
+        "with OnDelete the changed template reaches a pod only when that pod is deleted by hand",
+        "delete the pods one by one, or use RollingUpdate",
+    );
+}

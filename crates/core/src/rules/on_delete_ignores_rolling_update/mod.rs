@@ -1,0 +1,52 @@
+//! Settings for rolling updates that OnDelete ignores.
+
+use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
+
+use crate::{finding::{Findings, Fix, Mode, Reason, paths::UPDATE_STRATEGY}, kubernetes::cluster::Cluster, object::{DaemonSetSpec, Subject}, rules::rule::{Cel, ObjectCheck, OpenKruise, Phase, Rule, Scope}};
+
+pub(super) static RULE: Rule = Rule {
+    meta: meta! {
+        id: "on-delete-ignores-rolling-update",
+        summary: "a DaemonSet with settings for rolling updates under OnDelete",
+        mode: Mode::Warn,
+        adjustable: true,
+    },
+    scopes: &[Scope::Object {
+        phase: Phase::After,
+        openkruise: OpenKruise::Applies,
+        check: ObjectCheck::DaemonSet(check),
+    }],
+    cel: Some(&CEL),
+};
+
+static CEL: Cel = Cel {
+    fault: "@.spec.?updateStrategy.?type.orValue('') == 'OnDelete' && \
+        @.spec.updateStrategy.?rollingUpdate.hasValue() && \
+        (!(@.spec.updateStrategy.rollingUpdate.?maxUnavailable.orValue(dyn(1)) in [dyn(0), dyn(1)]) || \
+        @.spec.updateStrategy.rollingUpdate.?maxSurge.orValue(dyn(0)) != dyn(0))",
+    message: "'rollingUpdate is ignored with type OnDelete: a pod is replaced when it is deleted \
+        by hand'",
+    help: "use type RollingUpdate, or leave rollingUpdate out",
+    ..Cel::EMPTY
+};
+
+fn check(spec: &DaemonSetSpec, _: &Subject<'_>, _: &Cluster, found: &mut Findings) {
+    let Some(strategy) = &spec.update_strategy else { return };
+    let Some(rolling) = &strategy.rolling_update else { return };
+    let is = |value: &Option<IntOrString>, defaults: &[i32]| match value {
+        None => true,
+        Some(IntOrString::Int(number)) => defaults.contains(number),
+        Some(IntOrString::String(_)) => false,
+    };
+    let is_default = is(&rolling.max_unavailable, &[0, 1]) && is(&rolling.max_surge, &[0]);
+    if strategy.type_.as_deref() != Some("OnDelete") || is_default {
+        return;
+    }
+    found.report(
+        &UPDATE_STRATEGY.child("rollingUpdate"),
+        Reason::Forbidden,
+        "rollingUpdate is ignored with type OnDelete: a pod is replaced when it is deleted by hand",
+        "use type RollingUpdate, or leave rollingUpdate out",
+    )
+    .fixed_by(Fix::remove(&UPDATE_STRATEGY.child("rollingUpdate")));
+}

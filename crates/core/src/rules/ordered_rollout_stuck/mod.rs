@@ -1,0 +1,125 @@
+//! A fixed template that is not rolled out because a pod is broken.
+
+use k8s_openapi::api::apps::v1::StatefulSetStatus;
+
+use super::read;
+use crate::{finding::{Effect, Findings, Help, Mode, Reason, paths::SPEC}, kubernetes::cluster::{Cluster, STATEFUL_SET_RECREATE_STRATEGY}, object::{Object, StatefulSetSpec, Subject}, rules::{
+        rollout_waits,
+        rule::{Cel, ObjectCheck, OpenKruise, Operation, Phase, Rule, Scope},
+    }};
+
+static CEL: Cel = Cel {
+    fault: "@.spec.?podManagementPolicy.orValue('') != 'Parallel' && @rolls && @start == \
+        @oldstart && @end >= @oldend && oldObject.?status.hasValue() && \
+        oldObject.status.?replicas.orValue(0) > oldObject.status.?readyReplicas.orValue(0) \
+        && @changes",
+    message: "'a pod is not ready, and the new template is not rolled out before it is, even if it \
+        is the fix'",
+    help: "if it does not become ready by itself, delete it",
+    only: Some(Operation::Update),
+    misses: Some(
+        "sets that are scaled down or renumbered in the same write, and pods whose template changed \
+         earlier",
+    ),
+    ..Cel::EMPTY
+};
+
+pub(super) static RULE: Rule = Rule {
+    meta: meta! {
+        id: "ordered-rollout-stuck",
+        summary: "a new template while an ordered pod is not ready: the rollout waits for that pod",
+        mode: Mode::Warn,
+        adjustable: true,
+    },
+    scopes: &[Scope::Object {
+        phase: Phase::After,
+        openkruise: OpenKruise::DoesNotApply,
+        check: ObjectCheck::StatefulSet(check),
+    }],
+    cel: Some(&CEL),
+};
+
+fn check(spec: &StatefulSetSpec, subject: &Subject<'_>, cluster: &Cluster, found: &mut Findings) {
+    let Some(old) = subject.old() else { return };
+    let ordered = spec.pod_management_policy.as_deref() != Some("Parallel");
+    let Some(partition) = read::partition(spec).filter(|_| ordered) else { return };
+    let partition = i64::from(partition);
+    let (Some(old_spec), Some(status)) = (old.stateful_set(), read::stateful_set_status(old))
+    else {
+        return;
+    };
+    let created = status.replicas;
+    let waiting = created.saturating_sub(status.ready_replicas.unwrap_or(0));
+    let suspect = suspect(old_spec, &status).filter(|_| waiting == 1);
+    // A pod that is scaled away need not become ready.
+    let stays = |ordinal| read::ordinals(spec).contains(&ordinal);
+    if waiting < 1 || !suspect.is_none_or(stays) || !read::begins(subject, cluster) {
+        return;
+    }
+    let pods = if created == 1 { "pod" } else { "pods" };
+    let is = if waiting == 1 { "is" } else { "are" };
+    found.report(
+        &SPEC.child("template"),
+        Reason::Invalid,
+        rollout_waits::ordered(&format!("{waiting} of {created} {pods} {is} not ready")),
+        advice(&subject.object, suspect, read::ordinals(spec).start, partition)
+            .and(recreate(cluster)),
+    );
+}
+
+/// Returns the advice. A pod below the partition comes back with the old template, so deleting it
+/// does not help.
+fn advice(object: &Object<'_>, suspect: Option<i64>, start: i64, partition: i64) -> Help {
+    let list = read::kubectl(Effect::Looks, "get pods", object, "");
+    let Some(ordinal) = suspect else {
+        let below = if partition > 0 {
+            format!(
+                "; those below the partition, {partition}, come back with the old template, so \
+                 lower the partition first"
+            )
+        } else {
+            String::new()
+        };
+        return Help::say("delete the pods that ").run(list).and(" shows as broken").and(&below);
+    };
+    let pod = format!("{}-{ordinal}", object.name());
+    let delete = read::kubectl(Effect::Restarts(1), "delete pod", object, &pod);
+    let index = ordinal - start;
+    let see = Help::say("see with ")
+        .run(list)
+        .and(&format!(" whether {pod} is the broken pod, as the status suggests"));
+    let lower = format!("lower the partition to {index} or less and then run ");
+    let lower = Help::say(lower).run(delete.clone());
+    if let Some(below) = rollout_waits::below_partition(index, partition, lower) {
+        return see.and("; ").then(below);
+    }
+    see.and(", and run ").run(delete).and(" if it does not become ready by itself")
+}
+
+/// Returns the strategy that does not wait, where the cluster has it.
+fn recreate(cluster: &Cluster) -> &'static str {
+    if cluster.enabled(STATEFUL_SET_RECREATE_STRATEGY) {
+        "; updateStrategy.type Recreate would not wait, but takes all pods down with each template"
+    } else {
+        ""
+    }
+}
+
+/// Returns the pod that is probably not ready, derived from the counts in the status. Pods are
+/// started from the first to the last, each when the one before it is ready, and updated from the
+/// last to the first. The counts cannot tell a pod that broke later from the one that was started
+/// last.
+fn suspect<T>(spec: &StatefulSetSpec<T>, status: &StatefulSetStatus) -> Option<i64> {
+    let ordinals = read::ordinals(spec);
+    let wanted = ordinals.end - ordinals.start;
+    let created = i64::from(status.replicas);
+    let updated = status.updated_replicas.map_or(0, i64::from);
+    let updating = status.update_revision != status.current_revision;
+    match (updating, created == wanted) {
+        _ if wanted == 1 => Some(ordinals.start),
+        (false, false) => Some(ordinals.start + created - 1),
+        (true, true) if updated > 0 => Some(ordinals.end - updated),
+        _ => None,
+    }
+    .filter(|ordinal| ordinals.contains(ordinal))
+}

@@ -1,0 +1,47 @@
+//! Ordinals beyond 32 bits.
+
+use super::read;
+use crate::{finding::{Findings, Mode, Reason, paths::SPEC}, kubernetes::cluster::Cluster, object::{StatefulSetSpec, Subject}, rules::rule::{Cel, ObjectCheck, OpenKruise, Phase, Rule, Scope}};
+
+pub(super) static RULE: Rule = Rule {
+    meta: meta! {
+        id: "ordinal-overflow",
+        summary: "ordinals.start so high that the last ordinals do not fit into 32 bits",
+        mode: Mode::Deny,
+        adjustable: true,
+    },
+    scopes: &[Scope::Object {
+        phase: Phase::After,
+        openkruise: OpenKruise::Applies,
+        check: ObjectCheck::StatefulSet(check),
+    }],
+    cel: Some(&CEL),
+};
+
+static CEL: Cel = Cel {
+    fault: "@replicas > 0 && @start + @replicas - 1 > 2147483647",
+    message: "'the ordinals would run from ' + string(@start) + ' to ' + string(@start + @replicas \
+        - 1) + ', and a pod with an ordinal above 2147483647 can never be created'",
+    help: "use a lower start",
+    ..Cel::EMPTY
+};
+
+fn check(spec: &StatefulSetSpec, _: &Subject<'_>, _: &Cluster, found: &mut Findings) {
+    let ordinals = read::ordinals(spec);
+    let highest = i64::from(i32::MAX);
+    let last = ordinals.end - 1;
+    if ordinals.is_empty() || last <= highest {
+        return;
+    }
+    let start = ordinals.start;
+    let replicas = ordinals.end - start;
+    found.report(
+        &SPEC.child("ordinals").child("start"),
+        Reason::Invalid,
+        format!(
+            "the ordinals would run from {start} to {last}, and a pod with an ordinal above \
+             {highest} can never be created"
+        ),
+        format!("use a start of at most {} for {replicas} replicas", highest + 1 - replicas),
+    );
+}

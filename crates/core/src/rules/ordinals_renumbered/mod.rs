@@ -1,0 +1,71 @@
+//! A new `ordinals.start` that deletes pods and creates others.
+
+use std::ops::Range;
+
+use super::read;
+use crate::{finding::{Findings, Mode, Reason, paths::SPEC}, kubernetes::cluster::Cluster, object::{Object, StatefulSetSpec, Subject}, rules::rule::{Cel, ObjectCheck, OpenKruise, Operation, Phase, Rule, Scope}};
+
+pub(super) static RULE: Rule = Rule {
+    meta: meta! {
+        id: "ordinals-renumbered",
+        summary: "a new ordinals.start that deletes pods and creates others with new volumes",
+        mode: Mode::Warn,
+        adjustable: true,
+    },
+    scopes: &[Scope::Object {
+        phase: Phase::After,
+        openkruise: OpenKruise::AppliesInOrder,
+        check: ObjectCheck::StatefulSet(check),
+    }],
+    cel: Some(&CEL),
+};
+
+static CEL: Cel = Cel {
+    fault: "@start > @oldstart ? (@oldstart < @oldend && @oldend < @end && @start < @end) : \
+        (@end < @oldend && @oldstart < @oldend && @start < @oldstart && @start < @end)",
+    message: "'with ordinals.start ' + string(@start) + ' instead of ' + string(@oldstart) + ', \
+        pods are deleted and others created, with new volumes'",
+    help: "keep ordinals.start, or move the data by hand first",
+    only: Some(Operation::Update),
+    ..Cel::EMPTY
+};
+
+fn check(spec: &StatefulSetSpec, subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
+    let Some(old) = subject.old().and_then(Object::stateful_set) else { return };
+    let (before, after) = (read::ordinals(old), read::ordinals(spec));
+    let Some((gone, new)) = exchanged(&before, &after) else { return };
+    let name = subject.object.name();
+    let ordinals = SPEC.child("ordinals");
+    let start = ordinals.child("start");
+    let field = match &spec.ordinals {
+        Some(ordinals) if ordinals.start.is_some() => &start,
+        Some(_) => &ordinals,
+        None => &SPEC,
+    };
+    let with = match read::claims(spec).next() {
+        Some(_) => "with new, empty volumes",
+        None => "which clients do not find under the old names",
+    };
+    found.report(
+        field,
+        Reason::Invalid,
+        format!(
+            "with ordinals.start {} instead of {}, {} will be deleted and {} created, {with}",
+            after.start,
+            before.start,
+            read::pod_names(name, &gone),
+            read::pod_names(name, &new),
+        ),
+        format!("keep ordinals.start {}, or move the data by hand first", before.start),
+    );
+}
+
+/// Returns the ordinals that are removed and those that are added; `None` unless there are both.
+fn exchanged(before: &Range<i64>, after: &Range<i64>) -> Option<(Range<i64>, Range<i64>)> {
+    let (gone, new) = if after.start > before.start {
+        (before.start..after.start.min(before.end), before.end.max(after.start)..after.end)
+    } else {
+        (after.end.max(before.start)..before.end, after.start..before.start.min(after.end))
+    };
+    (!gone.is_empty() && !new.is_empty()).then_some((gone, new))
+}

@@ -1,0 +1,53 @@
+//! A fixed template that is not rolled out because broken pods use up `maxUnavailable`.
+
+use super::read;
+use crate::{finding::{Effect, Findings, Help, Mode, Reason, paths::SPEC}, kubernetes::cluster::{Cluster, MAX_UNAVAILABLE_STATEFUL_SET, since}, object::{StatefulSetSpec, Subject}, rules::rule::{ObjectCheck, OpenKruise, Phase, Rule, Scope}};
+
+pub(super) static RULE: Rule = Rule {
+    meta: meta! {
+        id: "parallel-rollout-stuck",
+        summary: "a new template while broken parallel pods use up maxUnavailable",
+        mode: Mode::Warn,
+        adjustable: true,
+    },
+    scopes: &[Scope::Object {
+        phase: Phase::After,
+        openkruise: OpenKruise::DoesNotApply,
+        check: ObjectCheck::StatefulSet(check),
+    }],
+    cel: None,
+};
+
+fn check(spec: &StatefulSetSpec, subject: &Subject<'_>, cluster: &Cluster, found: &mut Findings) {
+    let Some(old) = subject.old() else { return };
+    let counts_broken = cluster.enabled(MAX_UNAVAILABLE_STATEFUL_SET)
+        && !cluster.has(since::REPLACES_UNAVAILABLE_FIRST);
+    let is_parallel = spec.pod_management_policy.as_deref() == Some("Parallel");
+    if !counts_broken || !is_parallel || read::partition(spec).is_none() {
+        return;
+    }
+    let Some(status) = read::stateful_set_status(old) else { return };
+    let (created, available) = (status.replicas, status.available_replicas.unwrap_or(0));
+    let most = read::max_unavailable(spec).unwrap_or(1);
+    let broken = created.saturating_sub(available);
+    // Pods that are scaled away don't count.
+    let is_scaled_down = spec.replicas.unwrap_or(1) < created;
+    if i64::from(broken) < most || is_scaled_down || !read::begins(subject, cluster) {
+        return;
+    }
+    let (pods, is) =
+        (if created == 1 { "pod" } else { "pods" }, if broken == 1 { "is" } else { "are" });
+    let list = read::kubectl(Effect::Looks, "get pods", &subject.object, "");
+    found.report(
+        &SPEC.child("template"),
+        Reason::Invalid,
+        format!(
+            "{broken} of {created} {pods} {is} not available, and this release counts them against \
+             maxUnavailable, which is {most}: until they are available or deleted, the new template \
+             is not rolled out, even if it is the fix"
+        ),
+        Help::say("if they do not become ready by themselves, delete the pods that ")
+            .run(list)
+            .and(" shows as broken: they come back with the new template"),
+    );
+}

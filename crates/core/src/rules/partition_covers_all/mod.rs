@@ -1,0 +1,54 @@
+//! A partition that covers all replicas.
+
+use super::read;
+use crate::{finding::{Findings, Fix, Mode, Reason, paths::ROLLING_UPDATE}, kubernetes::cluster::Cluster, object::{StatefulSetSpec, Subject}, rules::rule::{Cel, ObjectCheck, OpenKruise, Phase, Rule, Scope}};
+
+pub(super) static RULE: Rule = Rule {
+    meta: meta! {
+        id: "partition-covers-all",
+        summary: "a partition that is not below the number of replicas: nothing is rolled out",
+        mode: Mode::Warn,
+        adjustable: true,
+    },
+    scopes: &[Scope::Object {
+        phase: Phase::After,
+        openkruise: OpenKruise::Applies,
+        check: ObjectCheck::StatefulSet(check),
+    }],
+    cel: Some(&CEL),
+};
+
+static CEL: Cel = Cel {
+    fault: "@rolls && @replicas >= 1 && @partition >= @replicas",
+    message: "'partition ' + string(@partition) + ' covers all replicas (' + string(@replicas) + \
+        '), so a changed template reaches no pod and `kubectl rollout status` still reports \
+        success'",
+    help: "use 0 to update all pods, or less than the replicas to update only the last ones",
+    ..Cel::EMPTY
+};
+
+fn check(spec: &StatefulSetSpec, _subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
+    let (Some(partition), Some(replicas)) = (read::partition(spec), spec.replicas) else { return };
+    if replicas < 1 || !read::replaced(&read::ordinals(spec), partition.into()).is_empty() {
+        return;
+    }
+    let pods =
+        if replicas == 1 { "the only replica".into() } else { format!("all {replicas} replicas") };
+    let last = replicas - 1;
+    found
+        .report(
+            &ROLLING_UPDATE.child("partition"),
+            Reason::Invalid,
+            format!(
+                "partition {partition} covers {pods}, so a changed template reaches no pod and \
+             `kubectl rollout status` still reports success"
+            ),
+            match last {
+                0 => "use partition 0, which updates it".to_owned(),
+                _ => format!(
+                    "use 0 to update all pods, or up to {last} to update only the last ones"
+                ),
+            },
+        )
+        .fixed_by(Fix::use_default(&ROLLING_UPDATE.child("partition")));
+}

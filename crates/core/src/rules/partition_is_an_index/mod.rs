@@ -1,0 +1,49 @@
+//! A partition that looks like an ordinal.
+
+use super::read;
+use crate::{finding::{Findings, Mode, Reason, paths::ROLLING_UPDATE}, kubernetes::cluster::Cluster, object::{StatefulSetSpec, Subject}, rules::rule::{Cel, ObjectCheck, OpenKruise, Phase, Rule, Scope}};
+
+pub(super) static RULE: Rule = Rule {
+    meta: meta! {
+        id: "partition-is-an-index",
+        summary: "a partition that looks like an ordinal, but counts pods from 0",
+        mode: Mode::Warn,
+        adjustable: true,
+    },
+    scopes: &[Scope::Object {
+        phase: Phase::After,
+        openkruise: OpenKruise::AppliesInOrder,
+        check: ObjectCheck::StatefulSet(check),
+    }],
+    cel: Some(&CEL),
+};
+
+static CEL: Cel = Cel {
+    fault: "@rolls && @start >= 1 && @partition >= @start && @partition < @replicas",
+    message: "'partition ' + string(@partition) + ' counts pods from 0, not from ordinals.start (' \
+        + string(@start) + ')'",
+    help: "subtract ordinals.start from it",
+    ..Cel::EMPTY
+};
+
+fn check(spec: &StatefulSetSpec, subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
+    let Some(partition) = read::partition(spec).map(i64::from) else { return };
+    let ordinals = read::ordinals(spec);
+    let start = ordinals.start;
+    // partition-covers-all reports a partition that covers all pods.
+    if start < 1 || partition < start || start + partition >= ordinals.end {
+        return;
+    }
+    let name = subject.object.name();
+    let held = read::pod_names(name, &(start..start + partition));
+    let updated = read::pod_names(name, &(start + partition..ordinals.end));
+    found.report(
+        &ROLLING_UPDATE.child("partition"),
+        Reason::Invalid,
+        format!(
+            "partition {partition} counts pods from 0, not from ordinals.start: it holds back \
+             {held} and updates {updated}"
+        ),
+        format!("use {} to update {name}-{partition} and the pods after it", partition - start),
+    );
+}

@@ -1,0 +1,48 @@
+//! A partition left over from the previous rollout.
+
+use super::read;
+use crate::{finding::{Findings, Mode, Reason, paths::ROLLING_UPDATE}, kubernetes::cluster::Cluster, object::{StatefulSetSpec, Subject}, rules::rule::{Cel, ObjectCheck, OpenKruise, Operation, Phase, Rule, Scope}};
+
+pub(super) static RULE: Rule = Rule {
+    meta: meta! {
+        id: "partition-left-set",
+        summary: "a new template while the partition still holds back the previous one",
+        mode: Mode::Audit,
+        adjustable: true,
+    },
+    scopes: &[Scope::Object {
+        phase: Phase::After,
+        openkruise: OpenKruise::AppliesInOrder,
+        check: ObjectCheck::StatefulSet(check),
+    }],
+    cel: Some(&CEL),
+};
+
+static CEL: Cel = Cel {
+    fault: "@rolls && @partition >= 1 && @partition < @replicas && \
+        oldObject.spec.?updateStrategy.?type.orValue('') == 'RollingUpdate' && \
+        oldObject.spec.updateStrategy.?rollingUpdate.?partition.orValue(0) == @partition && \
+        oldObject.?status.hasValue() && oldObject.status.?currentRevision.orValue('') != \
+        oldObject.status.?updateRevision.orValue('') && @changes",
+    message: "'partition ' + string(@partition) + ' still holds back the previous template, and \
+        now this one too'",
+    help: "use partition 0 to end the rollout",
+    only: Some(Operation::Update),
+    ..Cel::EMPTY
+};
+
+fn check(spec: &StatefulSetSpec, subject: &Subject<'_>, cluster: &Cluster, found: &mut Findings) {
+    let Some(partition) = read::partition_still_held(subject, cluster) else { return };
+    let ordinals = read::ordinals(spec);
+    let below = ordinals.start..ordinals.start + i64::from(partition);
+    found.report(
+        &ROLLING_UPDATE.child("partition"),
+        Reason::Invalid,
+        format!(
+            "partition {partition} still holds back the previous template from {}, and now this \
+             one too",
+            read::pod_names(subject.object.name(), &below)
+        ),
+        "use partition 0 to end the rollout",
+    );
+}

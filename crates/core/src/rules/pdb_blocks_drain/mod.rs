@@ -1,0 +1,17 @@
+//! PodDisruptionBudgets that allow no eviction.
+
+mod neighbors;
+mod status;
+
+use crate::{finding::{Mode}, rules::rule::Rule};
+
+pub(super) static RULE: Rule = Rule {
+    meta: meta! {
+        id: "pdb-blocks-drain",
+        summary: "a StatefulSet whose PodDisruptionBudget never allows an eviction",
+        mode: Mode::Warn,
+        adjustable: true,
+    },
+    scopes: &[neighbors::SCOPE, status::SCOPE],
+    cel: None,
+};

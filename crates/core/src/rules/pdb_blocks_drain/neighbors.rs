@@ -1,0 +1,63 @@
+//! A StatefulSet whose PodDisruptionBudget never allows an eviction.
+
+use crate::{finding::{Reason, paths::SPEC}, inventory::object_summary::DisruptionBudget, kubernetes::kind::Kind, rules::{
+        neighbors::budgets::{self, Protection},
+        rule::{
+            Scope,
+            inventory::{Evidence, InventoryFindings, Query},
+        },
+    }};
+
+pub(super) const SCOPE: Scope = Scope::Inventory { kinds: &[Kind::StatefulSet], evidence: Evidence::Presence, check };
+
+fn check(query: &Query<'_>, found: &mut InventoryFindings) {
+    let Some(details) = query.item.details().filter(|_| query.item.kind() == Kind::StatefulSet)
+    else {
+        return;
+    };
+    let replicas = i64::from(details.replicas);
+    if replicas < 1 {
+        return;
+    }
+    let all = Protection::all(query).into_iter();
+    let mut all = all.filter(|Protection { budget, .. }| !budget.is_owned);
+    let first = all.find_map(|Protection { item, budget }| {
+        Some((item, blocks(budget, replicas, || selects_others(query, budget))?))
+    });
+    if let Some((item, wanted)) = first {
+        found.report(
+            Kind::PodDisruptionBudget,
+            &SPEC.child("replicas"),
+            Reason::Invalid,
+            match replicas {
+                1 => format!(
+                    "its {item} has {wanted}, and there is 1 replica: it allows no eviction, so a \
+                     drain of its node never ends"
+                ),
+                _ => format!(
+                    "its {item} has {wanted}, and there are {replicas} replicas: it allows no \
+                     eviction, so a drain of their nodes never ends"
+                ),
+            },
+            "let it spare a pod: lower minAvailable, or set maxUnavailable to at least 1",
+        );
+    }
+}
+
+/// Returns the setting of a PodDisruptionBudget, if it requires all of this number of pods.
+fn blocks(budget: &DisruptionBudget, replicas: i64, shared: impl Fn() -> bool) -> Option<String> {
+    let wanted = budgets::wanted(
+        budget.min_available.as_ref(),
+        budget.max_unavailable.as_ref(),
+        replicas,
+    )?;
+    (budget.max_unavailable.is_some() || !shared()).then_some(wanted)
+}
+
+/// Returns whether the budget is known to select the pods of another controller too, which may be
+/// spared instead.
+fn selects_others(query: &Query<'_>, budget: &DisruptionBudget) -> bool {
+    let Some(selector) = &budget.selector else { return false };
+    let mut selected = query.inventory().selected_by(query.item.namespace(), selector);
+    selected.any(|other| query.counts(other) && !query.item.is_same(other))
+}

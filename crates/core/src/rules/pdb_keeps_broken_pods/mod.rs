@@ -1,0 +1,17 @@
+//! PodDisruptionBudgets that keep broken pods on their nodes.
+
+mod neighbors;
+mod status;
+
+use crate::{finding::{Mode}, rules::rule::Rule};
+
+pub(super) static RULE: Rule = Rule {
+    meta: meta! {
+        id: "pdb-keeps-broken-pods",
+        summary: "a PodDisruptionBudget that lets no pod be evicted while several are broken",
+        mode: Mode::Audit,
+        adjustable: true,
+    },
+    scopes: &[neighbors::SCOPE, status::SCOPE],
+    cel: None,
+};

@@ -1,0 +1,35 @@
+//! A StatefulSet whose broken pods its PodDisruptionBudget keeps on their nodes.
+
+use crate::{finding::{Reason, paths::SPEC}, kubernetes::kind::Kind, rules::{
+        neighbors::budgets::{self, Protection},
+        rule::{
+            Scope,
+            inventory::{Evidence, InventoryFindings, Query},
+        },
+    }};
+
+pub(super) const SCOPE: Scope = Scope::Inventory { kinds: &[Kind::StatefulSet], evidence: Evidence::Presence, check };
+
+fn check(query: &Query<'_>, found: &mut InventoryFindings) {
+    // In a running cluster, the status shows whether pods are broken.
+    let Some(details) = query.item.details().filter(|_| !query.is_stored()) else { return };
+    let replicas = i64::from(details.replicas);
+    let keeps = |Protection { budget, .. }: &Protection<'_>| {
+        let (least, most) = (budget.min_available.as_ref(), budget.max_unavailable.as_ref());
+        !budget.is_owned
+            && !budget.evicts_unready
+            && budgets::wanted(least, most, replicas).is_none()
+    };
+    let budget = Protection::all(query).into_iter().find(keeps);
+    let Some(Protection { item, .. }) = budget.filter(|_| replicas > 1) else { return };
+    found.report(
+        Kind::PodDisruptionBudget,
+        &SPEC.child("replicas"),
+        Reason::Invalid,
+        format!(
+            "while more pods are broken than its {item} spares, no broken pod can be evicted, so a \
+             drain of their nodes waits until a user repairs or deletes them"
+        ),
+        "set unhealthyPodEvictionPolicy: AlwaysAllow there, unless pods that recover must not be evicted",
+    );
+}

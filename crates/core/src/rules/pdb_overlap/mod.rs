@@ -1,0 +1,31 @@
+//! Pods that two PodDisruptionBudgets select.
+
+use super::neighbors::budgets::Protection;
+use crate::{finding::{Mode, Reason, paths::TEMPLATE_LABELS}, kubernetes::kind::Kind, rules::rule::{
+        Rule, Scope,
+        inventory::{Evidence, InventoryFindings, Query},
+    }};
+
+pub(super) static RULE: Rule = Rule {
+    meta: meta! {
+        id: "pdb-overlap",
+        summary: "pods that more than one PodDisruptionBudget selects",
+        mode: Mode::Warn,
+        adjustable: true,
+    },
+    scopes: &[Scope::Inventory { kinds: &[Kind::DaemonSet, Kind::StatefulSet], evidence: Evidence::Presence, check }],
+    cel: None,
+};
+
+fn check(query: &Query<'_>, found: &mut InventoryFindings) {
+    if let [one, other, ..] = &Protection::all(query)[..] {
+        let (one, other) = (one.item, other.item);
+        found.report(
+            Kind::PodDisruptionBudget,
+            &TEMPLATE_LABELS,
+            Reason::Invalid,
+            format!("both {one} and {other} select these pods, so every eviction of them fails"),
+            "change a selector so that each pod has one PodDisruptionBudget",
+        );
+    }
+}

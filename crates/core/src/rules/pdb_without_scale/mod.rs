@@ -1,0 +1,47 @@
+//! A DaemonSet whose PodDisruptionBudget needs a scale, which a DaemonSet does not have.
+
+use super::neighbors::budgets::Protection;
+use crate::{finding::{Mode, Reason, paths::TEMPLATE_LABELS}, inventory::object_summary::DisruptionBudget, kubernetes::{int_or_percent, kind::Kind}, rules::rule::{
+        Rule, Scope,
+        inventory::{Evidence, InventoryFindings, Query},
+    }};
+
+pub(super) static RULE: Rule = Rule {
+    meta: meta! {
+        id: "pdb-without-scale",
+        summary: "a DaemonSet with a PodDisruptionBudget that cannot count its pods",
+        mode: Mode::Warn,
+        adjustable: true,
+    },
+    scopes: &[Scope::Inventory { kinds: &[Kind::DaemonSet], evidence: Evidence::Presence, check }],
+    cel: None,
+};
+
+fn check(query: &Query<'_>, found: &mut InventoryFindings) {
+    if query.item.kind() != Kind::DaemonSet {
+        return;
+    }
+    let mut all = Protection::all(query).into_iter();
+    let first = all.find_map(|Protection { item, budget }| Some((item, needs_scale(budget)?)));
+    if let Some((item, field)) = first {
+        let message = format!(
+            "its {item} has {field}, for which it needs the scale of their \
+             controller; a DaemonSet has none, so it allows no eviction at all"
+        );
+        found.report(
+            Kind::PodDisruptionBudget,
+            &TEMPLATE_LABELS,
+            Reason::Invalid,
+            message,
+            "set minAvailable to a number there, or do without it",
+        );
+    }
+}
+
+fn needs_scale(budget: &DisruptionBudget) -> Option<&'static str> {
+    if budget.max_unavailable.is_some() {
+        return Some("maxUnavailable");
+    }
+    let percent = budget.min_available.as_ref().and_then(int_or_percent::percentage);
+    percent.map(|_| "a percentage in minAvailable")
+}

@@ -1,0 +1,101 @@
+//! Pods of a StatefulSet that cannot be created, because other pods have their names.
+
+use super::status::{phrases::{names, since}, stateful_set::Replicas};
+use crate::{finding::{Effect, Facts, Help, Mode, paths::STATUS}, kubernetes::kind::Kind, observed::{ForeignPod, Observed, WorkloadStatus}, rollout::stateful_set::Settings, rules::rule::{
+        Rule, Scope, StatusCheck,
+        status::{Report, StatusFindings, StatusQuery},
+    }};
+
+pub(super) static RULE: Rule = Rule {
+    meta: meta! {
+        id: "pod-name-taken",
+        summary: "a pod of a StatefulSet that cannot be created, because another pod has its name",
+        mode: Mode::Warn,
+        adjustable: true,
+    },
+    scopes: &[Scope::Status { kinds: &[Kind::StatefulSet], check: StatusCheck::Workload(check) }],
+    cel: None,
+};
+
+/// The most pods that are looked for.
+const MOST_PODS: usize = 1_000;
+
+fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
+    let Some(replicas) = Replicas::of(query) else { return };
+    let observed = query.audit.observed;
+    let exists = |ordinal: i64| replicas.pods.contains_key(&ordinal);
+    let taken = names_taken(observed, query.set, &replicas.settings, exists).filter(|(_, pod)| {
+        let begun = pod.created.max(query.set.created).max(pod.deleted.unwrap_or(0));
+        query.audit.is_long_ago(begun)
+    });
+    let taken: Vec<_> = taken.collect();
+    let Some((name, other)) = taken.first() else { return };
+    let whose = match &other.controller {
+        Some(controller) => format!("belongs to {controller}"),
+        None => "belongs to no controller".to_owned(),
+    };
+    let ends = match other.deleted {
+        Some(deleted) => format!(", and should be gone {}", since(deleted)),
+        None => String::new(),
+    };
+    let mut message = format!(
+        "{name} cannot be created: another pod has this name {}, which {whose}{ends}",
+        since(other.created)
+    );
+    let mut effects = Vec::new();
+    if replicas.settings.is_ordered {
+        effects.push(
+            "with podManagementPolicy OrderedReady no pod after it is created either".to_owned(),
+        );
+    }
+    if let Some(rest) = taken.get(1..).filter(|rest| !rest.is_empty()) {
+        let list = names(rest.iter().map(|(name, _)| name.as_str()));
+        effects.push(format!("the same holds for {list}"));
+    }
+    let effect = (!effects.is_empty()).then(|| effects.join("; "));
+    if let Some(effect) = &effect {
+        message.push_str(&format!("; {effect}"));
+    }
+    let facts = Facts::title(format!("{name} cannot be created"))
+        .cause(format!("another pod has this name, which {whose}{ends}"))
+        .effect(effect)
+        .since(other.created)
+        .pods(taken.iter().map(|(name, _)| name.as_str()));
+    found.add(
+        Report::new(&STATUS.child("replicas"), message, advice(query, name, other)).facts(facts),
+    );
+}
+
+/// Returns the names of pods that don't exist because pods that don't belong to the set have these names, and
+/// those pods.
+pub fn names_taken<'a>(
+    observed: &'a Observed,
+    set: &'a WorkloadStatus,
+    settings: &Settings,
+    exists: impl Fn(i64) -> bool,
+) -> impl Iterator<Item = (String, &'a ForeignPod)> {
+    let ordinals = settings.ordinals.clone().take(MOST_PODS);
+    ordinals.filter(move |ordinal| !exists(*ordinal)).filter_map(|ordinal| {
+        let name = format!("{}-{ordinal}", set.name());
+        let pod = observed.foreign_pod(set.namespace(), &name)?;
+        Some((name, pod))
+    })
+}
+
+fn advice(query: &StatusQuery<'_>, name: &str, other: &ForeignPod) -> Help {
+    let look = query.kubectl().looks("get pod", &[name, "-o", "yaml"]);
+    match &other.controller {
+        Some(controller) => {
+            Help::say(format!("remove or rename {controller}, or rename the set; "))
+                .run(look)
+                .and(" shows the pod")
+        }
+        None => {
+            let delete = query.kubectl().does(Effect::LosesData, "delete pod", &[name]);
+            Help::say("")
+                .run(look)
+                .and(" shows the other pod, which no controller creates again; if it is not needed, run ")
+                .run(delete)
+        }
+    }
+}

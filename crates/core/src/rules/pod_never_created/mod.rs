@@ -1,0 +1,22 @@
+//! A template that the API server accepts and from which no pod can be created.
+
+use crate::{finding::{Findings, Mode}, kubernetes::cluster::Cluster, object::Subject, rules::rule::{ObjectCheck, OpenKruise, Phase, Rule, Scope}, validation::created_pod};
+
+pub(super) static RULE: Rule = Rule {
+    meta: meta! {
+        id: "pod-never-created",
+        summary: "a template that the API server accepts, but refuses in each pod made from it",
+        mode: Mode::Deny,
+        adjustable: true,
+    },
+    scopes: &[Scope::Object {
+        phase: Phase::After,
+        openkruise: OpenKruise::Applies,
+        check: ObjectCheck::Both(check),
+    }],
+    cel: None,
+};
+
+fn check(subject: &Subject<'_>, cluster: &Cluster, found: &mut Findings) {
+    created_pod::validate(&subject.object, cluster, found);
+}

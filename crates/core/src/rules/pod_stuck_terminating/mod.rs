@@ -1,0 +1,116 @@
+//! Pods of a StatefulSet whose deletion does not end.
+
+use std::collections::BTreeMap;
+
+use super::status::{budget_eaten::eats_budget, daemon_set::Daemons, phrases::{names, one_line, since, words}, stateful_set::Replicas};
+use crate::{finding::{Effect, Facts, Help, Mode, Path, paths::STATUS}, kubernetes::kind::Kind, observed::Pod, rollout::node::Placement, rules::rule::{
+        Rule, Scope, StatusCheck,
+        status::{Report, StatusFindings, StatusQuery},
+    }};
+
+pub(super) static RULE: Rule = Rule {
+    meta: meta! {
+        id: "pod-stuck-terminating",
+        summary: "a pod whose deletion does not end",
+        mode: Mode::Warn,
+        adjustable: true,
+    },
+    scopes: &[Scope::Status { kinds: &[Kind::DaemonSet, Kind::StatefulSet], check: StatusCheck::Workload(check) }],
+    cel: None,
+};
+
+fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
+    let (pods, path) = match Replicas::of(query) {
+        Some(replicas) => (replicas.pods.into_values().collect(), STATUS.child("readyReplicas")),
+        None => (of_daemons(query), STATUS.child("numberReady")),
+    };
+    report(query, pods, &path, found);
+}
+
+/// Returns the pods of a DaemonSet on nodes that should have one and are ready.
+fn of_daemons<'a>(query: &StatusQuery<'a>) -> Vec<&'a Pod> {
+    let daemons = Daemons::of(query).filter(|_| query.has_pods_to_look_at());
+    let daemons =
+        daemons.filter(|it| eats_budget(query, it).is_none_or(|eaten| eaten.ending.is_empty()));
+    let nodes = daemons.into_iter().flat_map(|it| it.nodes);
+    let nodes = nodes.filter(|(node, placement, _)| {
+        node.not_ready.is_none() && !matches!(placement, Placement::Loses(_))
+    });
+    nodes.flat_map(|(.., pods)| pods).collect()
+}
+
+fn report(query: &StatusQuery<'_>, pods: Vec<&Pod>, path: &Path<'_>, found: &mut StatusFindings) {
+    // By node and finalizers.
+    let mut groups: BTreeMap<_, Vec<(i64, &Pod)>> = BTreeMap::new();
+    for pod in pods {
+        if let Some(deleted) = pod.deleted.filter(|it| query.audit.is_long_ago(*it)) {
+            let cause = (pod.node.as_deref(), pod.finalizers.as_deref());
+            groups.entry(cause).or_default().push((deleted, pod));
+        }
+    }
+    for pods in groups.values() {
+        let Some((deleted, first)) = pods.first() else { continue };
+        let list: Vec<&str> = pods.iter().map(|(_, pod)| &*pod.name).collect();
+        let (why, help) = explain(query, first, &list);
+        let who = names(list.iter().copied());
+        let message = format!("{who} should be gone {}: {why}", since(*deleted));
+        let facts = Facts::title(format!("{who} should be gone")).cause(why).since(*deleted);
+        let facts = facts.pods(list.iter().copied()).nodes(first.node.as_deref());
+        found.add(Report::new(path, message, help).facts(facts));
+    }
+}
+
+/// Returns the reason why the deletion of a pod does not end, and the advice about it and others like it.
+pub(super) fn explain(query: &StatusQuery<'_>, pod: &Pod, all: &[&str]) -> (String, Help) {
+    let observed = query.audit.observed;
+    let (list, more) = words(all);
+    let force = [list, &["--force", "--grace-period=0"]].concat();
+    let force = query.kubectl().does(Effect::LosesData, "delete pod", &force);
+    if let Some(finalizers) = &pod.finalizers {
+        let unpin = ["--type", "json", "-p", r#"[{"op":"remove","path":"/metadata/finalizers"}]"#];
+        let words = [[&*pod.name].as_slice(), &unpin].concat();
+        let remove = query.kubectl().does(Effect::LosesData, "patch pod", &words);
+        return (
+            format!("it waits for its finalizers ({finalizers})"),
+            Help::say("find out which client should remove them; if it no longer exists, run ")
+                .run(remove),
+        );
+    }
+    let name = pod.node.as_deref().unwrap_or_default();
+    match observed.node(name) {
+        Some(node) if node.not_ready.is_some() => {
+            let out = format!("{OUT_OF_SERVICE}=nodeshutdown:NoExecute");
+            let kubectl = query.audit.kubectl_anywhere();
+            let taint = kubectl.does(Effect::LosesData, "taint node", &[name, &out]);
+            (
+                format!(
+                    "its node {name} is not ready {}, so it is not known whether its containers have ended",
+                    since(node.not_ready.unwrap_or_default())
+                ),
+                Help::say("bring the node back; or, once it is powered off, run ").run(taint),
+            )
+        }
+        None if observed.knows(Kind::Node, "") => (
+            format!("its node {name} does not exist"),
+            Help::say("make sure that the machine is powered off, and then run ")
+                .run(force)
+                .and(more),
+        ),
+        _ => (
+            format!("the kubelet of {name} has not ended it{}", failed_end(query, pod)),
+            Help::say(format!("look at the kubelet of {name}; if the containers have ended, run "))
+                .run(force)
+                .and(more),
+        ),
+    }
+}
+
+/// Returns why the kubelet could not end a pod, if it has said so.
+fn failed_end(query: &StatusQuery<'_>, pod: &Pod) -> String {
+    let events = query.audit.observed.events(query.set.namespace(), Kind::Pod, &pod.name);
+    let said = events.iter().find(|it| &*it.reason == "FailedKillPod");
+    said.map_or_else(String::new, |it| format!(": {}", one_line(&it.message)))
+}
+
+/// The taint that marks a node as powered off.
+const OUT_OF_SERVICE: &str = "node.kubernetes.io/out-of-service";

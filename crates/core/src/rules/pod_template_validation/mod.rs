@@ -1,0 +1,18 @@
+//! The spec of a pod template, validated as the API server does it.
+
+use crate::{finding::{Meta, Mode}, kubernetes::kind::Kind, rules::rule::{Rule, Runner, Scope}};
+
+/// The rule for the rest of the pod template.
+pub static RULE: Rule = Rule {
+    meta: meta! {
+        id: "pod-template-validation",
+        summary: "what the API server refuses in the spec of the pod template",
+        mode: Mode::Deny,
+        adjustable: true,
+    },
+    scopes: &[Scope::Engine { kinds: &[Kind::DaemonSet, Kind::StatefulSet], by: &[Runner::Check, Runner::Validate, Runner::Audit] }],
+    cel: None,
+};
+
+/// The description of this rule.
+pub static POD_TEMPLATE_VALIDATION: &Meta = &RULE.meta;

@@ -1,0 +1,51 @@
+//! Pods that their namespace refuses.
+
+use crate::{finding::{Mode, Reason, paths::POD_SPEC}, kubernetes::kind::Kind, kubernetes::pod_security::{FailedCheck, Standard}, rules::rule::{
+        Rule, Scope,
+        inventory::{Evidence, InventoryFindings, Query},
+    }};
+
+pub(super) static RULE: Rule = Rule {
+    meta: meta! {
+        id: "pods-refused-by-pod-security",
+        summary: "a template whose pods the Pod Security level of the namespace refuses",
+        mode: Mode::Warn,
+        adjustable: true,
+    },
+    scopes: &[Scope::Inventory { kinds: &[Kind::DaemonSet, Kind::StatefulSet], evidence: Evidence::Presence, check }],
+    cel: None,
+};
+
+fn check(query: &Query<'_>, found: &mut InventoryFindings) {
+    let namespace = query.item.namespace();
+    let mut namespaces = query.inventory().named(Kind::Namespace, "", namespace);
+    let Some(labels) = namespaces.find(|item| query.counts(item)).and_then(|it| it.pod_security())
+    else {
+        return;
+    };
+    let (level, version) = (labels.level.as_deref(), labels.version.as_deref());
+    let minor = query.cluster.version.minor();
+    let Some(standard) = Standard::of(level, version, minor) else { return };
+    let refusals = match (query.template, query.item.details()) {
+        (Some(template), _) => FailedCheck::by(standard, template),
+        (None, Some(details)) => {
+            details.refusals.iter().filter(|refusal| refusal.is_by(standard)).cloned().collect()
+        }
+        (None, None) => Vec::new(),
+    };
+    if refusals.is_empty() {
+        return;
+    }
+    let list: Vec<_> = refusals.iter().map(ToString::to_string).collect();
+    found.report(
+        Kind::Namespace,
+        &POD_SPEC,
+        Reason::Forbidden,
+        format!(
+            "namespace {namespace} enforces the Pod Security level {}, which refuses all pods: {}",
+            standard.level,
+            list.join(", ")
+        ),
+        "do without these, or use a namespace whose level allows them",
+    );
+}

@@ -1,0 +1,18 @@
+//! The rule that reports a policy file that has become weaker.
+
+use crate::{finding::{Meta, Mode}, kubernetes::kind::Kind, rules::rule::{Rule, Runner, Scope}};
+
+/// The rule that compares the policy file with the one at `--against-ref` or `--policy-from-ref`.
+pub static RULE: Rule = Rule {
+    meta: meta! {
+        id: "policy-weakened",
+        summary: "a change that weakens the policy by which it is checked",
+        mode: Mode::Warn,
+        adjustable: false,
+    },
+    scopes: &[Scope::Engine { kinds: &[Kind::Policy], by: &[Runner::Check] }],
+    cel: None,
+};
+
+/// The description of this rule.
+pub static POLICY_WEAKENED: &Meta = &RULE.meta;

@@ -1,0 +1,34 @@
+//! A template that names a PriorityClass that does not exist.
+
+use super::neighbors::missing::is_missing;
+use crate::{finding::{Mode, Reason, paths::POD_SPEC}, kubernetes::kind::Kind, rules::rule::{
+        Rule, Scope,
+        inventory::{Evidence, InventoryFindings, Query},
+    }};
+
+pub(super) static RULE: Rule = Rule {
+    meta: meta! {
+        id: "priority-class-missing",
+        summary: "a template whose PriorityClass does not exist",
+        mode: Mode::Warn,
+        adjustable: true,
+    },
+    scopes: &[Scope::Inventory { kinds: &[Kind::DaemonSet, Kind::StatefulSet], evidence: Evidence::AbsentNeighbor, check }],
+    cel: None,
+};
+
+const BUILT_IN: [&str; 2] = ["system-cluster-critical", "system-node-critical"];
+
+fn check(query: &Query<'_>, found: &mut InventoryFindings) {
+    let named = query.item.details().and_then(|details| details.priority_class.as_deref());
+    let Some(name) = named.filter(|name| !BUILT_IN.contains(name)) else { return };
+    if is_missing(query, Kind::PriorityClass, name) {
+        found.report(
+            Kind::PriorityClass,
+            &POD_SPEC.child("priorityClassName"),
+            Reason::NotFound,
+            format!("{} no PriorityClass {name}: no pod is created without it", query.who_has()),
+            "add this PriorityClass, or name one that exists",
+        );
+    }
+}

@@ -1,0 +1,45 @@
+//! A StatefulSet with several pods and no PodDisruptionBudget.
+
+use super::neighbors::budgets::Protection;
+use crate::{finding::{Mode, Reason, paths::SPEC}, kubernetes::kind::Kind, rules::rule::{
+        Rule, Scope,
+        inventory::{Evidence, InventoryFindings, Query},
+    }};
+
+pub(super) static RULE: Rule = Rule {
+    meta: meta! {
+        id: "replicas-without-budget",
+        summary: "a StatefulSet with several pods and no PodDisruptionBudget",
+        mode: Mode::Audit,
+        adjustable: true,
+    },
+    scopes: &[Scope::Inventory { kinds: &[Kind::StatefulSet], evidence: Evidence::AbsentNeighbor, check }],
+    cel: None,
+};
+
+fn check(query: &Query<'_>, found: &mut InventoryFindings) {
+    let several = query.item.details().filter(|details| details.replicas > 1);
+    let Some(details) = several.filter(|_| query.item.controller().is_some()) else { return };
+    let namespace = query.item.namespace();
+    // The webhook would repeat it with each change of the set.
+    if query.knows_all(Kind::PodDisruptionBudget) && !query.is_stored() {
+        return;
+    }
+    let in_use = query.inventory().has_any(Kind::PodDisruptionBudget, namespace);
+    if !in_use || !query.knows(Kind::PodDisruptionBudget, namespace) {
+        return;
+    }
+    if !Protection::all(query).is_empty() {
+        return;
+    }
+    found.report(
+        Kind::PodDisruptionBudget,
+        &SPEC.child("replicas"),
+        Reason::Required,
+        format!(
+            "no PodDisruptionBudget selects its {} pods, so drains and autoscalers may evict all of them at once",
+            details.replicas
+        ),
+        "add a PodDisruptionBudget with maxUnavailable: 1 and unhealthyPodEvictionPolicy: AlwaysAllow",
+    );
+}

@@ -1,0 +1,67 @@
+//! Pods that request more than a node has.
+
+use super::neighbors::nodes::MatchingNodes;
+use crate::{finding::{Mode, Reason, paths::POD_SPEC}, inventory::resources::Resources, kubernetes::kind::Kind, rules::rule::{
+        Rule, Scope,
+        inventory::{Evidence, InventoryFindings, Query},
+    }};
+
+pub(super) static RULE: Rule = Rule {
+    meta: meta! {
+        id: "requests-exceed-node",
+        summary: "pods that request more CPU or memory than the nodes for them have",
+        mode: Mode::Warn,
+        adjustable: true,
+    },
+    scopes: &[Scope::Inventory {
+        kinds: &[Kind::DaemonSet, Kind::StatefulSet],
+        evidence: Evidence::Absence,
+        check,
+    }],
+    cel: None,
+};
+
+fn check(query: &Query<'_>, found: &mut InventoryFindings) {
+    let Some(details) = query.item.details() else { return };
+    // The message of the scheduler says it once the pods exist.
+    if query.is_stored() || query.inventory().count(Kind::Node) == 0 || !query.knows(Kind::Node, "")
+    {
+        return;
+    }
+    let is_daemon = query.item.kind() == Kind::DaemonSet;
+    let wanted = details.requests;
+    let (mut small, mut most) = (MatchingNodes::default(), Resources::default());
+    let fits = query.inventory().has_node(&details.allowed_nodes(), |item, node| {
+        if is_daemon && node.taint_against(&details.tolerations).is_some() {
+            return false;
+        }
+        // A node of unknown size may be large enough.
+        let Some(allocatable) = node.allocatable.as_deref() else { return !is_daemon };
+        let is_small = wanted.cpu > allocatable.cpu || wanted.memory > allocatable.memory;
+        if is_small {
+            small.add(item);
+            most = most.max(*allocatable);
+        }
+        !is_small && !is_daemon
+    });
+    if small.count() == 0 || fits {
+        return;
+    }
+    let message = match (is_daemon, small.count()) {
+        (true, 1) => format!(
+            "a pod requests {wanted}, but {small} has only {most} for all pods: there it stays Pending"
+        ),
+        (true, _) => format!(
+            "a pod requests {wanted}, but {small} have at most {most} for all pods: there it stays Pending"
+        ),
+        (false, _) => format!(
+            "a pod requests {wanted}, but {small}, on which it may run, have at most {most} for all pods, so it stays Pending"
+        ),
+    };
+    let help = if is_daemon {
+        "lower the requests, or exclude these nodes by a nodeSelector or node affinity"
+    } else {
+        "lower the requests, or add larger nodes"
+    };
+    found.report(Kind::Node, &POD_SPEC, Reason::Invalid, message, help);
+}

@@ -1,0 +1,57 @@
+//! Revisions that no longer belong to a set.
+
+use std::collections::BTreeMap;
+
+use super::status::phrases::{count, names, words};
+use crate::{finding::{Effect, Facts, Help, Mode, Path}, kubernetes::kind::Kind, observed::Revision, rules::rule::{
+        Rule, Scope, StatusCheck,
+        status::{Audit, ObjectName, Report, StatusFindings},
+    }};
+
+pub(super) static RULE: Rule = Rule {
+    meta: meta! {
+        id: "revision-orphan",
+        summary: "ControllerRevisions that no DaemonSet or StatefulSet owns",
+        mode: Mode::Warn,
+        adjustable: true,
+    },
+    scopes: &[Scope::Status { kinds: &[Kind::ControllerRevision], check: StatusCheck::Others(check) }],
+    cel: None,
+};
+
+fn check(audit: &Audit<'_>, found: &mut StatusFindings) {
+    let mut groups: BTreeMap<(&str, &str), Vec<&Revision>> = BTreeMap::new();
+    for revision in audit.observed.orphans() {
+        if audit.is_long_ago(revision.created) {
+            let set = revision.name.rsplit_once('-').map_or(&*revision.name, |(set, _)| set);
+            groups.entry((&revision.namespace, set)).or_default().push(revision);
+        }
+    }
+    for ((namespace, set), mut revisions) in groups {
+        revisions.sort_by_key(|it| &it.name);
+        let Some(first) = revisions.first() else { continue };
+        let list: Vec<&str> = revisions.iter().map(|it| &*it.name).collect();
+        let title = format!(
+            "{} of a former set {set} without an owner",
+            count(list.len(), "ControllerRevision")
+        );
+        let all = names(list.iter().copied());
+        let message = format!("{title}: {all}");
+        let facts = Facts::title(title).cause(format!("no set owns {all}"));
+        let (those, more) = words(&list);
+        let kubectl = audit.kubectl(namespace);
+        let delete = kubectl.does(Effect::Changes, "delete controllerrevision", those);
+        let help =
+            Help::say("create the set again, which adopts them, or run ").run(delete).and(more);
+        let about = ObjectName {
+            namespace: namespace.into(),
+            kind: Kind::ControllerRevision,
+            name: first.name.clone(),
+            api_version: "apps/v1",
+            uid: first.uid.clone(),
+        };
+        let metadata = Path::new("metadata");
+        let path = metadata.child("ownerReferences");
+        found.add(Report::new(&path, message, help).about(about).facts(facts));
+    }
+}

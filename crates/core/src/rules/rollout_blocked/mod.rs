@@ -1,0 +1,39 @@
+//! A rollout that cannot begin because too many pods are unavailable already.
+
+use super::read;
+use crate::{finding::{Findings, Mode, Reason, paths::SPEC}, kubernetes::cluster::Cluster, object::{DaemonSetSpec, Subject}, rules::{
+        rollout_waits::Unavailability,
+        rule::{ObjectCheck, OpenKruise, Phase, Rule, Scope},
+    }};
+
+pub(super) static RULE: Rule = Rule {
+    meta: meta! {
+        id: "rollout-blocked",
+        summary: "a changed template while maxUnavailable pods are unavailable already",
+        mode: Mode::Warn,
+        adjustable: true,
+    },
+    scopes: &[Scope::Object {
+        phase: Phase::After,
+        openkruise: OpenKruise::Applies,
+        check: ObjectCheck::DaemonSet(check),
+    }],
+    cel: None,
+};
+
+fn check(spec: &DaemonSetSpec, subject: &Subject<'_>, cluster: &Cluster, found: &mut Findings) {
+    let Some(status) = subject.old().and_then(read::daemon_set_status) else { return };
+    let Some(budget) = Unavailability::of(spec, &status).filter(Unavailability::is_used_up) else {
+        return;
+    };
+    let was_on_delete = subject.old().and_then(read::strategy) == Some("OnDelete");
+    let updated = status.updated_number_scheduled.unwrap_or_default();
+    if (was_on_delete || updated == budget.desired) && read::begins(subject, cluster) {
+        found.report(
+            &SPEC.child("template"),
+            Reason::Invalid,
+            budget.consequence(),
+            "repair or remove the nodes of those pods, or raise maxUnavailable",
+        );
+    }
+}

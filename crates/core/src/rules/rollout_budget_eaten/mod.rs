@@ -1,0 +1,165 @@
+//! An update of a DaemonSet that does not go on, because too many pods are unavailable.
+
+use super::{pod_stuck_terminating, status::{budget_eaten::{Eaten, Surge, eats_budget, stuck_surge}, daemon_set::Daemons, phrases::{names, positive, since}}};
+use crate::{finding::{Effect, Facts, Help, Mode, Path, paths::ROLLING_UPDATE}, kubernetes::{int_or_percent, kind::Kind}, observed::{Node, Pod, NotReadyKind}, rules::rule::{
+        Rule, Scope, StatusCheck,
+        status::{Report, StatusFindings, StatusQuery},
+    }};
+
+pub(super) static RULE: Rule = Rule {
+    meta: meta! {
+        id: "rollout-budget-eaten",
+        summary: "an update of a DaemonSet that waits for nodes or pods that do not recover",
+        mode: Mode::Warn,
+        adjustable: true,
+    },
+    scopes: &[Scope::Status { kinds: &[Kind::DaemonSet], check: StatusCheck::Workload(check) }],
+    cel: None,
+};
+
+fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
+    if !query.has_pods_to_look_at() {
+        return;
+    }
+    let Some(daemons) = Daemons::of(query) else { return };
+    if let Some(surge) = stuck_surge(query, &daemons) {
+        found.add(of_surge(query, &daemons, &surge));
+    }
+    if let Some(eaten) = eats_budget(query, &daemons) {
+        found.add(of_eaten(query, &daemons, &eaten));
+    }
+}
+
+/// The report of an update that waits for nodes and pods.
+fn of_eaten(query: &StatusQuery<'_>, daemons: &Daemons<'_>, eaten: &Eaten<'_>) -> Report<'static> {
+    let Eaten { counted, dead, broken, ending, .. } = eaten;
+    let (mut who, mut help) = (Vec::new(), None);
+    who.extend(of_dead(dead));
+    if let Some(pod) = broken.first() {
+        who.push(of_broken(query, pod, broken.len()));
+        help = Some(query.look_or_undo(true, pod));
+    }
+    if let Some(pod) = ending.first() {
+        let all: Vec<&str> = ending.iter().map(|pod| &*pod.name).collect();
+        let (why, how) = pod_stuck_terminating::explain(query, pod, &all);
+        let when = since(pod.deleted.unwrap_or_default());
+        who.push(format!("{} should be gone {when}: {why}", names(all.iter().copied())));
+        help = help.or(Some(how));
+    }
+    let cause = who.join("; ");
+    let message = format!("{cause}; {}", counted.consequence());
+    let begun = dead.iter().filter_map(|(node, _)| node.not_ready);
+    let begun = begun.chain(broken.iter().map(|pod| query.unready_since(pod)));
+    let begun = begun.chain(ending.iter().filter_map(|pod| pod.deleted)).min();
+    let held = dead.iter().map(|(_, pod)| pod).chain(broken).chain(ending);
+    let facts = Facts::title("the update does not go on")
+        .cause(cause)
+        .effect(counted.consequence())
+        .since(begun.unwrap_or_default())
+        .pods(held.map(|pod| &*pod.name))
+        .nodes(dead.iter().map(|(node, _)| node.place.name.as_str()));
+    let help = help.unwrap_or_else(|| despite_dead_nodes(query, daemons, eaten));
+    Report::new(&MAX_UNAVAILABLE, message, help).facts(facts)
+}
+
+/// `node n1 is not ready since …`.
+fn of_dead(dead: &[(&Node, &Pod)]) -> Option<String> {
+    let (first, _) = dead.first()?;
+    let list = names(dead.iter().map(|(node, _)| node.place.name.as_str()));
+    let when = since(first.not_ready.unwrap_or_default());
+    Some(match dead.len() {
+        1 => format!("node {list} is not ready {when}"),
+        _ => format!("nodes {list} are not ready, the first {when}"),
+    })
+}
+
+/// `agent-x and 2 other new pods on node n1 is not ready since …: …`.
+fn of_broken(query: &StatusQuery<'_>, pod: &Pod, all: usize) -> String {
+    let others = match all {
+        1 => String::new(),
+        count => format!(" and {} other new pods", count - 1),
+    };
+    let (why, when) = (query.why(pod), since(query.unready_since(pod)));
+    let node = pod.node.as_deref().unwrap_or_default();
+    format!("{}{others} on node {node} {} {when}: {why}", pod.name, query.is_how(pod))
+}
+
+/// The advice if only nodes that are down hold up the update.
+fn despite_dead_nodes(
+    query: &StatusQuery<'_>,
+    daemons: &Daemons<'_>,
+    Eaten { budget, dead, .. }: &Eaten<'_>,
+) -> Help {
+    let rolling = daemons.set.spec.update_strategy.as_ref();
+    let rolling = rolling.and_then(|it| it.rolling_update.as_ref());
+    let most = rolling.and_then(|it| it.max_unavailable.as_ref());
+    let percent = most.and_then(int_or_percent::percentage);
+    let raised = raised(percent, budget.desired, budget.allowed, dead.len());
+    let patch = serde_json::json!({"spec": {"updateStrategy": {"rollingUpdate": {
+        "maxUnavailable": raised}}}});
+    let (these, them) = match dead.len() {
+        1 => ("the node", "it"),
+        _ => ("these nodes", "them"),
+    };
+    let updated = daemons.set.status.updated_number_scheduled.unwrap_or_default();
+    let old = positive(budget.desired.saturating_sub(updated));
+    let patch = query.patch(Effect::Restarts(old), &patch.to_string());
+    Help::say(format!("repair or remove {these}, or let the update go on despite {them}: "))
+        .run(patch)
+}
+
+static MAX_UNAVAILABLE: Path<'static> = ROLLING_UPDATE.child("maxUnavailable");
+
+/// The report of a surge that does not go on.
+fn of_surge(
+    query: &StatusQuery<'_>,
+    daemons: &Daemons<'_>,
+    Surge { allowed, broken }: &Surge<'_>,
+) -> Report<'static> {
+    let pod = broken.first().copied();
+    let who = pod.map_or_else(String::new, |pod| of_broken(query, pod, broken.len()));
+    let effect = format!(
+        "maxSurge allows {allowed} new {} that {} not available, so the old ones stay",
+        if *allowed == 1 { "pod" } else { "pods" },
+        if *allowed == 1 { "is" } else { "are" }
+    );
+    let begun = broken.iter().map(|pod| query.unready_since(pod)).min();
+    let facts = Facts::title("the update does not go on")
+        .cause(&who)
+        .effect(effect.clone())
+        .since(begun.unwrap_or_default())
+        .pods(broken.iter().map(|pod| &*pod.name));
+    let is_pending =
+        |pod: &&Pod| pod.trouble.as_ref().is_some_and(|it| it.kind == NotReadyKind::Unschedulable);
+    let help = match pod {
+        Some(pod) if is_pending(&pod) => {
+            let updated = daemons.set.status.updated_number_scheduled.unwrap_or_default();
+            let old = daemons.set.status.desired_number_scheduled.saturating_sub(updated);
+            let patch = serde_json::json!({"spec": {"updateStrategy": {"rollingUpdate": {
+                "maxSurge": 0, "maxUnavailable": 1}}}});
+            let patch = query.patch(Effect::Restarts(positive(old)), &patch.to_string());
+            Help::say("make room for two pods, or let each old pod go before its new one comes: ")
+                .run(patch)
+        }
+        Some(pod) => query.look_or_undo(true, pod),
+        None => Help::say(""),
+    };
+    Report::new(&SURGE, format!("{who}; {effect}"), help).facts(facts)
+}
+
+static SURGE: Path<'static> = ROLLING_UPDATE.child("maxSurge");
+
+/// Returns a `maxUnavailable` that allows as many pods in addition to the dead nodes as the present one allows
+/// without them; in percent if the present one is.
+fn raised(percent: Option<i64>, desired: i32, allowed: i64, dead: usize) -> serde_json::Value {
+    let count = allowed.saturating_add(i64::try_from(dead).unwrap_or(i64::MAX));
+    match percent {
+        Some(_) if desired > 0 => {
+            let desired = i64::from(desired);
+            // Rounded up, as the controller rounds up too.
+            let percent = count.saturating_mul(100).saturating_add(desired - 1) / desired;
+            format!("{}%", percent.min(100)).into()
+        }
+        _ => count.into(),
+    }
+}

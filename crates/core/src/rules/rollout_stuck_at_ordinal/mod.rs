@@ -1,0 +1,136 @@
+//! A StatefulSet that waits for a pod that does not become ready.
+
+use super::status::{phrases::{lacking, since}, stateful_set::Replicas, waiting_pod::Halt};
+use crate::{finding::{Effect, Facts, Help, Mode, paths::STATUS}, kubernetes::kind::Kind, observed::{Pod, NotReadyKind}, rules::{
+        rollout_waits,
+        rule::{
+            Rule, Scope, StatusCheck,
+            status::{Report, StatusFindings, StatusQuery},
+        },
+    }};
+
+pub(super) static RULE: Rule = Rule {
+    meta: meta! {
+        id: "rollout-stuck-at-ordinal",
+        summary: "a StatefulSet that waits for a pod that does not become ready",
+        mode: Mode::Warn,
+        adjustable: true,
+    },
+    scopes: &[Scope::Status { kinds: &[Kind::StatefulSet], check: StatusCheck::Workload(check) }],
+    cel: None,
+};
+
+fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
+    let Some(replicas) = Replicas::of(query) else { return };
+    let Some(halt) = Halt::of(query, &replicas) else { return };
+    let pod = halt.pod;
+    let (begun, why) = (query.unready_since(pod), query.why(pod));
+    let title = format!("{} {}", pod.name, query.is_how(pod));
+    let who = format!("{title} {}: {why}", since(begun));
+    let is_ordered = replicas.settings.is_ordered;
+    let is_old = !pod.is_of(replicas.update_revision());
+    let effect = match (is_ordered, is_old) {
+        (true, true) if query.set.is_on_delete() => None,
+        (true, true) => Some(rollout_waits::ORDERED.to_owned()),
+        (true, false) => held_up(query, &replicas, &halt),
+        (false, _) => replicas.is_updating().then(|| WAITS.to_owned()),
+    };
+    let message = match &effect {
+        Some(_) if is_ordered && is_old => rollout_waits::ordered(&who),
+        Some(effect) => format!("{who}; {effect}"),
+        None => who,
+    };
+    let facts = Facts::title(title).cause(why).effect(effect);
+    let facts = facts.since(begun).pods([&*pod.name]).nodes(pod.node.as_deref());
+    let help =
+        if is_old { release(query, &replicas, &halt) } else { repair(query, &replicas, pod) };
+    found.add(Report::new(&STATUS.child("readyReplicas"), message, help).facts(facts));
+}
+
+/// The effect on an update without an order.
+const WAITS: &str = "the update waits for it before it replaces other pods";
+
+/// Describes what a pod of the current template holds up.
+fn held_up(query: &StatusQuery<'_>, replicas: &Replicas<'_>, halt: &Halt<'_>) -> Option<String> {
+    let after = halt.ordinal + 1..replicas.settings.ordinals.end;
+    let exist = i64::try_from(replicas.pods.range(after.clone()).count()).unwrap_or(i64::MAX);
+    let missing = (after.end - after.start).saturating_sub(exist);
+    let surplus = replicas.pods.range(after.end..).count();
+    let waits = if replicas.is_updating() && !query.set.is_on_delete() {
+        "the other pods keep the old template".to_owned()
+    } else if missing > 0 {
+        format!("{} after it {} not created before it is ready", the(missing), are(missing))
+    } else if surplus > 0 {
+        let surplus = i64::try_from(surplus).unwrap_or(i64::MAX);
+        format!("{} too many {} not deleted before it is ready", the(surplus), are(surplus))
+    } else if query.set.is_on_delete() {
+        return None;
+    } else {
+        "no new template is rolled out before it is ready".to_owned()
+    };
+    Some(format!("with podManagementPolicy OrderedReady {waits}"))
+}
+
+/// `the pod` or `the 2 pods`.
+fn the(count: i64) -> String {
+    if count == 1 { "the pod".to_owned() } else { format!("the {count} pods") }
+}
+
+const fn are(count: i64) -> &'static str {
+    if count == 1 { "is" } else { "are" }
+}
+
+/// Advises on a broken pod with an older template.
+fn release(query: &StatusQuery<'_>, replicas: &Replicas<'_>, halt: &Halt<'_>) -> Help {
+    let kubectl = query.kubectl();
+    let delete = kubectl.does(Effect::Restarts(1), "delete pod", &[&halt.pod.name]);
+    let (index, partition) =
+        (halt.ordinal - replicas.settings.ordinals.start, replicas.partition());
+    let patch = serde_json::json!({"spec": {"updateStrategy": {"rollingUpdate": {
+        "partition": index}}}});
+    let patch = query.patch(Effect::Restarts(replicas.pods.len()), &patch.to_string());
+    let lower = Help::say("lower the partition: ").run(patch.then(&delete));
+    match rollout_waits::below_partition(index, partition, lower) {
+        Some(below) => below,
+        None => Help::say("run ").run(delete).and(": it comes back with the new template"),
+    }
+}
+
+/// Advises on a broken pod with the current template.
+fn repair(query: &StatusQuery<'_>, replicas: &Replicas<'_>, pod: &Pod) -> Help {
+    let delete = query.kubectl().does(Effect::Restarts(1), "delete pod", &[&pod.name]);
+    let undo = query.undo().filter(|_| replicas.is_updating()).map(|undo| {
+        match replicas.settings.is_ordered || query.set.is_on_delete() {
+            true => undo.then(&delete),
+            false => undo,
+        }
+    });
+    if query.lacks_something(pod) {
+        return lacking(query.look(pod), undo);
+    }
+    if let Some(help) = query.not_of_template(pod) {
+        return help;
+    }
+    if let Some(undo) = undo {
+        return Help::say("to go back to the previous template, run ").run(undo);
+    }
+    let kind = pod.trouble.as_ref().map(|it| it.kind);
+    let node_is_down = pod.node.as_deref().and_then(|name| query.audit.observed.node(name));
+    if let Some(node) = node_is_down.filter(|node| node.not_ready.is_some()) {
+        let kubectl = query.audit.kubectl_anywhere();
+        let describe = kubectl.looks("describe node", &[&node.place.name]);
+        return Help::say("repair or remove the node; ").run(describe).and(" shows more");
+    }
+    let look = query.look(pod);
+    match kind {
+        Some(NotReadyKind::Unschedulable) => {
+            Help::say("make room for it, or change what the scheduler names; ")
+                .run(look)
+                .and(" shows more")
+        }
+        _ => Help::say("")
+            .run(look)
+            .and(" shows more; if the template is at fault, correct it, apply it and then run ")
+            .run(delete),
+    }
+}

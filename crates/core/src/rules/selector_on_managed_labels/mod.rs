@@ -1,0 +1,92 @@
+//! A selector on labels that the controller itself sets.
+
+use std::collections::BTreeSet;
+
+use super::read;
+use crate::{finding::{Findings, Mode, Path, Reason, paths::SELECTOR}, kubernetes::{cluster::Cluster, managed_labels, resource::WorkloadKind}, object::{Object, Subject}, rules::rule::{Cel, ObjectCheck, OpenKruise, Phase, Rule, Scope}};
+
+pub(super) static RULE: Rule = Rule {
+    meta: meta! {
+        id: "selector-on-managed-labels",
+        summary: "a selector on a label that the controller itself sets on its pods",
+        mode: Mode::Deny,
+        adjustable: true,
+    },
+    scopes: &[Scope::Object {
+        phase: Phase::After,
+        openkruise: OpenKruise::Applies,
+        check: ObjectCheck::Both(check),
+    }],
+    cel: Some(&CEL),
+};
+
+static CEL: Cel = Cel {
+    fault: "@.spec.selector.?matchLabels.orValue({}).exists(k, k == 'controller-revision-hash' \
+        || (@.kind == 'DaemonSet' && k == 'pod-template-generation')) || \
+        @.spec.selector.?matchExpressions.orValue([]).exists(e, (e.key == \
+        'controller-revision-hash' || (@.kind == 'DaemonSet' && e.key == \
+        'pod-template-generation')) && !(e.operator in ['Exists', 'NotIn']))",
+    message: "'the controller sets its own value of a label of the selector on each pod, so its \
+        pods stop matching, and it releases them'",
+    help: "leave the label out of the selector",
+    misses: Some("NotIn, and the labels with the name and the index of a pod"),
+    ..Cel::EMPTY
+};
+
+fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
+    let Some(selector) = read::selector(&subject.object) else { return };
+    let managed = managed_labels::of(subject.object.kind());
+    let outcome = match subject.object.kind() {
+        WorkloadKind::DaemonSet => "creates others in their place, without end",
+        WorkloadKind::StatefulSet => "can neither adopt nor replace them",
+    };
+    let mut check = |path: &Path<'_>, key: &str, operator: &str, values: &[String]| {
+        if !managed.contains(&key) || is_met(&subject.object, key, operator, values) {
+            return;
+        }
+        found.report(
+            path,
+            Reason::Invalid,
+            format!(
+                "the controller sets its own {key} on each pod, so its pods stop matching: it \
+                 releases them and {outcome}"
+            ),
+            format!("leave {key} out of the selector"),
+        );
+    };
+    let labels = SELECTOR.child("matchLabels");
+    for (key, value) in selector.match_labels.iter().flatten() {
+        check(&labels.key(key), key, "In", std::slice::from_ref(value));
+    }
+    let expressions = SELECTOR.child("matchExpressions");
+    for (i, expression) in selector.match_expressions.iter().flatten().enumerate() {
+        let values = expression.values.as_deref().unwrap_or_default();
+        check(&expressions.index(i), &expression.key, &expression.operator, values);
+    }
+}
+
+/// Returns whether all pods meet a requirement, whatever the controller sets the label to.
+fn is_met(object: &Object<'_>, key: &str, operator: &str, values: &[String]) -> bool {
+    // The names of the pods are known only if the name of the set is.
+    let name = object.metadata.name.as_deref().filter(|name| !name.is_empty());
+    match (operator, name) {
+        ("Exists", _) => true,
+        ("In", Some(name)) => object.stateful_set().is_some_and(|set| {
+            let ordinals = read::ordinals(set);
+            let listed =
+                values.iter().filter_map(|value| managed_labels::ordinal(name, key, value));
+            let listed: BTreeSet<i64> = listed.filter(|it| ordinals.contains(it)).collect();
+            !ordinals.is_empty() && listed.into_iter().eq(ordinals)
+        }),
+        ("NotIn", Some(name)) => {
+            let possible = |value: &String| {
+                let ordinal = managed_labels::ordinal(name, key, value);
+                let ordinals = object.stateful_set().map(read::ordinals);
+                managed_labels::is_possible(object.kind(), name, key, value)
+                    && ordinal.zip(ordinals).is_none_or(|(it, ordinals)| ordinals.contains(&it))
+            };
+            !values.iter().any(possible)
+        }
+        _ => false,
+    }
+}

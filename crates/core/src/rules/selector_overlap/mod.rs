@@ -1,0 +1,61 @@
+//! Two controllers whose selectors match the same pods.
+
+mod overlap;
+#[cfg(test)]
+mod tests;
+
+use self::overlap::Overlap;
+use crate::{finding::{Mode, Reason, paths::SELECTOR}, kubernetes::kind::Kind, rules::rule::{
+        Rule, Scope,
+        inventory::{Evidence, InventoryFindings, Query},
+    }};
+
+pub(super) static RULE: Rule = Rule {
+    meta: meta! {
+        id: "selector-overlap",
+        summary: "a selector that also matches the pods of another controller",
+        mode: Mode::Warn,
+        adjustable: true,
+    },
+    scopes: &[Scope::Inventory { kinds: &[Kind::DaemonSet, Kind::StatefulSet], evidence: Evidence::Presence, check }],
+    cel: None,
+};
+
+fn check(query: &Query<'_>, found: &mut InventoryFindings) {
+    let Some((other, overlap)) = first_overlap(query) else { return };
+    let Some(other) = query.other(other) else { return };
+    found.report(
+        other.kind(),
+        &SELECTOR,
+        Reason::Invalid,
+        overlap.message(other),
+        "give each controller's pods a label of their own and add it to the selector; a selector \
+         cannot be changed later",
+    );
+}
+
+/// Returns the first other controller that shares pods with this one, if this is the controller to
+/// report.
+fn first_overlap<'a>(query: &Query<'a>) -> Option<(u32, Overlap<'a>)> {
+    let own = query.item.controller()?;
+    let mut first: Option<(u32, Overlap<'a>)> = None;
+    for list in query.inventory().near(query.item, own) {
+        for id in list.iter().copied() {
+            if first.as_ref().is_some_and(|(known, _)| *known <= id) {
+                break;
+            }
+            let overlap = || {
+                let other = query.other(id).filter(|other| query.answers_for(id, other))?;
+                // Objects in different namespaces can have the same key.
+                let theirs =
+                    other.controller().filter(|_| other.namespace() == query.item.namespace())?;
+                Overlap::of(own, theirs)
+            };
+            if let Some(overlap) = overlap() {
+                first = Some((id, overlap));
+                break;
+            }
+        }
+    }
+    first
+}

@@ -1,0 +1,82 @@
+//! A selector that also matches unrelated pods.
+
+use super::read;
+use crate::{finding::{Findings, Mode, Reason, paths::SPEC}, kubernetes::cluster::Cluster, object::{DaemonSetSpec, Subject}, rules::rule::{Cel, ObjectCheck, OpenKruise, Phase, Rule, Scope}};
+
+pub(super) static RULE: Rule = Rule {
+    meta: meta! {
+        id: "selector-too-broad",
+        summary: "a DaemonSet whose selector matches pods that are not its own",
+        mode: Mode::Warn,
+        adjustable: true,
+    },
+    scopes: &[Scope::Object {
+        phase: Phase::After,
+        openkruise: OpenKruise::Applies,
+        check: ObjectCheck::DaemonSet(check),
+    }],
+    cel: Some(&CEL),
+};
+
+static CEL: Cel = Cel {
+    fault: "@.spec.selector.?matchLabels.orValue({}).all(k, k in \
+        ['app.kubernetes.io/managed-by', 'app.kubernetes.io/part-of', \
+        'app.kubernetes.io/version', 'env', 'environment', 'helm.sh/chart', 'heritage']) && \
+        @.spec.selector.?matchExpressions.orValue([]).all(e, e.operator == 'In' ? e.key in \
+        ['app.kubernetes.io/managed-by', 'app.kubernetes.io/part-of', \
+        'app.kubernetes.io/version', 'env', 'environment', 'helm.sh/chart', 'heritage'] : \
+        (e.operator == 'Exists' ? (e.key in ['app.kubernetes.io/managed-by', \
+        'app.kubernetes.io/part-of', 'app.kubernetes.io/version', 'env', 'environment', \
+        'helm.sh/chart', 'heritage'] || e.key in ['app', 'app.kubernetes.io/component', \
+        'app.kubernetes.io/instance', 'app.kubernetes.io/name', 'component', 'k8s-app', \
+        'name']) : true))",
+    message: "'the selector also matches unrelated pods: those without an owner are adopted and \
+        deleted'",
+    help: "select by a label with a value that only these pods have, such as app: NAME",
+    ..Cel::EMPTY
+};
+
+/// Labels that pods of many workloads have with the same value.
+const SHARED: &[&str] = &[
+    "app.kubernetes.io/managed-by",
+    "app.kubernetes.io/part-of",
+    "app.kubernetes.io/version",
+    "env",
+    "environment",
+    "helm.sh/chart",
+    "heritage",
+];
+/// Labels that nearly every pod has, with a value that differs between workloads.
+const COMMON: &[&str] = &[
+    "app",
+    "app.kubernetes.io/component",
+    "app.kubernetes.io/instance",
+    "app.kubernetes.io/name",
+    "component",
+    "k8s-app",
+    "name",
+];
+
+fn check(_: &DaemonSetSpec, subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
+    let Some(selector) = read::selector(&subject.object) else { return };
+    let mut labels = selector.match_labels.iter().flatten();
+    let expressions = selector.match_expressions.as_deref().unwrap_or_default();
+    let is_broad = labels.all(|(key, _)| SHARED.contains(&key.as_str()))
+        && expressions.iter().all(|expression| {
+            let key = expression.key.as_str();
+            match expression.operator.as_str() {
+                "In" => SHARED.contains(&key),
+                "Exists" => SHARED.contains(&key) || COMMON.contains(&key),
+                _ => true,
+            }
+        });
+    if is_broad {
+        found.report(
+            &SPEC.child("selector"),
+            Reason::Invalid,
+            "the selector also matches unrelated pods: those without an owner are adopted and \
+             deleted",
+            "select by a label with a value that only these pods have, such as app: NAME",
+        );
+    }
+}

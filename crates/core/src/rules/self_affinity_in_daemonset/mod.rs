@@ -1,0 +1,48 @@
+//! Daemon pods that must run together.
+
+use super::read;
+use crate::{finding::{Findings, Mode, Reason, paths::POD_SPEC}, kubernetes::cluster::Cluster, object::{DaemonSetSpec, Subject}, rules::rule::{Cel, ObjectCheck, OpenKruise, Phase, Rule, Scope}};
+
+pub(super) static RULE: Rule = Rule {
+    meta: meta! {
+        id: "self-affinity-in-daemonset",
+        summary: "a DaemonSet whose pods must all run in the zone or on the node of the first",
+        mode: Mode::Warn,
+        adjustable: true,
+    },
+    scopes: &[Scope::Object {
+        phase: Phase::After,
+        openkruise: OpenKruise::Applies,
+        check: ObjectCheck::DaemonSet(check),
+    }],
+    cel: Some(&CEL),
+};
+
+static CEL: Cel = Cel {
+    fault: "@pod.?affinity.?podAffinity.?requiredDuringSchedulingIgnoredDuringExecution.orValue([]).exists(term, \
+        @itself)",
+    message: "'a required podAffinity matches the pods themselves: only nodes in the place of the \
+        first pod get a running pod; on all others it stays Pending'",
+    help: "leave the term out",
+    misses: Some("terms with matchExpressions or namespaces"),
+    ..Cel::EMPTY
+};
+
+fn check(_: &DaemonSetSpec, subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
+    for (i, term) in read::self_affinity(&subject.object) {
+        let place = &term.topology_key;
+        found.report(
+            &POD_SPEC
+                .child("affinity")
+                .child("podAffinity")
+                .child("requiredDuringSchedulingIgnoredDuringExecution")
+                .index(i),
+            Reason::Invalid,
+            format!(
+                "only nodes with the same {place} as the first pod's node get a running pod; on all \
+                 others it stays Pending"
+            ),
+            "leave the term out",
+        );
+    }
+}

@@ -1,0 +1,57 @@
+//! Replicas that must not share a node or zone.
+
+use super::read;
+use crate::{finding::{Findings, Mode, Reason, paths::POD_SPEC}, kubernetes::cluster::Cluster, object::{StatefulSetSpec, Subject}, rules::rule::{Cel, ObjectCheck, OpenKruise, Phase, Rule, Scope}};
+
+pub(super) static RULE: Rule = Rule {
+    meta: meta! {
+        id: "self-anti-affinity",
+        summary: "replicas that must not share a node or zone, so that each needs its own",
+        mode: Mode::Audit,
+        adjustable: true,
+    },
+    scopes: &[Scope::Object {
+        phase: Phase::After,
+        openkruise: OpenKruise::Applies,
+        check: ObjectCheck::StatefulSet(check),
+    }],
+    cel: Some(&CEL),
+};
+
+static CEL: Cel = Cel {
+    fault: "@replicas >= 2 && \
+        @pod.?affinity.?podAntiAffinity.?requiredDuringSchedulingIgnoredDuringExecution.orValue([]).exists(term, \
+        @itself)",
+    message: "'each of the ' + string(@replicas) + ' replicas needs a node or zone of its own, and \
+        those that find none stay Pending'",
+    help: "use topologySpreadConstraints or a preferred term if two may share one",
+    misses: Some("terms with matchExpressions or namespaces"),
+    ..Cel::EMPTY
+};
+
+fn check(spec: &StatefulSetSpec, subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
+    let replicas = spec.replicas.unwrap_or(1);
+    // One finding is enough, whichever term it is about.
+    let Some((i, term)) = read::self_anti_affinity(&subject.object).next() else { return };
+    if replicas < 2 {
+        return;
+    }
+    let place = match term.topology_key.as_str() {
+        "kubernetes.io/hostname" => "node",
+        "topology.kubernetes.io/zone" => "zone",
+        other => other,
+    };
+    found.report(
+        &POD_SPEC
+            .child("affinity")
+            .child("podAntiAffinity")
+            .child("requiredDuringSchedulingIgnoredDuringExecution")
+            .index(i),
+        Reason::Invalid,
+        format!(
+            "each of the {replicas} replicas needs a {place} of its own, and those that find none \
+             stay Pending"
+        ),
+        "use topologySpreadConstraints or a preferred term if two may share one",
+    );
+}

@@ -1,0 +1,37 @@
+//! A template that names a ServiceAccount that does not exist.
+
+use super::neighbors::missing::is_missing;
+use crate::{finding::{Mode, Reason, paths::POD_SPEC}, kubernetes::kind::Kind, rules::rule::{
+        Rule, Scope,
+        inventory::{Evidence, InventoryFindings, Query},
+    }};
+
+pub(super) static RULE: Rule = Rule {
+    meta: meta! {
+        id: "service-account-missing",
+        summary: "a template whose ServiceAccount does not exist",
+        mode: Mode::Warn,
+        adjustable: true,
+    },
+    scopes: &[Scope::Inventory { kinds: &[Kind::DaemonSet, Kind::StatefulSet], evidence: Evidence::AbsentNeighbor, check }],
+    cel: None,
+};
+
+fn check(query: &Query<'_>, found: &mut InventoryFindings) {
+    let named = query.item.details().and_then(|details| details.service_account.as_deref());
+    let Some(name) = named.filter(|name| *name != "default") else { return };
+    if is_missing(query, Kind::ServiceAccount, name) {
+        let namespace = query.item.namespace();
+        let message = format!(
+            "{} ServiceAccounts of namespace {namespace}, but no {name}: no pod is created without it",
+            query.who_has()
+        );
+        found.report(
+            Kind::ServiceAccount,
+            &POD_SPEC.child("serviceAccountName"),
+            Reason::NotFound,
+            message,
+            "add this ServiceAccount, or name one that exists",
+        );
+    }
+}

@@ -1,0 +1,38 @@
+//! A StatefulSet whose Service does not exist.
+
+use super::neighbors::services::Governed;
+use crate::{finding::{Mode, Reason, paths::SPEC}, kubernetes::kind::Kind, rules::rule::{
+        Rule, Scope,
+        inventory::{Evidence, InventoryFindings, Query},
+    }};
+
+pub(super) static RULE: Rule = Rule {
+    meta: meta! {
+        id: "service-missing",
+        summary: "a StatefulSet whose serviceName names a Service that does not exist",
+        mode: Mode::Warn,
+        adjustable: true,
+    },
+    scopes: &[Scope::Inventory { kinds: &[Kind::StatefulSet], evidence: Evidence::AbsentNeighbor, check }],
+    cel: None,
+};
+
+fn check(query: &Query<'_>, found: &mut InventoryFindings) {
+    let Some(it) = Governed::of(query) else { return };
+    let uses_names = it.set.details().is_some_and(|details| details.uses_names);
+    if uses_names && it.services.is_empty() && !it.may_be_another {
+        let message = format!(
+            "{} Services of namespace {}, but no {}, so the pods get no DNS names",
+            query.who_has(),
+            it.set.namespace(),
+            it.name
+        );
+        found.report(
+            Kind::Service,
+            &SPEC.child("serviceName"),
+            Reason::NotFound,
+            message,
+            "add this Service with clusterIP: None, or set serviceName to one that exists",
+        );
+    }
+}

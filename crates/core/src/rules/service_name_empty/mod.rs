@@ -1,0 +1,58 @@
+//! Pods without DNS names.
+
+use super::read;
+use crate::{finding::{Findings, Mode, Reason, paths::SPEC}, kubernetes::cluster::Cluster, object::{StatefulSetSpec, Subject}, rules::rule::{Cel, ObjectCheck, OpenKruise, Operation, Phase, Rule, Scope}};
+
+pub(super) static RULE: Rule = Rule {
+    meta: meta! {
+        id: "service-name-empty",
+        summary: "a StatefulSet without serviceName: its pods get no DNS names",
+        mode: Mode::Warn,
+        adjustable: true,
+    },
+    scopes: &[Scope::Object {
+        phase: Phase::After,
+        openkruise: OpenKruise::Applies,
+        check: ObjectCheck::StatefulSet(check),
+    }],
+    cel: Some(&CEL),
+};
+
+static CEL: Cel = Cel {
+    fault: "@replicas >= 2 && @.spec.?serviceName.orValue('') == '' && \
+        @pod.containers.exists(c, c.?ports.orValue([]).size() > 0)",
+    message: "'without serviceName no pod gets its own DNS name, and it cannot be set later'",
+    help: "set it to the name of the headless Service of these pods",
+    only: Some(Operation::Create),
+    ..Cel::EMPTY
+};
+
+fn check(spec: &StatefulSetSpec, subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
+    // A single pod can be reached through any Service that selects it.
+    if subject.is_update || spec.replicas.unwrap_or(1) < 2 || !has_ports(spec) {
+        return;
+    }
+    let written = SPEC.child("serviceName");
+    let field = match spec.service_name.as_deref() {
+        None => &SPEC,
+        Some("") => &written,
+        Some(_) => return,
+    };
+    let name = subject.object.name();
+    let first = read::ordinals(spec).start;
+    found.report(
+        field,
+        Reason::Required,
+        format!(
+            "without serviceName no pod gets its own DNS name, such as {name}-{first}.{name}, and \
+             it cannot be set later"
+        ),
+        "set it to the name of the headless Service of these pods",
+    );
+}
+
+fn has_ports(spec: &StatefulSetSpec) -> bool {
+    let pod = spec.template.spec.as_ref();
+    let mut containers = pod.into_iter().flat_map(|pod| &pod.containers);
+    containers.any(|it| it.ports.as_ref().is_some_and(|ports| !ports.is_empty()))
+}

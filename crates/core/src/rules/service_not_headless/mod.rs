@@ -1,0 +1,34 @@
+//! A StatefulSet whose Service has a cluster IP.
+
+use super::neighbors::services::Governed;
+use crate::{finding::{Mode, Reason, paths::SPEC}, kubernetes::kind::Kind, rules::rule::{
+        Rule, Scope,
+        inventory::{Evidence, InventoryFindings, Query},
+    }};
+
+pub(super) static RULE: Rule = Rule {
+    meta: meta! {
+        id: "service-not-headless",
+        summary: "a StatefulSet whose Service is not headless",
+        mode: Mode::Warn,
+        adjustable: true,
+    },
+    scopes: &[Scope::Inventory { kinds: &[Kind::StatefulSet], evidence: Evidence::Presence, check }],
+    cel: None,
+};
+
+fn check(query: &Query<'_>, found: &mut InventoryFindings) {
+    let Some(it) = Governed::of(query) else { return };
+    if it.set.details().is_none_or(|details| details.replicas < 2) {
+        return;
+    }
+    if let Some((first, _)) = it.first_unless_any(|service| service.is_headless) {
+        found.report(
+            Kind::Service,
+            &SPEC.child("serviceName"),
+            Reason::Invalid,
+            format!("its {first} is not headless, so the pods may get no DNS names"),
+            "set serviceName to a Service with clusterIP: None; neither can be changed later",
+        );
+    }
+}

@@ -1,0 +1,64 @@
+//! A StatefulSet whose Service does not select its pods.
+
+use super::neighbors::services::Governed;
+use crate::{finding::{ClusterAssumption, Mode, Reason, paths::SPEC}, inventory::object_summary::{Controller, ObjectSummary, Service}, kubernetes::{kind::Kind, managed_labels, resource::WorkloadKind}, rules::rule::{
+        Rule, Scope,
+        inventory::{Evidence, InventoryFindings, Query},
+    }};
+
+pub(super) static RULE: Rule = Rule {
+    meta: meta! {
+        id: "service-selects-nothing",
+        summary: "a StatefulSet whose Service does not select its pods",
+        mode: Mode::Warn,
+        adjustable: true,
+    },
+    scopes: &[Scope::Inventory { kinds: &[Kind::StatefulSet], evidence: Evidence::Presence, check }],
+    cel: None,
+};
+
+fn check(query: &Query<'_>, found: &mut InventoryFindings) {
+    let Some(it) = Governed::of(query) else { return };
+    let leads = |service: &Service| leads_to(service, it.set, it.controller);
+    let Some((first, service)) = it.first_unless_any(leads) else { return };
+    let account = it.set.details().and_then(|details| details.service_account.as_deref());
+    let may_write_endpoints = account.is_some_and(|account| account != "default");
+    if service.selector.iter().next().is_none() && may_write_endpoints {
+        return;
+    }
+    let message = match missing(service, it.set, it.controller) {
+        Some((key, value)) => format!(
+            "its {first} selects pods with {key}={value}, a label that these pods do not have, so \
+             they get no DNS names"
+        ),
+        None => format!("its {first} has no selector, so the pods get no DNS names"),
+    };
+    let help = "give the Service a selector that matches the labels of the template";
+    let name = SPEC.child("serviceName");
+    found
+        .report(Kind::Service, &name, Reason::Invalid, message, help)
+        .only_with(ClusterAssumption::TemplateLabels);
+}
+
+fn leads_to(service: &Service, set: &ObjectSummary, controller: &Controller) -> bool {
+    // An ExternalName Service is not headless, which service-not-headless already reports.
+    let has_any = service.selector.iter().next().is_some();
+    service.is_external || (has_any && missing(service, set, controller).is_none())
+}
+
+/// Returns the first label in the selector of the Service that no pod has.
+fn missing<'s>(
+    service: &'s Service,
+    set: &ObjectSummary,
+    controller: &Controller,
+) -> Option<(&'s str, &'s str)> {
+    let has = |key: &str, value: &str| {
+        if managed_labels::of(WorkloadKind::StatefulSet).contains(&key) {
+            set.is_generated
+                || managed_labels::is_possible(WorkloadKind::StatefulSet, set.name(), key, value)
+        } else {
+            controller.labels.get(key) == Some(value)
+        }
+    };
+    service.selector.iter().find(|(key, value)| !has(key, value))
+}

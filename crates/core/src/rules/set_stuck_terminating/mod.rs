@@ -1,0 +1,64 @@
+//! Sets whose deletion does not end.
+
+use super::status::phrases::since;
+use crate::{finding::{Effect, Facts, Help, Mode, paths::FINALIZERS}, kubernetes::kind::Kind, rules::rule::{
+        Rule, Scope, StatusCheck,
+        status::{Audit, ObjectName, Report, StatusFindings, StatusQuery},
+    }};
+
+pub(super) static RULE: Rule = Rule {
+    meta: meta! {
+        id: "set-stuck-terminating",
+        summary: "a DaemonSet or StatefulSet whose deletion does not end",
+        mode: Mode::Warn,
+        adjustable: true,
+    },
+    scopes: &[Scope::Status {
+        kinds: &[Kind::DaemonSet, Kind::StatefulSet],
+        check: StatusCheck::Others(check),
+    }],
+    cel: None,
+};
+
+/// The finalizer of a deletion that waits for the pods.
+const FOREGROUND: &str = "foregroundDeletion";
+
+fn check(audit: &Audit<'_>, found: &mut StatusFindings) {
+    for set in audit.observed.sets() {
+        let Some(deletion) = set.deletion() else { continue };
+        let waits_for_pods = deletion.finalizers.iter().any(|it| &**it == FOREGROUND);
+        let grace = if waits_for_pods { deletion.grace } else { 0 };
+        if deletion.finalizers.is_empty()
+            || !audit.is_long_ago(deletion.requested.saturating_add(grace))
+        {
+            continue;
+        }
+        let message = format!(
+            "the set is being deleted {}, and waits for its finalizers ({}); no pod of it is created \
+             or replaced meanwhile",
+            since(deletion.requested),
+            deletion.finalizers.join(", ")
+        );
+        let facts = Facts::title("the deletion of the set does not end")
+            .cause(format!("it waits for its finalizers ({})", deletion.finalizers.join(", ")))
+            .effect("no pod of it is created or replaced meanwhile".to_owned())
+            .since(deletion.requested);
+        let help = advice(&StatusQuery { set, audit }, waits_for_pods);
+        found
+            .add(Report::new(&FINALIZERS, message, help).about(ObjectName::from(set)).facts(facts));
+    }
+}
+
+fn advice(query: &StatusQuery<'_>, waits_for_pods: bool) -> Help {
+    if waits_for_pods {
+        let pods = query.kubectl().looks("get pods", &["-o", "wide"]);
+        return Help::say("see which of its pods are still there, and why; ")
+            .run(pods)
+            .and(" lists the pods");
+    }
+    let unpin = ["--type", "json", "-p", r#"[{"op":"remove","path":"/metadata/finalizers"}]"#];
+    let target = query.target();
+    let words = [[&*target].as_slice(), &unpin].concat();
+    let remove = query.kubectl().does(Effect::LosesData, "patch", &words);
+    Help::say("find out which client should remove them; if it no longer exists, run ").run(remove)
+}

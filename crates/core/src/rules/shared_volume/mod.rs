@@ -1,0 +1,109 @@
+//! One volume for all pods.
+
+use std::collections::{HashMap, HashSet};
+
+use k8s_openapi::api::core::v1::{PodSpec, Volume};
+
+use super::read;
+use crate::{finding::{Findings, Mode, Reason, paths::VOLUMES}, kubernetes::{cluster::Cluster, containers::containers}, object::{Subject, Workload}, rules::rule::{ObjectCheck, OpenKruise, Phase, Rule, Scope}};
+
+pub(super) static RULE: Rule = Rule {
+    meta: meta! {
+        id: "shared-volume",
+        summary: "a claim or disk in the template, which all pods on all nodes share",
+        mode: Mode::Warn,
+        adjustable: true,
+    },
+    scopes: &[Scope::Object {
+        phase: Phase::After,
+        openkruise: OpenKruise::Applies,
+        check: ObjectCheck::Both(check),
+    }],
+    cel: None,
+};
+
+fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
+    let (who, instead) = match &subject.object.workload {
+        Workload::DaemonSet(_) => ("the pods on all nodes".to_owned(), "a hostPath or emptyDir"),
+        Workload::StatefulSet(spec) if spec.replicas.unwrap_or(1) > 1 => {
+            let who = format!("all {} replicas", spec.replicas.unwrap_or(1));
+            (who, "volumeClaimTemplates")
+        }
+        Workload::StatefulSet(_) => return,
+    };
+    let Some(pod) = read::pod_spec(&subject.object) else { return };
+    let claims = subject.object.stateful_set().into_iter().flat_map(read::claims);
+    let claims: HashSet<&str> = claims.map(|(name, _)| name).collect();
+    let only_read = only_read(pod);
+    let mut shared = Vec::new();
+    for (i, volume) in pod.volumes.iter().flatten().enumerate() {
+        // claim-hides-volume reports a volume that no pod gets.
+        let name = volume.name.as_str();
+        if claims.contains(name) || only_read.get(name) == Some(&true) {
+            continue;
+        }
+        let path = VOLUMES.index(i);
+        let claim = volume.persistent_volume_claim.as_ref();
+        if claim.is_some_and(|claim| subject.can_share(&claim.claim_name)) {
+            continue;
+        }
+        if let Some(claim) = claim.filter(|claim| writes(claim.read_only)) {
+            shared.push((i, claim.claim_name.as_str()));
+        } else if let Some(source) = disk(volume) {
+            found.report(
+                &path.child(source),
+                Reason::Invalid,
+                format!(
+                    "{who} attach the same {source} for writing, which only one node can do at a \
+                     time"
+                ),
+                format!("set readOnly, or give each pod its own volume with {instead}"),
+            );
+        }
+    }
+    // One finding is enough: the cause is the same, and so is what to do.
+    let names: Vec<_> = shared.iter().map(|(_, name)| format!("{name:?}")).collect();
+    let Some((i, _)) = shared.first() else { return };
+    let (claims, work, that) = match shared.len() {
+        1 => ("claim", "which works only if its access mode is", "it is"),
+        _ => ("claims", "which work only if the access mode of each is", "they are"),
+    };
+    let is_unsure = shared.iter().all(|(_, name)| subject.is_unknown_claim(name));
+    let reported = found.report(
+        &VOLUMES.index(*i).child("persistentVolumeClaim"),
+        Reason::Invalid,
+        format!("{who} share the {claims} {}, {work} ReadWriteMany", names.join(", ")),
+        format!("make sure that {that}, or give each pod its own volume with {instead}"),
+    );
+    reported.unsure_if(is_unsure);
+}
+
+fn writes(read_only: Option<bool>) -> bool {
+    read_only != Some(true)
+}
+
+/// Returns the volumes that are mounted, and whether all mounts of each are read-only.
+fn only_read(pod: &PodSpec) -> HashMap<&str, bool> {
+    let mut volumes = HashMap::new();
+    for mount in containers(pod).flat_map(|container| container.volume_mounts.iter().flatten()) {
+        *volumes.entry(mount.name.as_str()).or_insert(true) &= mount.read_only == Some(true);
+    }
+    volumes
+}
+
+/// Returns the source of a volume, if it is a disk that only one node can attach for writing.
+fn disk(volume: &Volume) -> Option<&'static str> {
+    let v = volume;
+    let sources = [
+        ("awsElasticBlockStore", v.aws_elastic_block_store.as_ref().map(|s| s.read_only)),
+        ("azureDisk", v.azure_disk.as_ref().map(|s| s.read_only)),
+        ("cinder", v.cinder.as_ref().map(|s| s.read_only)),
+        ("fc", v.fc.as_ref().map(|s| s.read_only)),
+        ("gcePersistentDisk", v.gce_persistent_disk.as_ref().map(|s| s.read_only)),
+        ("iscsi", v.iscsi.as_ref().map(|s| s.read_only)),
+        ("photonPersistentDisk", v.photon_persistent_disk.as_ref().map(|_| None)),
+        ("rbd", v.rbd.as_ref().map(|s| s.read_only)),
+        ("vsphereVolume", v.vsphere_volume.as_ref().map(|_| None)),
+    ];
+    sources.into_iter().find(|(_, source)| source.is_some_and(writes)).map(|(name, _)| name)
+}

@@ -1,0 +1,51 @@
+//! A claim template that names a StorageClass that does not exist.
+
+use super::neighbors::missing::is_missing;
+use crate::{finding::{Mode, Reason, paths::CLAIM_TEMPLATES}, kubernetes::kind::Kind, rules::rule::{
+        Rule, Scope,
+        inventory::{Evidence, InventoryFindings, Query},
+    }};
+
+pub(super) static RULE: Rule = Rule {
+    meta: meta! {
+        id: "storage-class-missing",
+        summary: "a claim template whose StorageClass does not exist, or that needs a default one",
+        mode: Mode::Warn,
+        adjustable: true,
+    },
+    scopes: &[Scope::Inventory { kinds: &[Kind::StatefulSet], evidence: Evidence::AbsentNeighbor, check }],
+    cel: None,
+};
+
+fn check(query: &Query<'_>, found: &mut InventoryFindings) {
+    let Some(details) = query.item.details() else { return };
+    let inventory = query.inventory();
+    let lacks_default = query.knows_all(Kind::StorageClass)
+        && inventory.has_any(Kind::StorageClass, "")
+        && !inventory.has_default_class();
+    for template in details.default_classes.iter().filter(|_| lacks_default) {
+        found.report(
+            Kind::StorageClass,
+            &CLAIM_TEMPLATES.index(*template).child("spec").child("storageClassName"),
+            Reason::Required,
+            "no StorageClass of the cluster is the default one: the claims stay Pending, unless \
+             PersistentVolumes without a class are made by hand",
+            "name a StorageClass, or mark one as the default",
+        );
+    }
+    for (template, name) in &details.storage_classes {
+        if is_missing(query, Kind::StorageClass, name) {
+            found.report(
+                Kind::StorageClass,
+                &CLAIM_TEMPLATES.index(*template).child("spec").child("storageClassName"),
+                Reason::NotFound,
+                format!(
+                    "{} no StorageClass {name}: the claims stay Pending, unless PersistentVolumes \
+                     of this class are made by hand",
+                    query.who_has()
+                ),
+                "add this StorageClass, or name one that exists",
+            );
+        }
+    }
+}

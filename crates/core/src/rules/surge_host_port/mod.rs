@@ -1,0 +1,47 @@
+//! A surge pod that needs the host port of the old pod.
+
+use super::read;
+use crate::{finding::{Findings, Fix, Mode, Reason, paths::ROLLING_UPDATE}, kubernetes::cluster::Cluster, object::{DaemonSetSpec, Subject}, rules::rule::{Cel, ObjectCheck, OpenKruise, Phase, Rule, Scope}};
+
+pub(super) static RULE: Rule = Rule {
+    meta: meta! {
+        id: "surge-host-port",
+        summary: "a DaemonSet with maxSurge whose pods use a host port",
+        mode: Mode::Deny,
+        adjustable: true,
+    },
+    scopes: &[Scope::Object {
+        phase: Phase::After,
+        openkruise: OpenKruise::Applies,
+        check: ObjectCheck::DaemonSet(check),
+    }],
+    cel: Some(&CEL),
+};
+
+static CEL: Cel = Cel {
+    fault: "@surges && @running.exists(c, c.?ports.orValue([]).exists(p, p.?hostPort.orValue(0) \
+        != 0 || @pod.?hostNetwork.orValue(false)))",
+    message: "'the pods claim a port of the node, which the old pod still holds, so the surge pod \
+        stays Pending and the rollout never ends'",
+    help: "use maxSurge 0 and maxUnavailable 1 or more",
+    ..Cel::EMPTY
+};
+
+fn check(spec: &DaemonSetSpec, _: &Subject<'_>, _: &Cluster, found: &mut Findings) {
+    if !read::surges(spec) {
+        return;
+    }
+    let Some(claimed) = spec.template.spec.as_ref().and_then(read::host_port) else { return };
+    found
+        .report(
+            &ROLLING_UPDATE.child("maxSurge"),
+            Reason::Invalid,
+            format!(
+                "container {:?} claims port {} of the node, which the old pod still holds, so the \
+             surge pod stays Pending and the rollout never ends",
+                claimed.container.name, claimed.number
+            ),
+            "use maxSurge 0 and maxUnavailable 1 or more",
+        )
+        .fixed_by(Fix::use_default(&ROLLING_UPDATE));
+}

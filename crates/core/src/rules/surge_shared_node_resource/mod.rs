@@ -1,0 +1,84 @@
+//! A surge pod that listens on the same port of the node as the old pod.
+
+use k8s_openapi::{
+    api::core::v1::{PodSpec, Probe},
+    apimachinery::pkg::util::intstr::IntOrString,
+};
+
+use super::read;
+use crate::{finding::{Findings, Fix, Mode, Reason, paths::ROLLING_UPDATE}, kubernetes::{cluster::Cluster, containers::is_sidecar}, object::{DaemonSetSpec, Subject}, rules::rule::{Cel, ObjectCheck, OpenKruise, Phase, Rule, Scope}};
+
+pub(super) static RULE: Rule = Rule {
+    meta: meta! {
+        id: "surge-shared-node-resource",
+        summary: "a DaemonSet with maxSurge whose pods listen on undeclared ports of the node",
+        mode: Mode::Warn,
+        adjustable: true,
+    },
+    scopes: &[Scope::Object {
+        phase: Phase::After,
+        openkruise: OpenKruise::Applies,
+        check: ObjectCheck::DaemonSet(check),
+    }],
+    cel: Some(&CEL),
+};
+
+static CEL: Cel = Cel {
+    fault: "@surges && @pod.?hostNetwork.orValue(false) && !@running.exists(c, \
+        c.?ports.orValue([]).size() > 0) && @running.exists(c, [c.?readinessProbe, \
+        c.?livenessProbe, c.?startupProbe].exists(o, o.hasValue() && (has(o.value().httpGet) \
+        ? (o.value().httpGet.?host.orValue('') in ['', 'localhost', '127.0.0.1', '::1'] && \
+        type(o.value().httpGet.port) == int) : (has(o.value().tcpSocket) ? \
+        (o.value().tcpSocket.?host.orValue('') in ['', 'localhost', '127.0.0.1', '::1'] && \
+        type(o.value().tcpSocket.port) == int) : has(o.value().grpc)))))",
+    message: "'a container listens on a port of the node, which the old pod still holds: the surge \
+        pod cannot listen there, or the old one answers its probes'",
+    help: "use maxSurge 0 and maxUnavailable 1 or more",
+    ..Cel::EMPTY
+};
+
+fn check(spec: &DaemonSetSpec, _: &Subject<'_>, _: &Cluster, found: &mut Findings) {
+    let Some(pod) = spec.template.spec.as_ref().filter(|_| read::surges(spec)) else { return };
+    let Some(shared) = listener(pod) else { return };
+    found
+        .report(
+            &ROLLING_UPDATE.child("maxSurge"),
+            Reason::Invalid,
+            shared,
+            "use maxSurge 0 and maxUnavailable 1 or more",
+        )
+        .fixed_by(Fix::use_default(&ROLLING_UPDATE));
+}
+
+/// Returns the message, if a container is probed on a port of the node that is not declared.
+fn listener(pod: &PodSpec) -> Option<String> {
+    if pod.host_network != Some(true) || read::host_port(pod).is_some() {
+        return None;
+    }
+    let inits = pod.init_containers.as_deref().unwrap_or_default().iter();
+    let sidecars = inits.filter(|init| is_sidecar(init));
+    sidecars.chain(&pod.containers).find_map(|container| {
+        let probes =
+            [&container.readiness_probe, &container.liveness_probe, &container.startup_probe];
+        let port = probes.into_iter().flatten().find_map(own_port)?;
+        Some(format!(
+            "container {:?} listens on port {port} of the node, which the old pod still holds: the \
+             surge pod cannot listen there, or the old one answers its probes",
+            container.name
+        ))
+    })
+}
+
+/// Returns the port that a probe connects to, if it probes the pod itself.
+fn own_port(probe: &Probe) -> Option<i32> {
+    let http = probe.http_get.as_ref().map(|get| (get.host.as_deref(), &get.port));
+    let tcp = probe.tcp_socket.as_ref().map(|socket| (socket.host.as_deref(), &socket.port));
+    let grpc = probe.grpc.as_ref().map(|grpc| grpc.port);
+    match http.or(tcp) {
+        None => grpc,
+        Some((None | Some("" | "localhost" | "127.0.0.1" | "::1"), IntOrString::Int(port))) => {
+            Some(*port)
+        }
+        _ => None,
+    }
+}

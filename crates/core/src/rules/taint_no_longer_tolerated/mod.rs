@@ -1,0 +1,53 @@
+//! A DaemonSet that leaves nodes for good, because its new template does not tolerate their taint.
+
+use super::neighbors::nodes::{MatchingNodes, written};
+use crate::{finding::{Mode, Reason, paths::POD_SPEC}, inventory::object_summary::ObjectSummary, kubernetes::kind::Kind, rules::rule::{
+        Rule, Scope,
+        inventory::{Evidence, InventoryFindings, Query},
+    }};
+
+pub(super) static RULE: Rule = Rule {
+    meta: meta! {
+        id: "taint-no-longer-tolerated",
+        summary: "a new template that does not tolerate a taint of nodes, as the former did",
+        mode: Mode::Warn,
+        adjustable: true,
+    },
+    scopes: &[Scope::Inventory { kinds: &[Kind::DaemonSet], evidence: Evidence::Presence, check }],
+    cel: None,
+};
+
+fn check(query: &Query<'_>, found: &mut InventoryFindings) {
+    let details = query.item.details().filter(|_| query.item.kind() == Kind::DaemonSet);
+    let Some(details) = details else { return };
+    if query.inventory().count(Kind::Node) == 0 || !query.knows(Kind::Node, "") {
+        return;
+    }
+    let old = query.old().and_then(ObjectSummary::details);
+    let Some(old) = old.filter(|it| it.tolerations != details.tolerations) else { return };
+    let nodes = details.allowed_nodes();
+    let mut left = MatchingNodes::default();
+    let mut first = None;
+    query.inventory().has_node(&old.allowed_nodes(), |item, node| {
+        let taint = node.taint_against(&details.tolerations);
+        if let Some(taint) = taint.filter(|_| node.taint_against(&old.tolerations).is_none())
+            && nodes.alternatives().any(|it| it.matches(item.name(), &node.labels))
+        {
+            left.add(item);
+            first.get_or_insert(taint);
+        }
+        false
+    });
+    let Some(taint) = first else { return };
+    found.report(
+        Kind::Node,
+        &POD_SPEC.child("tolerations"),
+        Reason::Required,
+        format!(
+            "it no longer tolerates {}, a taint of {left}: the rollout deletes the pods there, creates \
+             no new ones, and counts as complete",
+            written(taint)
+        ),
+        "tolerate the taint again; if the pods are to leave, exclude the nodes by a label too",
+    );
+}

@@ -1,0 +1,51 @@
+//! Finalizers that every pod gets.
+
+use crate::{finding::{Findings, Fix, Mode, Reason, paths::TEMPLATE}, kubernetes::cluster::Cluster, object::Subject, rules::rule::{Cel, ObjectCheck, OpenKruise, Phase, Rule, Scope}, validation::object_meta};
+
+pub(super) static RULE: Rule = Rule {
+    meta: meta! {
+        id: "template-finalizers",
+        summary: "a template with finalizers, which keep every deleted pod Terminating",
+        mode: Mode::Warn,
+        adjustable: true,
+    },
+    scopes: &[Scope::Object {
+        phase: Phase::After,
+        openkruise: OpenKruise::Applies,
+        check: ObjectCheck::Both(check),
+    }],
+    cel: Some(&CEL),
+};
+
+static CEL: Cel = Cel {
+    fault: "@.spec.template.?metadata.?finalizers.orValue([]).size() > 0 && \
+        @.spec.template.metadata.finalizers.all(f, \
+        f.matches('^[a-z0-9]([-a-z0-9.]*[a-z0-9])?/[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?$') \
+        && f.size() < 64)",
+    message: "'every deleted pod stays Terminating, and the rollout waits, until you remove ' + \
+        @.spec.template.metadata.finalizers.join(', ') + ' from it'",
+    help: "leave the finalizers out of the template",
+    misses: Some("finalizers without a domain, or of more than 63 characters"),
+    ..Cel::EMPTY
+};
+
+fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
+    let metadata = subject.object.template().metadata.as_ref();
+    let finalizers = metadata.and_then(|it| it.finalizers.as_deref()).unwrap_or_default();
+    // With a finalizer that no pod can have, no pod is created that could stay.
+    if finalizers.is_empty() || object_meta::refuses_finalizers(finalizers) {
+        return;
+    }
+    found
+        .report(
+            &TEMPLATE.child("metadata").child("finalizers"),
+            Reason::Forbidden,
+            format!(
+                "every deleted pod stays Terminating, and the rollout waits, until you remove \
+             {} from it",
+                finalizers.join(", ")
+            ),
+            "leave the finalizers out of the template",
+        )
+        .fixed_by(Fix::use_default(&TEMPLATE.child("metadata").child("finalizers")));
+}

@@ -1,0 +1,92 @@
+//! A template that sets the hostname of its pods.
+
+use super::read;
+use crate::{finding::{Findings, Fix, Mode, Reason, paths::POD_SPEC}, kubernetes::cluster::Cluster, object::{Subject, Workload}, rules::rule::{Cel, ObjectCheck, OpenKruise, Phase, Rule, Scope}};
+
+pub(super) static RULE: Rule = Rule {
+    meta: meta! {
+        id: "template-hostname-ignored",
+        summary: "a template with a hostname, which is ignored or the same for all pods",
+        mode: Mode::Warn,
+        adjustable: true,
+    },
+    scopes: &[Scope::Object {
+        phase: Phase::After,
+        openkruise: OpenKruise::Applies,
+        check: ObjectCheck::Both(check),
+    }],
+    cel: Some(&CEL),
+};
+
+static CEL: Cel = Cel {
+    fault: "@.kind == 'StatefulSet' \
+        ? (@pod.?hostname.orValue('') != '' || @pod.?subdomain.orValue('') != '' \
+           && dyn(@pod.subdomain) != dyn(@).spec.?serviceName.orValue('')) \
+        : (@pod.?hostname.orValue('') != '' && !@pod.?hostNetwork.orValue(false))",
+    message: "@.kind == 'StatefulSet' \
+        ? 'hostname and subdomain are ignored: each pod gets its own name and serviceName instead' \
+        : 'the pods on all nodes have the same hostname, ' + @pod.hostname",
+    help: "leave them out: each pod then has its own name",
+    misses: Some("hostnameOverride"),
+    ..Cel::EMPTY
+};
+
+/// The feature gate of `hostnameOverride`. The API server drops the field while it is off.
+const OVERRIDE_GATE: &str = "HostnameOverride";
+
+fn check(subject: &Subject<'_>, cluster: &Cluster, found: &mut Findings) {
+    let Some(spec) = read::pod_spec(&subject.object) else { return };
+    let hostname = spec.hostname.as_deref().filter(|it| !it.is_empty());
+    let subdomain = spec.subdomain.as_deref().filter(|it| !it.is_empty());
+    let overridden = spec.hostname_override.as_deref().filter(|_| cluster.enabled(OVERRIDE_GATE));
+    if let Some(hostname) = overridden.filter(|it| !it.is_empty()) {
+        found.report(
+            &POD_SPEC.child("hostnameOverride"),
+            Reason::Forbidden,
+            format!("all pods have the same hostname, {hostname:?}"),
+            "leave hostnameOverride out: each pod then has its own name",
+        );
+        return;
+    }
+    match &subject.object.workload {
+        Workload::StatefulSet(set) => {
+            if let Some(hostname) = hostname {
+                found
+                    .report(
+                        &POD_SPEC.child("hostname"),
+                        Reason::Forbidden,
+                        format!(
+                            "hostname {hostname:?} is ignored: each pod gets its own name instead"
+                        ),
+                        "leave hostname out",
+                    )
+                    .fixed_by(Fix::remove(&POD_SPEC.child("hostname")));
+            }
+            let service = set.service_name.as_deref().unwrap_or_default();
+            if let Some(subdomain) = subdomain.filter(|it| *it != service) {
+                found
+                    .report(
+                        &POD_SPEC.child("subdomain"),
+                        Reason::Forbidden,
+                        format!(
+                            "subdomain {subdomain:?} is ignored: each pod gets serviceName instead"
+                        ),
+                        "leave subdomain out, and name the Service in spec.serviceName",
+                    )
+                    .fixed_by(Fix::remove(&POD_SPEC.child("subdomain")));
+            }
+        }
+        // With hostNetwork a pod has the node's hostname, whatever its spec contains.
+        Workload::DaemonSet(_) if spec.host_network != Some(true) => {
+            if let Some(hostname) = hostname {
+                found.report(
+                    &POD_SPEC.child("hostname"),
+                    Reason::Forbidden,
+                    format!("the pods on all nodes have the same hostname, {hostname:?}"),
+                    "leave hostname out: each pod then has its own name",
+                );
+            }
+        }
+        Workload::DaemonSet(_) => {}
+    }
+}

@@ -1,0 +1,50 @@
+//! A template with setguard's own annotation for one node.
+
+use crate::{finding::{Findings, Mode, Reason, paths::TEMPLATE}, kubernetes::{cluster::Cluster, resource::WorkloadKind}, object::{Subject, annotations::NODE_ANNOTATION}, rules::rule::{Cel, ObjectCheck, OpenKruise, Phase, Rule, Scope}};
+
+pub(super) static RULE: Rule = Rule {
+    meta: meta! {
+        id: "template-node-annotation",
+        summary: "setguard.io/node in a template, which asks for one node for all pods",
+        mode: Mode::Warn,
+        adjustable: true,
+    },
+    scopes: &[Scope::Object {
+        phase: Phase::After,
+        openkruise: OpenKruise::Applies,
+        check: ObjectCheck::Both(check),
+    }],
+    cel: Some(&CEL),
+};
+
+static CEL: Cel = Cel {
+    fault: "'setguard.io/node' in @.spec.template.?metadata.?annotations.orValue({})",
+    message: "'all pods ask for the node ' + \
+        @.spec.template.metadata.annotations['setguard.io/node']",
+    help: "remove it: only a paired controller sets it, on each pod that it creates",
+    ..Cel::EMPTY
+};
+
+fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
+    let metadata = subject.object.template().metadata.as_ref();
+    let annotations = metadata.and_then(|metadata| metadata.annotations.as_ref());
+    let Some(node) = annotations.and_then(|it| it.get(NODE_ANNOTATION)) else { return };
+    let message = match subject.object.kind() {
+        WorkloadKind::DaemonSet => format!(
+            "the pods of all nodes but {node:?} are denied: each is annotated with {node:?} and \
+             tied to its own node"
+        ),
+        WorkloadKind::StatefulSet => format!(
+            "all pods ask for node {node:?}: they are pinned to it, or warned about if the \
+             controller is not on the list of paired controllers"
+        ),
+    };
+    let metadata = TEMPLATE.child("metadata");
+    let annotations = metadata.child("annotations");
+    found.report(
+        &annotations.key(NODE_ANNOTATION),
+        Reason::Forbidden,
+        message,
+        "remove it: only a paired controller sets it, on each pod that it creates",
+    );
+}

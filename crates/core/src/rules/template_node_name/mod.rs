@@ -1,0 +1,53 @@
+//! A template that sets nodeName.
+
+use super::read;
+use crate::{finding::{Findings, Fix, Mode, Reason, paths::POD_SPEC}, kubernetes::{cluster::Cluster, resource::WorkloadKind}, object::Subject, rules::rule::{Cel, ObjectCheck, OpenKruise, Phase, Rule, Scope}, validation::created_pod};
+
+pub(super) static RULE: Rule = Rule {
+    meta: meta! {
+        id: "template-node-name",
+        summary: "a template with nodeName, which bypasses the scheduler: all pods go to one node",
+        mode: Mode::Warn,
+        adjustable: true,
+    },
+    scopes: &[Scope::Object {
+        phase: Phase::After,
+        openkruise: OpenKruise::Applies,
+        check: ObjectCheck::Both(check),
+    }],
+    cel: Some(&CEL),
+};
+
+static CEL: Cel = Cel {
+    fault: "@pod.?nodeName.orValue('') != '' && @pod.?schedulingGates.orValue([]).size() == 0",
+    message: "'all pods are bound to node ' + @pod.nodeName + ' without the scheduler, and none \
+        can run if it is missing'",
+    help: "leave nodeName out and choose nodes by nodeSelector or node affinity",
+    ..Cel::EMPTY
+};
+
+fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
+    // With scheduling gates as well, no pod is created that could go there.
+    let created = |spec: &&_| !created_pod::is_bound_and_gated(spec);
+    let spec = read::pod_spec(&subject.object).filter(created);
+    let node = spec.and_then(|spec| spec.node_name.as_deref()).filter(|node| !node.is_empty());
+    let Some(node) = node else { return };
+    let message = match subject.object.kind() {
+        WorkloadKind::DaemonSet => format!(
+            "the daemon runs on node {node:?} only, and nowhere if that node is missing or has a \
+             taint that the template does not tolerate"
+        ),
+        WorkloadKind::StatefulSet => format!(
+            "all pods are bound to node {node:?} without the scheduler, whether it has room for \
+             them or not, and stay Pending if it is missing"
+        ),
+    };
+    found
+        .report(
+            &POD_SPEC.child("nodeName"),
+            Reason::Forbidden,
+            message,
+            "leave nodeName out and choose nodes by nodeSelector or node affinity",
+        )
+        .fixed_by(Fix::use_default(&POD_SPEC.child("nodeName")));
+}

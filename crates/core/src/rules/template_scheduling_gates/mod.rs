@@ -1,0 +1,48 @@
+//! Gates that every pod waits behind.
+
+use super::read;
+use crate::{finding::{Findings, Fix, Mode, Reason, paths::POD_SPEC}, kubernetes::cluster::Cluster, object::Subject, rules::rule::{Cel, ObjectCheck, OpenKruise, Phase, Rule, Scope}, validation::created_pod};
+
+pub(super) static RULE: Rule = Rule {
+    meta: meta! {
+        id: "template-scheduling-gates",
+        summary: "a template with schedulingGates, behind which every pod waits",
+        mode: Mode::Warn,
+        adjustable: true,
+    },
+    scopes: &[Scope::Object {
+        phase: Phase::After,
+        openkruise: OpenKruise::Applies,
+        check: ObjectCheck::Both(check),
+    }],
+    cel: Some(&CEL),
+};
+
+static CEL: Cel = Cel {
+    fault: "@pod.?schedulingGates.orValue([]).size() > 0 && @pod.?nodeName.orValue('') == ''",
+    message: "'no pod is scheduled until you remove ' + @pod.schedulingGates.map(g, \
+        g.name).join(', ') + ' from it, again for each new pod'",
+    help: "leave the gates out of the template, and let a webhook put them on pods",
+    ..Cel::EMPTY
+};
+
+fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
+    let Some(spec) = read::pod_spec(&subject.object) else { return };
+    let gates = spec.scheduling_gates.as_deref().unwrap_or_default();
+    // With a node as well, no pod is created that could wait.
+    if gates.is_empty() || created_pod::is_bound_and_gated(spec) {
+        return;
+    }
+    let names: Vec<_> = gates.iter().map(|gate| gate.name.as_str()).collect();
+    found
+        .report(
+            &POD_SPEC.child("schedulingGates"),
+            Reason::Forbidden,
+            format!(
+                "no pod is scheduled until you remove {} from it, again for each new pod",
+                names.join(", ")
+            ),
+            "leave the gates out of the template, and let a webhook put them on pods",
+        )
+        .fixed_by(Fix::use_default(&POD_SPEC.child("schedulingGates")));
+}

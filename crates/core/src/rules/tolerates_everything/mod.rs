@@ -1,0 +1,52 @@
+//! A toleration of every taint.
+
+use super::read;
+use crate::{finding::{Findings, Mode, Reason, paths::TOLERATIONS}, kubernetes::cluster::Cluster, object::Subject, rules::rule::{Cel, ObjectCheck, OpenKruise, Phase, Rule, Scope}};
+
+pub(super) static RULE: Rule = Rule {
+    meta: meta! {
+        id: "tolerates-everything",
+        summary: "a toleration of every taint, so that no taint can move the pods off a node",
+        mode: Mode::Audit,
+        adjustable: true,
+    },
+    scopes: &[Scope::Object {
+        phase: Phase::After,
+        openkruise: OpenKruise::Applies,
+        check: ObjectCheck::Both(check),
+    }],
+    cel: Some(&CEL),
+};
+
+static CEL: Cel = Cel {
+    fault: "['NoSchedule', 'NoExecute'].all(e, @pod.?tolerations.orValue([]).exists(t, \
+        t.?key.orValue('') == '' && t.?effect.orValue('') in ['', e] && \
+        t.?operator.orValue('') == 'Exists' && !has(t.tolerationSeconds)))",
+    message: "'every taint is tolerated, so the pods also stay on nodes that are drained by a \
+        taint or out of service'",
+    help: "list the taints that the pods must tolerate, or at least set the effect",
+    ..Cel::EMPTY
+};
+
+fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
+    let spec = read::pod_spec(&subject.object);
+    let list = spec.and_then(|spec| spec.tolerations.as_deref()).unwrap_or_default();
+    let empty = |text: &Option<String>| text.as_deref().unwrap_or_default().is_empty();
+    let every = |effect: &str| {
+        list.iter().position(|it| {
+            empty(&it.key)
+                && (empty(&it.effect) || it.effect.as_deref() == Some(effect))
+                && it.operator.as_deref() == Some("Exists")
+                && it.toleration_seconds.is_none()
+        })
+    };
+    // PreferNoSchedule keeps no pod off a node.
+    let (Some(_), Some(i)) = (every("NoSchedule"), every("NoExecute")) else { return };
+    found.report(
+        &TOLERATIONS.index(i),
+        Reason::Invalid,
+        "every taint is tolerated, so the pods also stay on nodes that are drained by a taint \
+         or out of service",
+        "list the taints that the pods must tolerate, or at least set the effect",
+    );
+}

@@ -1,0 +1,64 @@
+//! A toleration that adds nothing.
+
+use k8s_openapi::api::core::v1::Toleration;
+
+use super::read;
+use crate::{finding::{Findings, Fix, Mode, Reason, paths::TOLERATIONS}, kubernetes::{
+        cluster::Cluster,
+        tolerations::{Index, covers},
+    }, object::Subject, rules::rule::{Cel, ObjectCheck, OpenKruise, Phase, Rule, Scope}};
+
+pub(super) static RULE: Rule = Rule {
+    meta: meta! {
+        id: "toleration-duplicate",
+        summary: "a toleration that another one in the list covers already",
+        mode: Mode::Audit,
+        adjustable: true,
+    },
+    scopes: &[Scope::Object {
+        phase: Phase::After,
+        openkruise: OpenKruise::Applies,
+        check: ObjectCheck::Both(check),
+    }],
+    cel: Some(&CEL),
+};
+
+static CEL: Cel = Cel {
+    fault: "@tolerations.all(t, !has(t.tolerationSeconds)) && [@tolerations]@twice",
+    message: "'two tolerations are the same'",
+    help: "leave one of them out",
+    misses: Some(
+        "tolerations that a broader one covers, and those next to one with tolerationSeconds",
+    ),
+    ..Cel::EMPTY
+};
+
+fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
+    let spec = read::pod_spec(&subject.object);
+    let list = spec.and_then(|spec| spec.tolerations.as_deref()).unwrap_or_default();
+    let index = Index::of(list.iter().enumerate());
+    let limited = |it: &Toleration| it.toleration_seconds.is_some();
+    let mut next_limited = list.len();
+    let mut needless = Vec::new();
+    for (i, toleration) in list.iter().enumerate().rev() {
+        if limited(toleration) {
+            next_limited = i;
+        }
+        // The first toleration that matches a taint decides, so a later one makes this one needless
+        // only if none from here to there has a limit. Of two equal ones the first is kept.
+        let before = index.first_before(i, toleration);
+        let after = || index.first_after(i, toleration).filter(|j| *j < next_limited);
+        needless.extend(before.or_else(after).map(|j| (i, j)));
+    }
+    for (i, j) in needless.into_iter().rev() {
+        let what = if covers(&list[i], &list[j]) { "is the same" } else { "covers it" };
+        found
+            .report(
+                &TOLERATIONS.index(i),
+                Reason::Duplicate,
+                format!("the toleration adds nothing: tolerations[{j}] {what}"),
+                "leave it out",
+            )
+            .fixed_by(Fix::remove(&TOLERATIONS.index(i)));
+    }
+}

@@ -1,0 +1,69 @@
+//! A daemon's toleration with a time limit.
+
+use k8s_openapi::api::core::v1::Toleration;
+
+use crate::{finding::{Findings, Mode, Reason, paths::TOLERATIONS}, kubernetes::{cluster::Cluster, kind::Kind, tolerations::Index}, object::{DaemonSetSpec, Subject}, rules::rule::{Cel, ObjectCheck, OpenKruise, Phase, Rule, Runner, Scope}};
+
+pub(crate) static RULE: Rule = Rule {
+    meta: meta! {
+        id: "toleration-seconds-loop",
+        summary: "tolerationSeconds on a daemon, which is evicted and recreated again and again",
+        mode: Mode::Warn,
+        adjustable: true,
+    },
+    scopes: &[
+        Scope::Object {
+            phase: Phase::After,
+            openkruise: OpenKruise::Applies,
+            check: ObjectCheck::DaemonSet(check),
+        },
+        // Injection reports it for pods.
+        Scope::Engine { kinds: &[Kind::Pod], by: &[Runner::Mutate] },
+    ],
+    cel: Some(&CEL),
+};
+
+static CEL: Cel = Cel {
+    fault: "@tolerations@few && @tolerations.exists(t, has(t.tolerationSeconds) && !(t.?key.orValue('') in \
+        ['node.kubernetes.io/not-ready', 'node.kubernetes.io/unreachable'] && \
+        t.?operator.orValue('') == 'Exists' && t.?effect.orValue('') == 'NoExecute') && \
+        !@tolerations.exists(u, !has(u.tolerationSeconds) && (u.?key.orValue('') == '' || u.?key.orValue('') == t.?key.orValue(''))))",
+    message: "'after tolerationSeconds a pod of the daemon is evicted from a tainted node, \
+        recreated on the same node, and evicted again'",
+    help: "remove tolerationSeconds, or the toleration",
+    misses: Some("tolerations with a key for which another one has no limit"),
+    ..Cel::EMPTY
+};
+
+fn check(spec: &DaemonSetSpec, _: &Subject<'_>, _: &Cluster, found: &mut Findings) {
+    let pod = spec.template.spec.as_ref();
+    let list = pod.and_then(|pod| pod.tolerations.as_deref()).unwrap_or_default();
+    let all = list.iter().enumerate();
+    let unlimited = Index::of(all.clone().filter(|(_, it)| it.toleration_seconds.is_none()));
+    for (i, toleration) in all {
+        let Some(seconds) = toleration.toleration_seconds else { continue };
+        if is_replaced(toleration) || unlimited.first_before(i, toleration).is_some() {
+            continue;
+        }
+        let path = TOLERATIONS.index(i);
+        found.report(
+            &path.child("tolerationSeconds"),
+            Reason::Invalid,
+            format!(
+                "after {seconds} seconds a daemon's pod is evicted from a tainted node, recreated \
+                 on the same node, and evicted again"
+            ),
+            "remove tolerationSeconds, or the toleration",
+        );
+    }
+}
+
+/// Returns whether the controller replaces this toleration by its own, which has no limit.
+///
+/// Kubernetes: `MatchToleration`, staging/src/k8s.io/api/core/v1/toleration.go.
+fn is_replaced(toleration: &Toleration) -> bool {
+    let own = ["node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"];
+    toleration.key.as_deref().is_some_and(|key| own.contains(&key))
+        && toleration.operator.as_deref() == Some("Exists")
+        && toleration.effect.as_deref() == Some("NoExecute")
+}

@@ -1,0 +1,48 @@
+//! The rule that reports an object that was not evaluated, or not by all rules.
+
+use crate::{finding::{Findings, Meta, Mode, Reason, paths::SPEC}, kubernetes::kind::Kind, object::size::{self, ObjectSize}, rules::rule::{Rule, Runner, Scope}};
+
+/// The rule for objects that are too large to evaluate.
+pub static RULE: Rule = Rule {
+    meta: meta! {
+        id: "too-large-to-check",
+        summary: "an object with so many items or so much text that setguard skips it",
+        mode: Mode::Warn,
+        adjustable: true,
+    },
+    scopes: &[Scope::Engine { kinds: &[Kind::DaemonSet, Kind::StatefulSet, Kind::Pod], by: &[Runner::Check, Runner::Validate] }],
+    cel: None,
+};
+
+/// The description of this rule.
+pub static TOO_LARGE: &Meta = &RULE.meta;
+
+/// Reports an object that was not read.
+pub fn too_large(size: &ObjectSize, found: &mut Findings) {
+    let mib = |bytes: usize| bytes.div_ceil(1 << 20);
+    let largest = &size.largest;
+    found.report_at(
+        largest.field.clone(),
+        Reason::TooMany,
+        format!(
+            "setguard does not evaluate this object: it would take up to {} MiB of memory, of which \
+             {} MiB are for the {} items here",
+            mib(size.bytes),
+            mib(largest.bytes),
+            largest.items
+        ),
+        format!("make it smaller, to at most {} MiB", mib(size::MAX)),
+    );
+}
+
+/// Reports an object that this number of rules did not check, because time ran out.
+pub fn out_of_time(rules: usize, found: &mut Findings) {
+    found.report(
+        &SPEC,
+        Reason::TooMany,
+        format!(
+            "the evaluation took too long and was stopped: {rules} rules have not looked at this object"
+        ),
+        "make the object smaller, or give setguard more processor time",
+    );
+}

@@ -1,0 +1,18 @@
+//! The annotation of a node pin, set by somebody who may not set it.
+
+use crate::{finding::{Meta, Mode}, kubernetes::kind::Kind, rules::rule::{Rule, Runner, Scope}};
+
+/// The rule against the annotation from a user that is not a paired controller.
+pub static RULE: Rule = Rule {
+    meta: meta! {
+        id: "unpaired-node-annotation",
+        summary: "setguard.io/node on a pod from a user that is not a paired controller",
+        mode: Mode::Warn,
+        adjustable: true,
+    },
+    scopes: &[Scope::Engine { kinds: &[Kind::Pod], by: &[Runner::Mutate] }],
+    cel: None,
+};
+
+/// The description of this rule.
+pub static UNPAIRED_NODE_ANNOTATION: &Meta = &RULE.meta;

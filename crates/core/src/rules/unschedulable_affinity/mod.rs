@@ -1,0 +1,49 @@
+//! A nodeSelector and node affinity that no node can meet.
+
+use super::read;
+use crate::{finding::{Findings, Mode, Reason, paths::POD_SPEC}, kubernetes::{cluster::Cluster, node_selector, resource::WorkloadKind}, object::Subject, rules::rule::{ObjectCheck, OpenKruise, Phase, Rule, Scope}};
+
+pub(super) static RULE: Rule = Rule {
+    meta: meta! {
+        id: "unschedulable-affinity",
+        summary: "node affinity that no node can ever meet",
+        mode: Mode::Warn,
+        adjustable: true,
+    },
+    scopes: &[Scope::Object {
+        phase: Phase::After,
+        openkruise: OpenKruise::Applies,
+        check: ObjectCheck::Both(check),
+    }],
+    cel: None,
+};
+
+fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
+    let spec = read::pod_spec(&subject.object);
+    let Some(spec) = spec else { return };
+    let affinity = spec.affinity.as_ref().and_then(|affinity| affinity.node_affinity.as_ref());
+    let required =
+        affinity.and_then(|it| it.required_during_scheduling_ignored_during_execution.as_ref());
+    let terms = required.map(|required| required.node_selector_terms.as_slice());
+    let terms = terms.unwrap_or_default();
+    let why_not = |term| node_selector::why_not(spec.node_selector.as_ref(), term);
+    let Some(reasons) = terms.iter().map(why_not).collect::<Option<Vec<_>>>() else { return };
+    let Some(first) = reasons.first() else { return };
+    let outcome = match subject.object.kind() {
+        WorkloadKind::DaemonSet => {
+            "no pod is created and `kubectl rollout status` still reports success"
+        }
+        WorkloadKind::StatefulSet => "the pods stay Pending forever",
+    };
+    let others = if reasons.len() > 1 { ", and no other term can be met either" } else { "" };
+    found.report(
+        &POD_SPEC
+            .child("affinity")
+            .child("nodeAffinity")
+            .child("requiredDuringSchedulingIgnoredDuringExecution")
+            .child("nodeSelectorTerms"),
+        Reason::Invalid,
+        format!("{first}{others}, so {outcome}"),
+        "write at least one term that a node can meet together with the nodeSelector",
+    );
+}

@@ -1,0 +1,49 @@
+//! The exit codes of the process, which are part of the interface.
+
+use std::process::ExitCode;
+
+/// How the process ends. If there are two, the later one in this list counts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Exit {
+    /// 0: success; in `check`, nothing would be denied.
+    #[default]
+    Clean,
+    /// 1: at least one object would be denied.
+    Denied,
+    /// 2: wrong usage or configuration, or input that cannot be read. It outranks a denial, because
+    /// not everything was checked.
+    Error,
+    /// 3: the time was up before the end; only `wait`.
+    TimedOut,
+}
+
+impl Exit {
+    /// The more severe of the two.
+    #[must_use]
+    pub fn and(self, other: Exit) -> Exit {
+        self.max(other)
+    }
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> Self {
+        ExitCode::from(match exit {
+            Exit::Clean => 0,
+            Exit::Denied => 1,
+            Exit::Error => 2,
+            Exit::TimedOut => 3,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn trouble_outranks_denial_outranks_clean() {
+        assert_eq!(Exit::Clean.and(Exit::Denied), Exit::Denied);
+        assert_eq!(Exit::Error.and(Exit::Denied), Exit::Error);
+        assert_eq!(Exit::default().and(Exit::Clean), Exit::Clean);
+    }
+}

@@ -1,0 +1,188 @@
+//! Objects of the same kind, namespace and name in several files: for other clouds or releases. A
+//! cluster has one of them.
+
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+};
+
+use super::group::Group;
+
+/// The values of such objects in another version of the manifests.
+#[derive(Clone, Debug)]
+pub struct Alternatives<T>(Vec<Alternative<T>>);
+
+#[derive(Clone, Debug)]
+struct Alternative<T> {
+    file: String,
+    /// The files to which its file belongs.
+    group: Group,
+    value: T,
+}
+
+impl<T> Default for Alternatives<T> {
+    fn default() -> Self {
+        Alternatives(Vec::new())
+    }
+}
+
+impl<T> Alternatives<T> {
+    /// Adds the object of a file. It replaces all if the user named its file, so that the last file that
+    /// is named counts.
+    pub fn add(&mut self, file: &str, group: Group, value: T) {
+        self.0.retain(|other| group != Group::Named && other.file != file);
+        self.0.push(Alternative { file: file.to_owned(), group, value });
+    }
+
+    /// Returns the object that the object of a file continues. Of several, it is the one whose path has the
+    /// most in common with the end of the file's. An object that another file continues comes last: `has_nearer`
+    /// returns whether one of the new files that have more than so much in common with an old file has the object
+    /// too. Then the file is a second one with an object that there was before, and applying it changes that
+    /// object: the one in the same folder, or the only one. `None` if it is not clear which one it is, or if the
+    /// policy assigns the files to different clusters.
+    pub fn continued_by(
+        &self,
+        file: &str,
+        group: &Group,
+        has_nearer: &dyn Fn(&str, usize) -> bool,
+    ) -> Option<&T> {
+        let is_open = |it: &&Alternative<T>| {
+            it.group == Group::Named || !has_nearer(&it.file, common(&it.file, file))
+        };
+        let open = nearest(self.0.iter().filter(is_open).collect(), |it| common(&it.file, file));
+        let is_near = |it: &&Alternative<T>| {
+            let clusters = (&it.group, group);
+            !matches!(clusters, (Group::Cluster(one), Group::Cluster(other)) if one != other)
+        };
+        let second = || {
+            let near: Vec<_> = self.0.iter().filter(is_near).collect();
+            nearest(near, |it| {
+                parts(&it.file).skip(1).zip(parts(file).skip(1)).take_while(|(a, b)| a == b).count()
+            })
+        };
+        open.or_else(second).map(|it| &it.value)
+    }
+
+    /// Returns the last object.
+    pub fn last(&self) -> Option<&T> {
+        self.0.last().map(|it| &it.value)
+    }
+}
+
+/// Returns the only one, or the one that has the most in common with something.
+fn nearest<T>(
+    all: Vec<&Alternative<T>>,
+    common: impl Fn(&Alternative<T>) -> usize,
+) -> Option<&Alternative<T>> {
+    if let [only] = all[..] {
+        return Some(only);
+    }
+    let most = all.iter().map(|it| common(it)).max().filter(|most| *most > 0)?;
+    let mut nearest = all.into_iter().filter(|it| common(it) == most);
+    let first = nearest.next()?;
+    nearest.next().is_none().then_some(first)
+}
+
+/// Files, by the parts of their paths from the end.
+#[derive(Debug, Default)]
+pub struct Files(BTreeMap<Vec<String>, PathBuf>);
+
+impl FromIterator<PathBuf> for Files {
+    fn from_iter<I: IntoIterator<Item = PathBuf>>(paths: I) -> Self {
+        let key = |path: &Path| parts(&path.display().to_string()).map(str::to_owned).collect();
+        Files(paths.into_iter().map(|path| (key(&path), path)).collect())
+    }
+}
+
+impl Files {
+    /// Returns the files that have more than so many parts in common with a path at the end.
+    pub fn nearer(&self, path: &str, so_many: usize) -> impl Iterator<Item = &Path> {
+        let end: Vec<_> = parts(path).take(so_many + 1).map(str::to_owned).collect();
+        let has_more = end.len() > so_many;
+        let files = self.0.range(end.clone()..).take_while(move |(key, _)| key.starts_with(&end));
+        files.filter(move |_| has_more).map(|(_, path)| path.as_path())
+    }
+}
+
+/// Returns how many parts two paths have in common at the end.
+pub fn common(one: &str, other: &str) -> usize {
+    parts(one).zip(parts(other)).take_while(|(a, b)| a == b).count()
+}
+
+/// Returns the parts of a path from its end, such as `HEAD:./deploy/set.yaml`.
+fn parts(path: &str) -> impl Iterator<Item = &str> {
+    path.rsplit(['/', '\\', ':']).filter(|part| *part != ".")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Returns what a file continues, next to other new files with the object.
+    fn continued(all: &Alternatives<i32>, file: &str, others: &[&str]) -> Option<i32> {
+        let others: Files = others.iter().map(PathBuf::from).collect();
+        let has_nearer = |old: &str, so_much: usize| others.nearer(old, so_much).next().is_some();
+        all.continued_by(file, &Group::Alone, &has_nearer).copied()
+    }
+
+    #[test]
+    fn the_nearest_file_is_continued() {
+        let mut all = Alternatives::default();
+        all.add("HEAD:deploy/v1/set.yaml", Group::Alone, 1);
+        assert_eq!(continued(&all, "./other.yaml", &[]), Some(1));
+        all.add("HEAD:deploy/v2/set.yaml", Group::Alone, 2);
+        for (file, wanted) in [
+            ("./deploy/v1/set.yaml", Some(1)),
+            ("../main/deploy/v2/set.yaml", Some(2)),
+            ("./deploy/v3/set.yaml", None),
+            ("./other.yaml", None),
+        ] {
+            assert_eq!(continued(&all, file, &[]), wanted, "{file}");
+        }
+        all.add("now.yaml", Group::Named, 3);
+        assert_eq!(continued(&all, "./deploy/v1/set.yaml", &["now.yaml"]), Some(3));
+    }
+
+    #[test]
+    fn a_file_does_not_continue_what_another_one_does() {
+        let mut all = Alternatives::default();
+        all.add("HEAD:deploy/v1/set.yaml", Group::Alone, 1);
+        let second = ["./deploy/v1/set.yaml"];
+        for file in ["./deploy/v2/set.yaml", "./deploy/v1/zz.yaml", "./other/zz.yaml"] {
+            assert_eq!(continued(&all, file, &second), Some(1), "{file}");
+        }
+        assert_eq!(continued(&all, "./deploy/v1/set.yaml", &["./deploy/v2/set.yaml"]), Some(1));
+        // Of several, the one in the same folder.
+        let both = ["./deploy/v1/set.yaml", "./deploy/v2/set.yaml"];
+        all.add("HEAD:deploy/v2/set.yaml", Group::Alone, 2);
+        assert_eq!(continued(&all, "./deploy/v2/zz.yaml", &both), Some(2));
+        assert_eq!(continued(&all, "./deploy/v3/zz.yaml", &both), None);
+        let mut all = Alternatives::default();
+        all.add("HEAD:deploy/v1/set.yaml", Group::Cluster("a".to_owned()), 1);
+        for (name, wanted) in [("a", Some(&1)), ("b", None)] {
+            let group = Group::Cluster(name.to_owned());
+            assert_eq!(all.continued_by("deploy/v2/set.yaml", &group, &|_, _| true), wanted);
+        }
+        // Of two files, one has moved.
+        all.add("HEAD:deploy/v2/set.yaml", Group::Alone, 2);
+        assert_eq!(continued(&all, "./deploy/v3/set.yaml", &["./deploy/v1/set.yaml"]), Some(2));
+    }
+
+    #[test]
+    fn the_nearer_files_have_more_in_common() {
+        let names =
+            ["./a/x/set.yaml", "b/x/set.yaml", "b/y/set.yaml", "set.yaml", "/b/x/other.yaml"];
+        let files: Files = names.iter().map(PathBuf::from).collect();
+        for old in names.into_iter().chain(["HEAD:b/x/set.yaml", "HEAD:other.yaml", ""]) {
+            for so_many in 0..4 {
+                let mut nearer: Vec<_> = files.nearer(old, so_many).map(Path::to_owned).collect();
+                nearer.sort();
+                let is_nearer = |it: &&str| common(old, it) > so_many;
+                let wanted = names.into_iter().filter(is_nearer);
+                let mut wanted: Vec<_> = wanted.map(PathBuf::from).collect();
+                wanted.sort();
+                assert_eq!(nearer, wanted, "{old} {so_many}");
+            }
+        }
+    }
+}

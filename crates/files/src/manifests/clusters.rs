@@ -1,0 +1,41 @@
+//! The files that a policy assigns to clusters. Objects in the files of one cluster are applied together.
+
+use std::path::Path;
+
+use setguard_core::policy::file_patterns::FilePatterns;
+
+use super::{exclude::whole, group::Group, source::Source};
+
+/// The clusters of a policy, each with the patterns of its files.
+#[derive(Debug, Default)]
+pub struct Clusters(Vec<(String, FilePatterns)>);
+
+impl Clusters {
+    /// Takes the name and the patterns of each cluster, and the folder from which these are meant; an empty
+    /// path is the working folder. Invalid patterns were reported before, and are ignored.
+    pub fn new<'a>(clusters: impl Iterator<Item = (&'a str, &'a [String])>, root: &Path) -> Self {
+        let root = whole(root);
+        let patterns = |paths: &[String]| FilePatterns::new(paths, &root);
+        Clusters(clusters.map(|(name, paths)| (name.to_owned(), patterns(paths))).collect())
+    }
+
+    /// Returns the cluster of a file, given by its path without links. A file of several clusters belongs
+    /// to none of them: its objects would be related with those of all.
+    pub(crate) fn group(&self, file: &Path) -> Option<Group> {
+        let mut of = self.0.iter().filter(|(_, patterns)| patterns.matches(file));
+        let (name, _) = of.next()?;
+        Some(if of.next().is_some() { Group::Alone } else { Group::Cluster(name.clone()) })
+    }
+
+    /// Assigns a file in a folder to its cluster. Files that the user named stay together.
+    pub fn assign(&self, source: Source) -> Source {
+        match source {
+            Source::FileInFolder(path, group) if !self.0.is_empty() => {
+                let of_cluster =
+                    dunce::canonicalize(&path).ok().and_then(|whole| self.group(&whole));
+                Source::FileInFolder(path, of_cluster.unwrap_or(group))
+            }
+            source => source,
+        }
+    }
+}

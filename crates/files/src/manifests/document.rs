@@ -1,0 +1,181 @@
+//! The objects of a document that `check` evaluates.
+
+use std::collections::HashMap;
+
+use super::{
+    not_a_manifest,
+    objects::{self, ManifestObject},
+};
+use kube_yaml::{Document, Node, Problem};
+use setguard_core::{
+    finding::Field,
+    inventory::object_summary::ObjectSummary,
+    kubernetes::{resource::Resource, version::Version},
+    object::schema,
+};
+
+/// An object to evaluate.
+#[derive(Debug)]
+pub struct Manifest<'a> {
+    /// The resource that the manifest declares. `None` if no cluster serves it; a problem then says
+    /// why.
+    pub resource: Option<&'static Resource>,
+    /// The tree of the object.
+    pub node: Node<'a>,
+    /// Problems with the text or the resource. Their fields are relative to the object, not to the
+    /// document.
+    pub problems: Vec<Problem>,
+    /// The object's path in the document.
+    pub at: Field,
+    /// The file from which Helm rendered the object.
+    template: Option<&'a str>,
+}
+
+/// A manifest as the API server decodes it.
+#[derive(Debug)]
+pub struct Decoded {
+    /// The resource that the manifest declares.
+    pub resource: &'static Resource,
+    /// The JSON of the object; see [`schema::Reading::json`].
+    pub json: String,
+    /// The differences from the schema. The manifest's own problems aren't among them.
+    pub problems: Vec<Problem>,
+}
+
+impl Manifest<'_> {
+    /// Decodes the manifest by the schema of this release. `None` if no cluster serves its
+    /// resource.
+    pub fn decode(&self, release: Version) -> Option<Decoded> {
+        let resource = self.resource?;
+        let reading = schema::read_for(&self.node, resource, release);
+        let json = reading.json(&self.node);
+        Some(Decoded { resource, json, problems: reading.problems })
+    }
+
+    /// Returns whether the manifest has only a part of a set: no selector, and no labels of pods. The API server would
+    /// not create it.
+    pub fn is_partial(&self) -> bool {
+        let spec = self.node.get("spec");
+        let labels = ["template", "metadata", "labels"];
+        let labels = labels.iter().fold(spec, |at, key| at.and_then(|it| it.get(key)));
+        spec.and_then(|spec| spec.get("selector")).is_none() && labels.is_none()
+    }
+
+    /// Returns the file that the object was rendered from, according to Helm's comment `# Source:`
+    /// or kustomize's annotation.
+    pub fn rendered_from(&self) -> Option<String> {
+        let annotations = self.node.get("metadata").and_then(|it| it.get("annotations"));
+        let origin = annotations.and_then(|it| it.get(ORIGIN_ANNOTATION)).and_then(Node::as_str);
+        let path = origin.and_then(|it| it.lines().find_map(|line| line.strip_prefix("path: ")));
+        path.or(self.template).map(str::to_owned)
+    }
+}
+
+/// The annotation in which kustomize records the origin of an object, with `originAnnotations`.
+const ORIGIN_ANNOTATION: &str = "config.kubernetes.io/origin";
+
+/// Returns the documents of a text, each with its objects, or with the problem that makes it
+/// unreadable. `is_named` is false for a file that is read only because it is in a folder.
+pub fn documents(
+    text: &str,
+    is_named: bool,
+) -> impl Iterator<Item = Result<DocumentObjects<'_>, Problem>> {
+    kube_yaml::documents(text)
+        .map(move |it| it.map(|document| DocumentObjects::of(document, is_named)))
+}
+
+/// The objects of a document, sorted by their treatment.
+#[derive(Debug, Default)]
+pub struct DocumentObjects<'a> {
+    /// Objects to evaluate.
+    pub manifests: Vec<Manifest<'a>>,
+    /// Objects of other kinds.
+    pub others: Vec<ManifestObject<'a>>,
+    /// Values that aren't objects, although they are where one should be.
+    pub strays: Vec<Problem>,
+    /// The number of parts that aren't objects and need not be.
+    pub passed_over: usize,
+}
+
+impl<'a> DocumentObjects<'a> {
+    /// Sorts the objects of a document. `is_named` is false for a file that is read only because it
+    /// is in a folder, and so need not be a manifest.
+    pub fn of(document: Document<'a>, is_named: bool) -> Self {
+        let mut sorted = DocumentObjects::default();
+        let first = document.root.mark.line;
+        let above = document.comments.iter().filter(|comment| comment.line < first);
+        let template = above.filter_map(|comment| comment.after("Source")).next_back();
+        for object in ManifestObject::all(document.root) {
+            sorted.add(object, is_named, template);
+        }
+        sorted.hand_out(document.problems);
+        sorted
+    }
+
+    /// Sets the namespace of the objects that set none.
+    pub fn in_namespace(mut self, namespace: Option<&str>) -> Self {
+        if let Some(namespace) = namespace {
+            let manifests = self.manifests.iter_mut().map(|manifest| &mut manifest.node);
+            let others = self.others.iter_mut().map(|object| &mut object.node);
+            manifests.chain(others).for_each(|node| objects::set_namespace(node, namespace));
+        }
+        self
+    }
+
+    /// Returns the objects that are not evaluated themselves, but that rules need to evaluate
+    /// others.
+    pub fn related(&self) -> impl Iterator<Item = &Node<'a>> {
+        let is_of_interest = |object: &&ManifestObject<'_>| {
+            ObjectSummary::is_of_interest(object.api_version(), object.kind())
+        };
+        self.others.iter().filter(is_of_interest).map(|object| &object.node)
+    }
+
+    /// Assigns each problem with the text to the object that contains it. Problems of objects that
+    /// are not evaluated are dropped.
+    fn hand_out(&mut self, problems: Vec<Problem>) {
+        if problems.is_empty() {
+            return;
+        }
+        let places = self.manifests.iter().enumerate();
+        let places: HashMap<String, usize> =
+            places.map(|(i, manifest)| (manifest.at.to_string(), i)).collect();
+        for mut problem in problems {
+            // An object is the document, or an item of a list of lists.
+            let steps = problem.field.steps().count();
+            let place = (0..=steps).find_map(|n| places.get(&problem.field.first(n).to_string()));
+            if let Some(manifest) = place.and_then(|i| self.manifests.get_mut(*i))
+                && let Some(field) = problem.field.strip_prefix(&manifest.at)
+            {
+                problem.field = field;
+                manifest.problems.push(problem);
+            }
+        }
+    }
+
+    fn add(&mut self, object: ManifestObject<'a>, is_named: bool, template: Option<&'a str>) {
+        if let Some(problem) = not_a_manifest::no_object(&object.node) {
+            let is_item = object.at != Field::default();
+            let is_meant = is_item || not_a_manifest::is_meant_as_object(&object.node);
+            if is_named || is_meant && !not_a_manifest::is_of_others(object.kind()) {
+                self.strays.push(problem);
+            } else {
+                self.passed_over += 1;
+            }
+            return;
+        }
+        let (api_version, kind) = (object.api_version(), object.kind());
+        let resource = Resource::of(api_version, kind);
+        let problem = match resource {
+            Some(_) => None,
+            None => not_a_manifest::unserved(&object.node, api_version, kind),
+        };
+        if resource.is_some() || problem.is_some() {
+            let ManifestObject { node, at } = object;
+            let problems = problem.into_iter().collect();
+            self.manifests.push(Manifest { resource, node, problems, at, template });
+        } else {
+            self.others.push(object);
+        }
+    }
+}

@@ -1,0 +1,113 @@
+//! Reads files, with limits for their size and for the targets of links.
+//!
+//! The author of a pull request chooses every name in a folder. A link in it can lead to a secret,
+//! whose lines an error message would show, or to a device without an end.
+
+use std::{
+    ffi::OsStr,
+    fs::{self, File},
+    io::{self, Read},
+    path::{Path, PathBuf},
+};
+
+/// The largest file that a user names, and the largest standard input: 256 MiB.
+pub const LARGEST: u64 = 256 << 20;
+/// The largest file in a folder: 32 MiB.
+pub const LARGEST_IN_FOLDER: u64 = 32 << 20;
+/// The largest policy: 1 MiB.
+pub const LARGEST_POLICY: u64 = 1 << 20;
+
+/// Reads a file that the user names, which may be a pipe or a device.
+///
+/// # Errors
+/// Returns an error if the file can't be read, or has more than `most` bytes.
+pub(crate) fn read(path: &Path, most: u64) -> io::Result<Vec<u8>> {
+    at_most(File::open(path)?, most)
+}
+
+/// The memory that is reserved beyond the expected size of a file, in bytes. With less, its last bytes would take
+/// more reads.
+const SPARE: u64 = 64;
+
+/// Reads a file that the user has not chosen, which has to be a regular file.
+///
+/// # Errors
+/// Returns an error if the file isn't regular, can't be read, or has more than `most` bytes.
+pub fn read_regular(path: &Path, most: u64) -> io::Result<Vec<u8>> {
+    let metadata = fs::metadata(path)?;
+    // A pipe is not even opened, since that would wait for a writer.
+    if !metadata.is_file() {
+        return Err(io::Error::other("it isn't a regular file"));
+    }
+    to_end(File::open(path)?, metadata.len(), most)
+}
+
+/// Reads to the end.
+///
+/// # Errors
+/// Returns an error if reading fails, or if there are more than `most` bytes.
+pub(super) fn at_most(from: impl Read, most: u64) -> io::Result<Vec<u8>> {
+    to_end(from, 0, most)
+}
+
+/// Reads to the end, which is expected after `size` bytes.
+fn to_end(from: impl Read, size: u64, most: u64) -> io::Result<Vec<u8>> {
+    let size = size.min(most).saturating_add(SPARE);
+    let mut bytes = Vec::with_capacity(usize::try_from(size).unwrap_or_default());
+    from.take(most + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > most {
+        let most = most >> 20;
+        return Err(io::Error::other(format!("it has more than {most} MiB, which is the limit")));
+    }
+    Ok(bytes)
+}
+
+/// A folder that links must not lead out of.
+#[derive(Debug)]
+pub(crate) struct Fence(PathBuf);
+
+impl Fence {
+    /// Creates the fence around a folder.
+    pub(crate) fn around(folder: &Path) -> Self {
+        Fence(dunce::canonicalize(folder).unwrap_or_else(|_| folder.to_owned()))
+    }
+
+    /// Returns whether a path leads to a file in the folder that isn't hidden. `visible` are hidden
+    /// names that may be read nevertheless.
+    pub(crate) fn has(&self, path: &Path, visible: &[&str]) -> bool {
+        let is_visible = |name: &OsStr| {
+            !name.as_encoded_bytes().starts_with(b".") || visible.iter().any(|it| name == *it)
+        };
+        dunce::canonicalize(path).is_ok_and(|target| {
+            target.strip_prefix(&self.0).is_ok_and(|inside| inside.iter().all(is_visible))
+        })
+    }
+}
+
+/// The folders that are not entered unless they are named: other people's files, and tests. Tests have
+/// parts of objects to compare with, and objects with faults.
+const FOREIGN: [&str; 11] = [
+    "e2e",
+    "e2e-tests",
+    "e2e_tests",
+    "fixtures",
+    "integration-tests",
+    "integration_tests",
+    "node_modules",
+    "test-data",
+    "test_data",
+    "testdata",
+    "vendor",
+];
+
+/// Returns whether a folder with this name is not entered.
+pub(super) fn is_foreign(name: &OsStr) -> bool {
+    FOREIGN.iter().any(|foreign| name == *foreign)
+}
+
+/// Returns whether a file in a folder is read.
+pub(super) fn is_manifest(path: &Path) -> bool {
+    let extension = path.extension().map(|it| it.to_ascii_lowercase());
+    let extension = extension.as_ref().and_then(|it| it.to_str());
+    matches!(extension, Some("yaml" | "yml" | "json"))
+}

@@ -1,0 +1,368 @@
+//! The manifests in a folder. A repository has much else: dependencies, test data, files that git
+//! ignores, templates.
+
+use std::{
+    cell::RefCell,
+    collections::{HashMap, HashSet},
+    path::{Path, PathBuf},
+    rc::Rc,
+};
+
+use ignore::gitignore::Gitignore;
+use walkdir::{DirEntry, WalkDir};
+
+use setguard_core::policy::{FolderNames, file_patterns};
+
+use super::{
+    exclude::{Exclude, Excluded},
+    files::{self, Fence, LARGEST_IN_FOLDER, LARGEST_POLICY, is_foreign, is_manifest},
+    git,
+    layout::{Layout, Wrong},
+    not_checked::{self, Cause, NotChecked},
+    path_context::{Environments, FolderContext, PathContext},
+    source::Source,
+    versions::Versions,
+};
+
+/// The folder of a repository.
+const GIT: &str = ".git";
+
+/// The name of a policy, which counts only in the working folder and above.
+const POLICY: &str = "setguard.yaml";
+
+/// The manifests in a folder.
+#[derive(Debug, Default)]
+pub(super) struct Contents {
+    /// The files, in order.
+    pub(super) sources: Vec<Result<Source, String>>,
+    /// Notes about what has no manifest.
+    pub(super) notes: Vec<String>,
+    /// The files that are not read, and may have a set.
+    pub(super) not_checked: Vec<NotChecked>,
+    /// The faults of kustomizations.
+    pub(super) wrong: Vec<Wrong>,
+    /// Facts about a file from its path, by its name.
+    pub(super) contexts: HashMap<String, PathContext>,
+}
+
+/// Returns the manifests in a folder. A policy decides about the names of folders.
+pub(super) fn list(folder: &Path, exclude: &Exclude, names: &FolderNames) -> Contents {
+    let Walked { files, context, walk } = walk(folder, exclude);
+    let (notes, mut not_checked) = walk.left_out();
+    let layout = &context.layout;
+    let mut contents = Contents { wrong: layout.wrong.clone(), ..Contents::default() };
+    for file in files {
+        contents.sources.push(file.map(|path| {
+            if let Some(facts) = context.facts(&path, names) {
+                contents.contexts.insert(path.display().to_string(), facts);
+            }
+            let group = layout.group(&path, folder);
+            Source::FileInFolder(path, group)
+        }));
+    }
+    contents
+        .sources
+        .retain(|it| it.as_ref().map_or(true, |source| source.is_in_folder(is_manifest)));
+    not_checked.extend(layout.not_built(folder));
+    contents.notes = notes;
+    contents.not_checked = not_checked;
+    contents
+}
+
+/// Returns the facts that a folder gives about the files in it.
+pub(super) fn context(folder: &Path, exclude: &Exclude) -> FolderContext {
+    walk(folder, exclude).context
+}
+
+/// The result of a walk.
+struct Walked<'a> {
+    files: Vec<Result<PathBuf, String>>,
+    context: FolderContext,
+    walk: Walk<'a>,
+}
+
+fn walk<'a>(folder: &'a Path, exclude: &'a Exclude) -> Walked<'a> {
+    let walk = Walk::new(folder, exclude);
+    let mut files: Vec<_> = WalkDir::new(folder)
+        .follow_links(true)
+        .sort_by_file_name()
+        .into_iter()
+        .filter_entry(|entry| walk.enters(entry))
+        .filter_map(|entry| match entry {
+            Ok(entry) => walk.takes(entry).map(Ok),
+            Err(error) => walk.fails(&error).map(Err),
+        })
+        .collect();
+    let tracked = walk.tracked();
+    if !tracked.is_empty() {
+        files.extend(tracked.into_iter().map(Ok));
+        files.sort();
+    }
+    let paths = || files.iter().flatten().map(PathBuf::as_path);
+    // A test case that the user names is read as it is.
+    let about = paths().filter(|path| {
+        Layout::is_about(path) && (!Layout::is_of_test(path) || path.parent() != Some(folder))
+    });
+    let layout = Layout::of(about, &read);
+    let (versions, environments) = (Versions::of(paths()), Environments::of(paths()));
+    let context = FolderContext { folder: folder.to_owned(), layout, environments, versions };
+    Walked { files, context, walk }
+}
+
+/// Returns whether the policy leaves a file out of a folder.
+pub(super) fn leaves_out(file: &Path, exclude: &Exclude) -> bool {
+    let whole = dunce::canonicalize(file).unwrap_or_else(|_| file.to_owned());
+    whole.ancestors().any(|at| exclude.excludes(at, at, at != whole).is_some())
+}
+
+fn read(path: &Path) -> Option<String> {
+    let bytes = files::read_regular(path, LARGEST_IN_FOLDER).ok()?;
+    String::from_utf8(bytes).ok()
+}
+
+/// The files and folders below a folder that are left out.
+#[derive(Debug, Default)]
+struct LeftOut {
+    notes: Vec<String>,
+    not_checked: Vec<NotChecked>,
+    /// Files and folders whose content is looked at only for a list, with the reasons.
+    unread: Vec<(PathBuf, Cause, String)>,
+    /// The files and folders that git ignores, and whether each is a folder.
+    ignored: Vec<(PathBuf, bool)>,
+}
+
+/// The patterns of the files `.gitignore`.
+#[derive(Debug, Default)]
+struct Ignores {
+    /// By folder, the patterns of its file and of those above it, the nearest first.
+    by_folder: HashMap<PathBuf, Rc<[Rc<Gitignore>]>>,
+    /// The files that have no effect, each with the reason.
+    unread: Vec<(PathBuf, String)>,
+}
+
+impl Ignores {
+    /// Returns the patterns that count in a folder, the nearest first. The folders above the root of the repository
+    /// have no effect.
+    fn of(&mut self, folder: &Path) -> Rc<[Rc<Gitignore>]> {
+        if let Some(known) = self.by_folder.get(folder) {
+            return Rc::clone(known);
+        }
+        let patterns = self.patterns(folder);
+        let own = (!patterns.is_empty()).then(|| Rc::new(patterns));
+        let above = folder.parent().filter(|_| !folder.join(".git").exists());
+        let above = above.map(|above| self.of(above));
+        let all: Rc<[_]> =
+            own.into_iter().chain(above.iter().flat_map(|it| it.iter().cloned())).collect();
+        self.by_folder.insert(folder.to_owned(), Rc::clone(&all));
+        all
+    }
+
+    /// Returns the patterns of the `.gitignore` in a folder. Like git, this doesn't follow a link.
+    fn patterns(&mut self, folder: &Path) -> Gitignore {
+        let path = folder.join(".gitignore");
+        let text = match path.symlink_metadata() {
+            Err(_) => return Gitignore::empty(),
+            Ok(about) if about.is_symlink() => Err("it is a link".to_owned()),
+            Ok(_) => files::read_regular(&path, LARGEST_POLICY).map_err(|it| it.to_string()),
+        };
+        match text {
+            Ok(text) => {
+                let lines: Vec<_> =
+                    String::from_utf8_lossy(&text).lines().map(str::to_owned).collect();
+                file_patterns::patterns(folder, &lines)
+            }
+            Err(why) => {
+                self.unread.push((path, why));
+                Gitignore::empty()
+            }
+        }
+    }
+}
+
+/// A walk through a folder.
+#[derive(Debug)]
+struct Walk<'a> {
+    folder: &'a Path,
+    /// The folder without links.
+    base: PathBuf,
+    fence: Fence,
+    exclude: &'a Exclude,
+    /// The files that git ignores; none outside of a repository.
+    ignores: Option<RefCell<Ignores>>,
+    left_out: RefCell<LeftOut>,
+}
+
+impl<'a> Walk<'a> {
+    fn new(folder: &'a Path, exclude: &'a Exclude) -> Self {
+        let base = dunce::canonicalize(folder).unwrap_or_else(|_| folder.to_owned());
+        let is_in_repository = base.ancestors().any(|at| at.join(".git").exists());
+        Walk {
+            folder,
+            fence: Fence::around(folder),
+            exclude,
+            ignores: is_in_repository.then(RefCell::default),
+            left_out: RefCell::default(),
+            base,
+        }
+    }
+
+    /// Returns whether an entry is a file to look at, or a folder to enter.
+    fn enters(&self, entry: &DirEntry) -> bool {
+        if entry.depth() == 0 {
+            return true;
+        }
+        let (path, is_folder) = (entry.path(), entry.file_type().is_dir());
+        if entry.file_name() == GIT {
+            return false;
+        }
+        if !self.exclude.is_empty()
+            && let Some(by) = self.exclude.excludes(path, &self.whole(path), is_folder)
+        {
+            let by = match by {
+                Excluded::ByFlag => "--exclude",
+                Excluded::ByPolicy => "the policy",
+            };
+            self.leave_out(path, Cause::Excluded, format!("{by} excludes it"));
+            return false;
+        }
+        if self.is_ignored(path, is_folder) {
+            if is_folder || is_manifest(path) {
+                self.left_out.borrow_mut().ignored.push((path.to_owned(), is_folder));
+            }
+            return false;
+        }
+        if is_folder && is_foreign(entry.file_name()) {
+            let name = entry.file_name().display();
+            let why =
+                format!("folders named {name} have dependencies or test data; name it to check it");
+            self.leave_out(path, Cause::Foreign, why);
+            return false;
+        }
+        let leads_out = entry.path_is_symlink() && !self.fence.has(path, &[]);
+        if leads_out && (is_folder || is_manifest(path)) {
+            let why = "the link leads out of the folder; name it to check it";
+            self.not_read(path, Cause::Link, why);
+        }
+        !leads_out
+    }
+
+    /// Returns the path of a file, if it is to be read.
+    fn takes(&self, entry: DirEntry) -> Option<PathBuf> {
+        if entry.file_type().is_dir() {
+            return None;
+        }
+        let is_read = is_manifest(entry.path()) || Layout::is_about(entry.path());
+        let is_regular = entry.file_type().is_file();
+        if is_read && !is_regular {
+            self.not_read(entry.path(), Cause::Link, "it isn't a regular file");
+        }
+        if is_read && entry.depth() > 1 && entry.file_name() == POLICY {
+            let why = "a policy counts only in the working folder and above; use --policy";
+            self.note(entry.path(), why);
+        }
+        (is_read && is_regular).then(|| entry.into_path())
+    }
+
+    /// Returns the message about an entry that cannot be read, if that is an error. A link to nothing
+    /// has no content to check.
+    fn fails(&self, error: &walkdir::Error) -> Option<String> {
+        let is_gone = error.io_error().is_some_and(|it| it.kind() == std::io::ErrorKind::NotFound);
+        let path = error.path().filter(|path| error.depth() > 0 && path.is_symlink());
+        match path {
+            Some(path) if error.loop_ancestor().is_some() => {
+                self.note(path, "the link leads to a folder above it");
+                None
+            }
+            // A link to itself, or to links that lead back to it, has no content either.
+            Some(path) => {
+                let why = if is_gone { "leads to nothing" } else { "cannot be followed" };
+                if is_manifest(path) {
+                    self.note(path, &format!("the link {why}"));
+                }
+                None
+            }
+            _ => Some(format!("cannot be read: {error}")),
+        }
+    }
+
+    fn note(&self, path: &Path, why: &str) {
+        let note = format!("{} is not read: {why}", path.display());
+        self.left_out.borrow_mut().notes.push(note);
+    }
+
+    fn not_read(&self, path: &Path, cause: Cause, why: &str) {
+        let entry = NotChecked::file(path.display().to_string(), cause, why);
+        self.left_out.borrow_mut().not_checked.push(entry);
+    }
+
+    /// Records a file or folder that is left out.
+    fn leave_out(&self, path: &Path, cause: Cause, why: String) {
+        self.left_out.borrow_mut().unread.push((path.to_owned(), cause, why));
+    }
+
+    /// Returns the path of an entry without the links that lead to the folder.
+    fn whole(&self, path: &Path) -> PathBuf {
+        path.strip_prefix(self.folder).map_or_else(|_| path.to_owned(), |it| self.base.join(it))
+    }
+
+    /// Returns whether git ignores a path. The nearest `.gitignore` with a matching pattern decides.
+    fn is_ignored(&self, path: &Path, is_folder: bool) -> bool {
+        let Some(ignores) = &self.ignores else { return false };
+        let path = self.whole(path);
+        let Some(folder) = path.parent() else { return false };
+        let patterns = ignores.borrow_mut().of(folder);
+        let mut matches = patterns.iter().map(|patterns| patterns.matched(&path, is_folder));
+        matches.find(|it| !it.is_none()).is_some_and(|nearest| nearest.is_ignore())
+    }
+
+    /// Returns the manifests that a pattern ignores and that git has nevertheless: git ignores only files that it does
+    /// not track.
+    fn tracked(&self) -> Vec<PathBuf> {
+        let mut left_out = self.left_out.borrow_mut();
+        if left_out.ignored.is_empty() {
+            return Vec::new();
+        }
+        let tracked = git::tracked_although_ignored();
+        let inside = tracked.iter().filter_map(|whole| whole.strip_prefix(&self.base).ok());
+        let paths: HashSet<_> = inside.map(|it| self.folder.join(it)).collect();
+        left_out.ignored.retain(|(path, _)| !paths.contains(path));
+        let mut paths: Vec<_> = paths.into_iter().filter(|it| is_manifest(it)).collect();
+        paths.retain(|path| path.symlink_metadata().is_ok_and(|it| it.is_file()));
+        paths
+    }
+
+    /// Returns notes, and what is not read.
+    fn left_out(self) -> (Vec<String>, Vec<NotChecked>) {
+        let unread = self.ignores.iter().flat_map(|it| it.take().unread);
+        for (path, why) in unread {
+            let path =
+                path.strip_prefix(&self.base).map_or(path.clone(), |it| self.folder.join(it));
+            self.note(&path, &why);
+        }
+        let LeftOut { notes, mut not_checked, unread, ignored } = self.left_out.into_inner();
+        for (path, cause, why) in unread {
+            not_checked.extend(
+                with_sets(&path).map(|it| NotChecked::file(it.display().to_string(), cause, &*why)),
+            );
+        }
+        // A folder that git ignores can be large, and is no part of a change.
+        let ignored = ignored.into_iter();
+        let ignored =
+            ignored.filter(|(path, is_folder)| *is_folder || not_checked::file_may_have_set(path));
+        not_checked.extend(ignored.map(|(path, _)| {
+            let why = "git ignores it; name it to check it";
+            NotChecked::file(path.display().to_string(), Cause::Ignored, why)
+        }));
+        (notes, not_checked)
+    }
+}
+
+/// Returns the files that may have a set: this one, or those in this folder.
+fn with_sets(path: &Path) -> impl Iterator<Item = PathBuf> {
+    let is_folder = path.is_dir();
+    let files = WalkDir::new(path).sort_by_file_name().into_iter();
+    let files = files.filter_entry(|entry| entry.file_name() != GIT).flatten();
+    let files = files.filter(move |it| it.file_type().is_file() || !is_folder);
+    let files = files.map(DirEntry::into_path).filter(|it| is_manifest(it));
+    files.filter(|it| not_checked::file_may_have_set(it))
+}

@@ -1,0 +1,137 @@
+//! Calls of `git` that run no other program and reach no other host.
+//!
+//! A pull request decides about every file in the work tree, so a folder in it can look like a bare
+//! repository with a configuration of its own. A configuration can name programs, and a commit that
+//! is missing from a partial clone makes git fetch it with them. So only the repository of a `.git`
+//! is used, which no commit can contain, and git gets a closed environment.
+
+use std::{
+    env,
+    ffi::OsStr,
+    fs,
+    path::PathBuf,
+    process::{Command, Stdio},
+};
+
+use crate::manifests::files::{self, LARGEST_POLICY};
+
+/// The variables that reach git among those that begin with `GIT_`. They say where the configuration
+/// of the user and of the machine is, which is where `safe.directory` is set.
+const KEPT: [&str; 6] = [
+    "GIT_CONFIG_COUNT",
+    "GIT_CONFIG_GLOBAL",
+    "GIT_CONFIG_KEY_",
+    "GIT_CONFIG_NOSYSTEM",
+    "GIT_CONFIG_SYSTEM",
+    "GIT_CONFIG_VALUE_",
+];
+
+/// The variables that close git. Releases before 2.39.4 don't know `GIT_NO_LAZY_FETCH`; with no
+/// protocol allowed, whatever the configuration says, their fetch fails before it runs a program.
+const CLOSED: [(&str, &str); 8] = [
+    ("GIT_ALLOW_PROTOCOL", ""),
+    ("GIT_LITERAL_PATHSPECS", "1"),
+    ("GIT_NO_LAZY_FETCH", "1"),
+    ("GIT_NO_REPLACE_OBJECTS", "1"),
+    ("GIT_OPTIONAL_LOCKS", "0"),
+    ("GIT_PAGER", "cat"),
+    ("GIT_SSH_COMMAND", "false"),
+    ("GIT_TERMINAL_PROMPT", "0"),
+];
+
+/// The settings that close git. They take precedence over every file.
+const SETTINGS: [&str; 5] = [
+    "safe.bareRepository=explicit",
+    "protocol.allow=never",
+    "core.hooksPath=/dev/null",
+    "core.fsmonitor=false",
+    "credential.helper=",
+];
+
+/// A repository with a work tree.
+#[derive(Clone, Debug)]
+pub(super) struct Git {
+    /// The folder that has the `.git`.
+    pub(super) top: PathBuf,
+}
+
+impl Git {
+    /// The repository whose `.git` is in the working folder, or in the nearest folder above.
+    ///
+    /// # Errors
+    /// Without a `.git`, without git, and if git uses another repository than the one of this `.git`.
+    pub(super) fn find() -> Result<Self, String> {
+        let here = env::current_dir().and_then(dunce::canonicalize);
+        let here = here.map_err(|error| format!("the working folder cannot be read: {error}"))?;
+        let top = here.ancestors().find(|folder| folder.join(".git").symlink_metadata().is_ok());
+        let top = top.ok_or("there is no .git in this folder or above")?.to_owned();
+        let git = Git { top };
+        let expected = git.folder()?;
+        let used = git.output(&["rev-parse", "--absolute-git-dir"])?;
+        let name = String::from_utf8_lossy(&used);
+        if used == expected.as_os_str().as_encoded_bytes()
+            || dunce::canonicalize(&*name).is_ok_and(|used| used == expected)
+        {
+            Ok(git)
+        } else {
+            Err(format!("git uses {name}, not the .git in {}", git.top.display()))
+        }
+    }
+
+    /// The folder with the objects, which a worktree or a submodule names in the file `.git`.
+    fn folder(&self) -> Result<PathBuf, String> {
+        let at = self.top.join(".git");
+        let unreadable = |error| format!("{}: cannot be read: {error}", at.display());
+        let named = match fs::metadata(&at).map_err(unreadable)? {
+            metadata if metadata.is_file() => {
+                let text = files::read_regular(&at, LARGEST_POLICY).map_err(unreadable)?;
+                let text = String::from_utf8_lossy(&text);
+                text.strip_prefix("gitdir:").map(|path| self.top.join(path.trim()))
+            }
+            _ => Some(at.clone()),
+        };
+        let named = named.ok_or_else(|| format!("{} names no repository", at.display()))?;
+        dunce::canonicalize(&named).map_err(|error| format!("{}: {error}", named.display()))
+    }
+
+    /// A git command in the folder of the `.git`, without standard input.
+    pub(super) fn command(&self, args: &[impl AsRef<OsStr>]) -> Command {
+        let mut command = Command::new("git");
+        for (name, _) in env::vars_os() {
+            let bytes = name.as_encoded_bytes();
+            let mut kept = KEPT.iter().map(|kept| kept.as_bytes());
+            let is_kept = kept.any(|it| it == bytes || it.ends_with(b"_") && bytes.starts_with(it));
+            if bytes.starts_with(b"GIT_") && !is_kept {
+                command.env_remove(&name);
+            }
+        }
+        command.envs(CLOSED);
+        command.env("GIT_CEILING_DIRECTORIES", self.top.parent().unwrap_or(&self.top));
+        command.arg("--no-pager").arg("-C").arg(&self.top);
+        command.args(SETTINGS.iter().flat_map(|setting| ["-c", setting]));
+        command.args(args).stdin(Stdio::null());
+        command
+    }
+
+    /// The output of a git command, without the line break at its end.
+    ///
+    /// # Errors
+    /// If git fails: its own message.
+    pub(super) fn output(&self, args: &[impl AsRef<OsStr>]) -> Result<Vec<u8>, String> {
+        let output = self.command(args).output().map_err(|error| cannot_run(&error))?;
+        if output.status.success() {
+            let mut text = output.stdout;
+            text.pop_if(|byte| *byte == b'\n');
+            return Ok(text);
+        }
+        let said = String::from_utf8_lossy(&output.stderr);
+        let said = said.trim().trim_start_matches("fatal: ");
+        let status = output.status;
+        Err(if said.is_empty() { format!("git ended with {status}") } else { said.to_owned() })
+    }
+}
+
+/// The message if git doesn't start.
+pub(super) fn cannot_run(error: &std::io::Error) -> String {
+    format!("git cannot be run: {error}; --against-ref reads old files with it")
+}

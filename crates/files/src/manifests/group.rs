@@ -1,0 +1,32 @@
+//! The objects that are applied together. Only these are neighbours: a repository has the manifests
+//! of many clusters, alternatives next to each other, and examples.
+
+use std::path::PathBuf;
+
+/// The files whose objects are applied together with those of a file.
+#[derive(Clone, Debug, Default, Eq, Hash, PartialEq)]
+pub enum Group {
+    /// Files that the user named, and standard input.
+    Named,
+    /// The files directly in a folder that the user named, as `kubectl apply -f FOLDER` applies them.
+    Folder(PathBuf),
+    /// The resources of the kustomization in a folder.
+    Kustomization(PathBuf),
+    /// The files that the policy assigns to a cluster, by its name.
+    Cluster(String),
+    /// No other file.
+    #[default]
+    Alone,
+}
+
+impl Group {
+    /// Returns whether the group has everything that is applied together. What it lacks then has to be
+    /// in the cluster.
+    pub const fn is_whole(&self) -> bool {
+        match self {
+            Group::Named | Group::Folder(_) | Group::Kustomization(_) => true,
+            // Files that several clusters share belong to none of them.
+            Group::Cluster(_) | Group::Alone => false,
+        }
+    }
+}

@@ -1,0 +1,108 @@
+//! The sources below the paths of a command: files, folders and standard input.
+
+use std::{
+    collections::{HashMap, VecDeque},
+    path::{Path, PathBuf},
+};
+
+use setguard_core::policy::FolderNames;
+
+use super::{
+    exclude::Exclude,
+    folder,
+    layout::Wrong,
+    not_checked::NotChecked,
+    path_context::{FolderContext, PathContext},
+    source::Source,
+};
+
+/// Returns all sources below these paths, in order. `look` first sees the text of every source;
+/// then the sources are read again one at a time. Each comes with an unread copy of itself, unless
+/// it can be read only once, such as standard input; the text of such a source is kept in memory.
+pub fn scan_then_read<'a>(
+    paths: &'a [PathBuf],
+    look: &mut dyn FnMut(&str),
+) -> impl Iterator<Item = Result<(Source, Option<Source>), String>> + use<'a> {
+    let mut kept = VecDeque::new();
+    for source in sources(paths).flatten() {
+        let is_kept = source.again().is_none();
+        let source = source.read();
+        if let Ok(source) = &source {
+            look(source.text());
+        }
+        if is_kept {
+            kept.push_back(source);
+        }
+    }
+    sources(paths).map(move |source| {
+        let source = source?;
+        Ok(match source.again() {
+            None => (kept.pop_front().unwrap_or_else(|| source.read())?, None),
+            again => (source.read()?, again),
+        })
+    })
+}
+
+/// Returns all sources below these paths, in order.
+pub fn sources(paths: &[PathBuf]) -> impl Iterator<Item = Result<Source, String>> {
+    list(paths, &Exclude::default(), &FolderNames::new()).sources.into_iter()
+}
+
+/// The files below some paths.
+#[derive(Debug, Default)]
+pub struct Listing {
+    /// All sources, in order.
+    pub sources: Vec<Result<Source, String>>,
+    /// Notes about what has no manifest.
+    pub notes: Vec<String>,
+    /// The files that are not read, and may have a set.
+    pub not_checked: Vec<NotChecked>,
+    /// The faults of kustomizations.
+    pub wrong: Vec<Wrong>,
+    /// Facts about a file from its path, by its name.
+    pub contexts: HashMap<String, PathContext>,
+}
+
+impl Listing {
+    /// Returns the notes of a command that reports nothing else about files.
+    pub fn all_notes(&self) -> impl Iterator<Item = String> {
+        let not_read = self.not_checked.iter().map(|it| {
+            let NotChecked { file, why, .. } = it;
+            format!("{file} is not read: {why}")
+        });
+        self.notes.iter().cloned().chain(not_read)
+    }
+}
+
+/// Lists the files below some paths, except files in folders that match a pattern of `exclude`. Only files that
+/// determine which files aren't manifests, and files that are left out, are looked at.
+pub fn list(paths: &[PathBuf], exclude: &Exclude, names: &FolderNames) -> Listing {
+    let mut listing = Listing::default();
+    for path in paths {
+        if path.as_os_str() == "-" {
+            listing.sources.push(Ok(Source::Stdin));
+        } else if path.is_dir() {
+            let found = folder::list(path, exclude, names);
+            listing.sources.extend(found.sources);
+            listing.notes.extend(found.notes);
+            listing.not_checked.extend(found.not_checked);
+            listing.wrong.extend(found.wrong);
+            listing.contexts.extend(found.contexts);
+        } else {
+            // A file that the user named is read, whatever its extension.
+            listing.sources.push(Ok(Source::File(path.clone())));
+        }
+    }
+    listing
+}
+
+/// Returns the facts that a folder gives about the files in it, if it is the root of a repository. Other folders are
+/// not walked, since they may be as large as a disk.
+pub fn context(root: &Path, exclude: &Exclude) -> Option<FolderContext> {
+    root.join(".git").exists().then(|| folder::context(root, exclude))
+}
+
+/// Returns whether the policy leaves a file out of a folder.
+pub fn leaves_out(file: &Path, exclude: &Exclude) -> bool {
+    folder::leaves_out(file, exclude)
+}

@@ -1,0 +1,198 @@
+//! Values where an object should be: values that aren't objects, and objects whose `apiVersion` or
+//! `kind` is misspelt, so that they would be skipped although the author meant them to be checked.
+
+use super::group::Group;
+use kube_yaml::{Node, Problem, Value};
+use setguard_core::{
+    finding::{Path, nearest_of},
+    kubernetes::resource::{RESOURCES, Resource},
+};
+
+/// The keys that make an object.
+const KEYS: [&str; 2] = ["apiVersion", "kind"];
+
+/// Kinds whose names resemble the sets', in the groups of the sets.
+const OTHER_KINDS: &[&str] = &[
+    "AdvancedCronJob",
+    "BroadcastJob",
+    "CloneSet",
+    "ControllerRevision",
+    "Deployment",
+    "ReplicaSet",
+    "SidecarSet",
+    "UnitedDeployment",
+];
+
+/// Returns the problem of a node that isn't an object, because it has no `apiVersion` or no `kind`.
+/// `None` if it has both.
+pub(crate) fn no_object(node: &Node<'_>) -> Option<Problem> {
+    let Value::Map(entries) = &node.value else {
+        let what = match &node.value {
+            Value::Seq(_) => "a list",
+            Value::Str(_) => "only text",
+            _ => "a single value",
+        };
+        return Some(Problem::at(node.mark, format!("this isn't a Kubernetes object but {what}")));
+    };
+    let is_missing = |key: &&str| node.get(key).and_then(Node::as_str).is_none_or(str::is_empty);
+    let key = ["kind", "apiVersion"].into_iter().find(is_missing)?;
+    let misspelt = entries.iter().find(|(other, _)| is_near(&other.name, key));
+    let mark = misspelt.map_or(node.mark, |(key, _)| key.mark);
+    let mut problem = Problem::at(mark, format!("this isn't a Kubernetes object: it has no {key}"));
+    problem.help = misspelt.map(|(other, _)| format!("write {key} instead of {}", other.name));
+    Some(problem)
+}
+
+/// Returns whether a node that isn't an object was probably meant as a DaemonSet or StatefulSet, or as a list
+/// of objects. A file in a folder may have another purpose: the values of a chart, a patch, the configuration of
+/// a tool. An object of another kind that is broken has no set to check.
+pub(crate) fn is_meant_as_object(node: &Node<'_>) -> bool {
+    match &node.value {
+        Value::Map(entries) => {
+            let value = |key: &str| {
+                let mut near = entries.iter();
+                near.find(|(other, _)| other.name == *key || is_near(&other.name, key))
+            };
+            let text =
+                |key: &str| value(key).and_then(|(_, value)| value.as_str()).unwrap_or_default();
+            let (kind, group) = (text("kind"), text("apiVersion"));
+            let group = group.split_once('/').map_or("", |(group, _)| group);
+            let sets: Vec<_> = RESOURCES.iter().map(|it| it.kind.as_str()).collect();
+            let is_set = sets.contains(&kind);
+            let may_be_set = match kind {
+                "" => RESOURCES.iter().any(|it| it.group == group),
+                _ => is_set || kind.ends_with("List") || near_kind(kind, &sets).is_some(),
+            };
+            // Teachers write skeletons: `apiVersion:`, `kind:`, and no values.
+            let is_blank = |key: &&str| node.get(key).is_some_and(|it| it.value == Value::Null);
+            let is_skeleton = KEYS.iter().all(is_blank);
+            let is_whole = KEYS.iter().all(|key| value(key).is_some());
+            is_whole && !is_skeleton && may_be_set || is_set && node.get("spec").is_some()
+        }
+        _ => false,
+    }
+}
+
+/// Returns whether a kind isn't one of Kubernetes, whose names begin with a capital letter, and isn't a
+/// misspelt DaemonSet or StatefulSet: `feature`, `compute#disk`.
+pub(crate) fn is_of_others(kind: &str) -> bool {
+    let is_name = kind.starts_with(|first: char| first.is_ascii_uppercase())
+        && kind.bytes().all(|byte| byte.is_ascii_alphanumeric());
+    let sets: Vec<_> = RESOURCES.iter().map(|resource| resource.kind.as_str()).collect();
+    !kind.is_empty() && !is_name && near_kind(kind, &sets).is_none()
+}
+
+/// The importance of a text that cannot be read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Broken {
+    /// An error: it was named, it may have a set, or it is applied together with other files.
+    Error,
+    /// An object of another kind, which is applied alone.
+    OtherKind,
+    /// No object: it has no `apiVersion` or no `kind`, or it is a template.
+    NotAManifest,
+}
+
+impl Broken {
+    /// Returns the importance of a source that cannot be read.
+    pub fn of(text: &str, group: &Group) -> Broken {
+        match group {
+            Group::Named => Broken::Error,
+            _ if is_template(text) || !mentions_an_object(text) => Broken::NotAManifest,
+            Group::Alone if !may_have_set(text) => Broken::OtherKind,
+            _ => Broken::Error,
+        }
+    }
+}
+
+/// Returns whether a text that cannot be read may have a DaemonSet or StatefulSet: unless all its kinds
+/// are other ones.
+pub(super) fn may_have_set(text: &str) -> bool {
+    let is_list = |kind: &str| kind.ends_with("List");
+    let sets: Vec<_> = RESOURCES.iter().map(|resource| resource.kind.as_str()).collect();
+    values_of("kind", text).any(|value| {
+        let kind = value.split(['#', ',', '}']).next().unwrap_or_default();
+        let kind = kind.trim().trim_matches(['"', '\'']);
+        let is_name = !kind.is_empty() && kind.bytes().all(|byte| byte.is_ascii_alphanumeric());
+        !is_name || is_list(kind) || sets.contains(&kind) || near_kind(kind, &sets).is_some()
+    })
+}
+
+/// Returns whether a text has the placeholders of a template, such as `{{ name }}` or `@NAME@`.
+fn is_template(text: &str) -> bool {
+    // The parts between two of these signs.
+    let words: Vec<&str> = text.split('@').collect();
+    let mut words = words.get(1..words.len() - 1).unwrap_or_default().iter();
+    ["{{", "{%", "<%", "<#"].iter().any(|mark| text.contains(mark))
+        || words.any(|word| {
+            let is_of_name = |byte: u8| byte.is_ascii_uppercase() || byte == b'_';
+            !word.is_empty() && word.bytes().all(is_of_name)
+        })
+}
+
+/// Returns whether a text has the keys of an object: each at the start of a line, or in quotes.
+pub(super) fn mentions_an_object(text: &str) -> bool {
+    KEYS.iter().all(|key| values_of(key, text).next().is_some())
+}
+
+/// Returns the rests of the lines after a key: at the start of a line, or in quotes.
+fn values_of<'t>(key: &'t str, text: &'t str) -> impl Iterator<Item = &'t str> {
+    text.match_indices(key).filter_map(move |(at, _)| {
+        let (before, after) = (&text[..at], &text[at + key.len()..]);
+        let is_first = before.is_empty() || before.ends_with('\n');
+        let value = match is_first {
+            true => after.strip_prefix(':'),
+            false if before.ends_with('"') => after.strip_prefix('"'),
+            false => None,
+        };
+        let line = value?.lines().next().unwrap_or_default();
+        Some(line.trim_start().strip_prefix(':').unwrap_or(line))
+    })
+}
+
+fn is_near(word: &str, key: &str) -> bool {
+    word != key && (word.eq_ignore_ascii_case(key) || strsim::damerau_levenshtein(word, key) == 1)
+}
+
+/// Returns the problem of an object that no cluster serves and that is, or is close to, a DaemonSet
+/// or StatefulSet. The object of a [`Resource`] must not be given.
+pub(crate) fn unserved(node: &Node<'_>, api_version: &str, kind: &str) -> Option<Problem> {
+    // Groups with a dot are extensions, and can have any kind.
+    let (group, _) = api_version.split_once('/').unwrap_or(("", api_version));
+    let is_extension = group.contains('.');
+    let kinds: Vec<_> = RESOURCES
+        .iter()
+        .filter(|resource| !is_extension || resource.group == group)
+        .map(|resource| resource.kind.as_str())
+        .collect();
+    let (key, message, help) = if !kinds.contains(&kind) {
+        let near = near_kind(kind, &kinds)?;
+        let is_served = Resource::of(api_version, near).is_some();
+        let place = if is_served { "" } else { " in apps/v1" };
+        let help = format!("did you mean {near}{place}?");
+        ("kind", format!("no cluster serves {kind} in {api_version}"), help)
+    } else if is_extension {
+        return None;
+    } else if matches!(api_version, "extensions/v1beta1" | "apps/v1beta1" | "apps/v1beta2") {
+        let message = format!("Kubernetes 1.16 and later do not serve {kind} in {api_version}");
+        ("apiVersion", message, "use apps/v1, and set a selector".to_owned())
+    } else {
+        let message = format!("no cluster serves {kind} in {api_version}");
+        ("apiVersion", message, "write apps/v1".to_owned())
+    };
+    Some(Problem {
+        field: Path::new(key).to_field(),
+        mark: node.get(key).map_or(node.mark, |node| node.mark),
+        message,
+        help: Some(help),
+    })
+}
+
+/// Returns the kind of these that a misspelt kind is close to.
+fn near_kind<'a>(kind: &str, kinds: &[&'a str]) -> Option<&'a str> {
+    if OTHER_KINDS.contains(&kind) {
+        return None;
+    }
+    let same = kinds.iter().copied().find(|other| other.eq_ignore_ascii_case(kind));
+    same.or_else(|| nearest_of(kind, kinds.iter().copied()))
+}

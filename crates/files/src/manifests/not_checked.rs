@@ -1,0 +1,127 @@
+//! What was not checked, although it may have a DaemonSet or StatefulSet.
+
+use std::path::Path;
+
+use super::{
+    document::DocumentObjects,
+    encoding,
+    files::{self, LARGEST_IN_FOLDER},
+};
+
+/// A file, or an object in it, that was not checked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NotChecked {
+    /// The name of the file, or of a folder whose files were not looked at.
+    pub file: String,
+    /// The line of the object, counted from 1.
+    pub line: Option<usize>,
+    pub(crate) cause: Cause,
+    /// The reason, and how to check it: a clause such as "git ignores it; name it to check it".
+    pub why: String,
+    /// Whether the change that is checked has added or edited it. The run then fails.
+    pub is_changed: bool,
+}
+
+/// The reason in one word.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cause {
+    /// A flag or the policy excludes it.
+    Excluded,
+    /// It is in a folder of dependencies or test data.
+    Foreign,
+    /// git ignores it.
+    Ignored,
+    /// It is a link that is not followed, or not a regular file.
+    Link,
+    /// It is a template, or cannot be read for another reason.
+    Unreadable,
+    /// It is a part of an object, such as a patch.
+    Partial,
+    /// It has a value that is replaced before it is applied.
+    Placeholder,
+    /// It is a kustomization that changes its resources.
+    Kustomization,
+    /// It is a chart, or a template of one.
+    Chart,
+}
+
+impl Cause {
+    pub(crate) const ALL: [Cause; 9] = [
+        Cause::Excluded,
+        Cause::Foreign,
+        Cause::Ignored,
+        Cause::Link,
+        Cause::Unreadable,
+        Cause::Partial,
+        Cause::Placeholder,
+        Cause::Kustomization,
+        Cause::Chart,
+    ];
+
+    pub(crate) const fn as_str(self) -> &'static str {
+        match self {
+            Cause::Excluded => "excluded",
+            Cause::Foreign => "foreign",
+            Cause::Ignored => "ignored",
+            Cause::Link => "link",
+            Cause::Unreadable => "unreadable",
+            Cause::Partial => "partial",
+            Cause::Placeholder => "placeholder",
+            Cause::Kustomization => "kustomization",
+            Cause::Chart => "chart",
+        }
+    }
+}
+
+impl NotChecked {
+    /// Records a file or folder that was not read.
+    pub(crate) fn file(file: impl Into<String>, cause: Cause, why: impl Into<String>) -> Self {
+        let (file, why) = (file.into(), why.into());
+        NotChecked { file, line: None, cause, why, is_changed: false }
+    }
+
+    /// Records an object that was not checked.
+    pub fn object(file: &str, line: usize, cause: Cause, why: String) -> Self {
+        NotChecked { line: Some(line), ..NotChecked::file(file, cause, why) }
+    }
+
+    /// Returns whether a change of it fails the run: what the policy or a flag excludes is not the
+    /// change's decision, unless the change excludes more, and a file that git ignores is no part of it.
+    pub const fn must_be_checked(&self, excludes_more: bool) -> bool {
+        match self.cause {
+            Cause::Excluded => excludes_more,
+            Cause::Ignored => false,
+            _ => true,
+        }
+    }
+
+    /// Returns its place and the reason in one sentence.
+    pub(crate) fn sentence(&self) -> String {
+        let NotChecked { file, line, why, is_changed, .. } = self;
+        let line = line.map(|line| format!(":{line}")).unwrap_or_default();
+        let changed =
+            if *is_changed { "not checked, and this change edits it" } else { "not checked" };
+        format!("{file}{line}: {changed}: {why}")
+    }
+}
+
+/// Returns whether a text may have a DaemonSet or StatefulSet: it has one, or it has the name of the kind and cannot be
+/// read.
+pub fn may_have_set(text: &str) -> bool {
+    // In a quoted text, an escape can stand for each letter.
+    let names = [&b"aemonSet"[..], b"tatefulSet", b"\\"];
+    let mut found =
+        names.iter().filter(|name| memchr::memmem::find(text.as_bytes(), name).is_some());
+    let Some(name) = found.next() else { return false };
+    let is_unreadable = *name != b"\\";
+    kube_yaml::documents(text).any(|document| match document {
+        Ok(document) => !DocumentObjects::of(document, false).manifests.is_empty(),
+        Err(_) => is_unreadable,
+    })
+}
+
+/// Returns whether a file may have a DaemonSet or StatefulSet. One that cannot be read may have one.
+pub(super) fn file_may_have_set(path: &Path) -> bool {
+    let Ok(bytes) = files::read_regular(path, LARGEST_IN_FOLDER) else { return true };
+    may_have_set(&encoding::decode(bytes).unwrap_or_else(|(_, text)| text))
+}

@@ -1,0 +1,189 @@
+//! The sources of manifests: files, folders and standard input.
+
+use std::{
+    cell::OnceCell,
+    path::{Path, PathBuf},
+};
+
+use super::{
+    encoding,
+    excerpt::{Excerpt, Lines},
+    files::{self, LARGEST, LARGEST_IN_FOLDER},
+    group::Group,
+    not_a_manifest::Broken,
+};
+use kube_yaml::Mark;
+
+/// The name of standard input.
+pub(crate) const STDIN: &str = "<stdin>";
+
+/// A file or standard input, before or after it has been read.
+#[derive(Debug)]
+pub enum Source {
+    /// A file that the user named, not read yet.
+    File(PathBuf),
+    /// A file in a folder that the user named, not read yet.
+    FileInFolder(PathBuf, Group),
+    /// Standard input that has not been read yet.
+    Stdin,
+    /// A source that has been read.
+    Text {
+        /// The name to display.
+        name: String,
+        /// The text of the source.
+        text: String,
+        /// The file from which the text was read, if it can be read again.
+        path: Option<PathBuf>,
+        /// The files to which this one belongs.
+        group: Group,
+        /// The positions of its lines; computed on first use.
+        lines: OnceCell<Lines>,
+    },
+}
+
+impl Source {
+    /// Creates a source whose text is known.
+    pub const fn of(name: String, text: String, group: Group) -> Source {
+        Source::Text { name, text, path: None, group, lines: OnceCell::new() }
+    }
+
+    /// Creates a source that the user named and whose text is known.
+    pub const fn named(name: String, text: String) -> Source {
+        Source::of(name, text, Group::Named)
+    }
+
+    /// Reads the source. An error names the file, the problem and the remedy.
+    pub fn read(self) -> Result<Source, String> {
+        self.read_at_most(LARGEST)
+    }
+
+    /// Reads the source if it has at most this many bytes.
+    pub(crate) fn read_at_most(self, most: u64) -> Result<Source, String> {
+        let (name, bytes) = match &self {
+            Source::File(path) => (path.display().to_string(), files::read(path, most)),
+            Source::FileInFolder(path, _) => {
+                (path.display().to_string(), files::read_regular(path, LARGEST_IN_FOLDER))
+            }
+            Source::Stdin => (STDIN.to_owned(), files::at_most(std::io::stdin(), most)),
+            Source::Text { .. } => return Ok(self),
+        };
+        let group = self.group().clone();
+        let bytes = bytes.map_err(|error| format!("{name}: cannot be read: {error}"))?;
+        let text = match encoding::decode(bytes) {
+            Ok(text) => text,
+            Err((line, text)) if Broken::of(&text, &group) == Broken::Error => {
+                return Err(format!("{name}:{line}: this is not UTF-8; save the file as UTF-8"));
+            }
+            // kubectl replaces the bytes too.
+            Err((_, text)) => text,
+        };
+        let path = match self {
+            Source::File(path) if path.is_file() => Some(path),
+            Source::FileInFolder(path, _) => Some(path),
+            _ => None,
+        };
+        Ok(Source::Text { name, text, path, group, lines: OnceCell::new() })
+    }
+
+    /// Returns an unread copy of the source. `None` if it can be read only once. In folders only regular files
+    /// are read.
+    pub(crate) fn again(&self) -> Option<Source> {
+        match self {
+            Source::File(path) if !path.is_file() => None,
+            _ => self.unread(),
+        }
+    }
+
+    /// Returns an unread copy of the file. `None` if the source isn't a file.
+    pub fn unread(&self) -> Option<Source> {
+        match self {
+            Source::File(path) | Source::Text { path: Some(path), group: Group::Named, .. } => {
+                Some(Source::File(path.clone()))
+            }
+            Source::FileInFolder(path, group) | Source::Text { path: Some(path), group, .. } => {
+                Some(Source::FileInFolder(path.clone(), group.clone()))
+            }
+            Source::Stdin | Source::Text { path: None, .. } => None,
+        }
+    }
+
+    /// Reads the source again. If that fails now, its text is empty.
+    pub fn reread(self) -> Source {
+        let name = match &self {
+            Source::File(path) | Source::FileInFolder(path, _) => path.display().to_string(),
+            Source::Stdin | Source::Text { .. } => self.name().to_owned(),
+        };
+        let empty = Source::of(name, String::new(), self.group().clone());
+        self.read().unwrap_or(empty)
+    }
+
+    /// Changes the name to display, if the source has been read.
+    pub fn rename(&mut self, new: &str) {
+        if let Source::Text { name, .. } = self {
+            new.clone_into(name);
+        }
+    }
+
+    /// Returns whether the user named the source itself, not only a folder above it.
+    pub const fn is_named(&self) -> bool {
+        matches!(self.group(), Group::Named)
+    }
+
+    /// Returns the files to which this one belongs.
+    pub const fn group(&self) -> &Group {
+        match self {
+            Source::File(_) | Source::Stdin => &Group::Named,
+            Source::FileInFolder(_, group) | Source::Text { group, .. } => group,
+        }
+    }
+
+    /// Returns the name to display.
+    pub fn name(&self) -> &str {
+        match self {
+            Source::Text { name, .. } => name,
+            _ => "",
+        }
+    }
+
+    /// Returns the path of a file that is read because it is in a folder.
+    pub fn path_in_folder(&self) -> Option<PathBuf> {
+        match self {
+            Source::FileInFolder(path, _) => Some(path.clone()),
+            Source::Text { path, .. } if !self.is_named() => path.clone(),
+            Source::File(_) | Source::Stdin | Source::Text { .. } => None,
+        }
+    }
+
+    /// Returns whether the source is a file in a folder whose path is one of these.
+    pub(super) fn is_in_folder(&self, is_one: impl Fn(&Path) -> bool) -> bool {
+        matches!(self, Source::FileInFolder(path, _) if is_one(path))
+    }
+
+    /// Returns the name that the source has once it is read, and its path. A text that isn't a file has the
+    /// path that it is named after.
+    pub fn file(&self) -> Option<(String, &Path)> {
+        match self {
+            Source::File(path) | Source::FileInFolder(path, _) => {
+                Some((path.display().to_string(), path))
+            }
+            Source::Text { name, path, .. } => {
+                Some((name.clone(), path.as_deref().unwrap_or_else(|| Path::new(name))))
+            }
+            Source::Stdin => None,
+        }
+    }
+
+    /// Returns the line at a mark, or the part of a long line around it.
+    pub(crate) fn excerpt(&self, mark: Mark) -> Option<Excerpt<'_>> {
+        let Source::Text { text, lines, .. } = self else { return None };
+        lines.get_or_init(|| Lines::of(text)).excerpt(text, mark)
+    }
+
+    /// Returns the text; empty if the source has not been read.
+    pub fn text(&self) -> &str {
+        match self {
+            Source::Text { text, .. } => text,
+            _ => "",
+        }
+    }
+}

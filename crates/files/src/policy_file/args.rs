@@ -1,0 +1,102 @@
+//! The policy flags, the same for every command.
+
+use std::{collections::BTreeMap, fmt, path::PathBuf};
+
+use crate::manifests::{files::LARGEST_POLICY, source::Source};
+use kube_yaml::Problem;
+use setguard_core::kubernetes::cluster::{self, Version};
+use setguard_core::policy::Policy;
+
+/// The policy file, and the flags that override it.
+#[derive(Clone, Debug, Default, clap::Args)]
+pub struct PolicyArgs {
+    /// The policy file: modes of rules, exceptions, injection, the cluster
+    #[arg(long, value_name = "FILE", env = "SETGUARD_POLICY")]
+    pub policy: Option<PathBuf>,
+    /// The Kubernetes release that the objects are meant for, such as 1.36; overrides the policy's
+    #[arg(long, value_name = "VERSION", env = "SETGUARD_KUBE_VERSION")]
+    pub kube_version: Option<Version>,
+    /// Feature gates of that cluster that differ from the release's defaults: A=true,B=false
+    #[arg(
+        long,
+        value_name = "GATES",
+        env = "SETGUARD_FEATURE_GATES",
+        value_parser = cluster::parse_gates
+    )]
+    pub feature_gates: Option<BTreeMap<String, bool>>,
+}
+
+/// The reason why the policy cannot be loaded.
+#[derive(Debug)]
+pub enum PolicyError {
+    /// The file cannot be read; with the file and the reason.
+    Read(String),
+    /// The file is not a valid policy.
+    Wrong {
+        /// The file.
+        path: PathBuf,
+        /// All problems of the file.
+        problems: Vec<Problem>,
+    },
+}
+
+impl std::error::Error for PolicyError {}
+
+/// All problems, each with its file, line and field.
+impl fmt::Display for PolicyError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            PolicyError::Read(error) => f.write_str(error),
+            PolicyError::Wrong { path, problems } => {
+                let path = path.display();
+                write!(f, "{path}: the policy cannot be used")?;
+                problems.iter().try_for_each(|problem| write!(f, "\n  {path}:{problem}"))
+            }
+        }
+    }
+}
+
+impl PolicyArgs {
+    /// Returns the text of the policy file, if the flags specify one.
+    ///
+    /// # Errors
+    /// Returns an error if the file cannot be read.
+    pub fn read(&self) -> Result<Option<String>, PolicyError> {
+        let Some(path) = &self.policy else { return Ok(None) };
+        let read = Source::File(path.clone()).read_at_most(LARGEST_POLICY);
+        Ok(Some(read.map_err(PolicyError::Read)?.text().to_owned()))
+    }
+
+    /// Parses the text of the policy file, or takes the default policy if there is none, and
+    /// applies the flags that override it.
+    ///
+    /// # Errors
+    /// Returns an error if the text is not a valid policy.
+    pub fn parse(&self, text: Option<&str>) -> Result<Policy, PolicyError> {
+        let mut policy = match text {
+            None => return Ok(self.over(Policy::default())),
+            Some(text) => Policy::parse(text).map_err(|problems| {
+                let path = self.policy.clone().unwrap_or_default();
+                PolicyError::Wrong { path, problems }
+            })?,
+        };
+        policy.file = self.policy.as_ref().map(|path| path.display().to_string());
+        Ok(self.over(policy))
+    }
+
+    /// Returns the fallback for a policy that cannot be used, with the flags applied.
+    pub fn fallback(&self) -> Policy {
+        self.over(Policy::fallback())
+    }
+
+    fn over(&self, mut policy: Policy) -> Policy {
+        if let Some(version) = self.kube_version {
+            policy.cluster.version = version;
+            policy.names_release = true;
+        }
+        for (gate, on) in self.feature_gates.iter().flatten() {
+            policy.cluster.set_gate(gate, *on);
+        }
+        policy
+    }
+}

@@ -1,0 +1,69 @@
+//! The findings, in the formats that people and pipelines read.
+//!
+//! The text format prints each object as soon as it has been evaluated. All other formats are
+//! written at the end from `collected`.
+
+pub mod args;
+pub mod changes;
+pub mod collected;
+mod concise;
+pub mod diagnostic;
+pub mod file;
+pub mod fingerprint;
+mod github;
+mod gitlab;
+pub mod json;
+pub mod junit;
+mod pipe;
+pub mod policy;
+mod policy_use;
+pub mod progress;
+pub mod reports;
+mod sarif;
+pub mod screen;
+mod step_summary;
+pub mod text;
+
+use std::io::{self, Write};
+
+use self::{
+    changes::Changes,
+    diagnostic::{Diagnostic, Folded, ObjectReport, Summary},
+};
+use crate::manifests::{not_checked::NotChecked, source::Source};
+use setguard_core::printable::Printable;
+
+/// A receiver of all findings, in order.
+pub trait Report {
+    /// Reports the findings in an object. An object may come twice, if the rules about several
+    /// objects find more. `source` is its file; an object in a cluster has none.
+    fn object(&mut self, source: Option<&Source>, object: &ObjectReport) -> io::Result<()>;
+    /// Reports a finding once for many objects that have it, after all objects. It was reported in
+    /// each of them too.
+    fn folded(&mut self, _: &Folded) -> io::Result<()> {
+        Ok(())
+    }
+    /// Reports what has changed since an earlier audit, after all objects.
+    fn changes(&mut self, _: &Changes) -> io::Result<()> {
+        Ok(())
+    }
+    /// Reports a document that could not be read.
+    fn unreadable(&mut self, source: &Source, diagnostic: &Diagnostic) -> io::Result<()>;
+    /// Reports what was not checked, after all objects.
+    fn not_checked(&mut self, entries: &[NotChecked]);
+    /// Reports a failure that isn't a finding: the check is incomplete. Standard error already
+    /// shows it.
+    fn failure(&mut self, message: &str);
+    /// Reports a note for the user, for example about objects that could not be read. Standard
+    /// error already shows it.
+    fn note(&mut self, message: &str);
+    /// Ends the report.
+    fn finish(&mut self, summary: &Summary) -> io::Result<()>;
+}
+
+/// Prints a note to standard error.
+///
+/// Runner: `src/Runner.Common/ActionCommand.cs`, `TryParse`.
+pub fn note(text: &str) {
+    let _ = writeln!(Printable::new(anstream::stderr()).guarded(), "note: {text}");
+}

@@ -1,0 +1,79 @@
+//! The flags for the output, the same for every command that reports findings.
+
+use std::{path::PathBuf, str::FromStr};
+
+use clap::{Args, ColorChoice, ValueEnum};
+
+/// The formats of the report, and their destinations.
+#[derive(Clone, Debug, Default, Args)]
+pub struct OutputArgs {
+    /// The format on standard output
+    #[arg(long, value_enum, default_value_t, value_name = "FORMAT")]
+    pub(super) format: Format,
+    /// Writes the report to a file too, such as sarif=setguard.sarif. May be given more than once
+    #[arg(long, value_name = "FORMAT=FILE")]
+    pub(super) output: Vec<Output>,
+    /// Whether text has colors. With auto, on a terminal, unless NO_COLOR is set
+    #[arg(long, value_enum, default_value_t, value_name = "WHEN")]
+    color: ColorChoice,
+}
+
+impl OutputArgs {
+    /// Applies `--color` to everything that is printed from now on.
+    pub fn set_color(&self) {
+        match self.color {
+            // The variables decide, and whether there is a terminal.
+            ColorChoice::Auto => {}
+            ColorChoice::Always => anstream::ColorChoice::Always.write_global(),
+            ColorChoice::Never => anstream::ColorChoice::Never.write_global(),
+        }
+    }
+}
+
+/// The format of a report.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    /// For people, with the affected line
+    #[default]
+    Text,
+    /// One JSON document for programs: findings in the order of files, objects and discovery, and
+    /// last those that need the whole input
+    Json,
+    /// SARIF 2.1.0, for GitHub code scanning and editors
+    Sarif,
+    /// Annotations of GitHub Actions, and a summary of the step
+    Github,
+    /// The Code Quality report of GitLab
+    Gitlab,
+    /// JUnit XML, for Jenkins, GitLab and Azure Pipelines: each object is a test
+    Junit,
+    /// One line for each finding: file, line, severity, rule and message
+    Concise,
+}
+
+/// A file that a report is written to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Output {
+    pub(super) format: Format,
+    pub(super) file: PathBuf,
+}
+
+impl FromStr for Output {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let Some((format, file)) = text.split_once('=') else {
+            return Err("expected FORMAT=FILE, such as sarif=setguard.sarif".to_owned());
+        };
+        let format = Format::from_str(format, false).map_err(|_| {
+            let all = Format::value_variants().iter().filter_map(Format::to_possible_value);
+            let all: Vec<_> = all.map(|value| value.get_name().to_owned()).collect();
+            format!("{format:?} is not a format: use {}", all.join(", "))
+        })?;
+        match file {
+            "" => Err("the name of the file is missing".to_owned()),
+            "-" => Err("- is not a file; --format sets the format on standard output".to_owned()),
+            file => Ok(Output { format, file: file.into() }),
+        }
+    }
+}

@@ -1,0 +1,238 @@
+//! All findings, kept until they are written.
+
+use std::{borrow::Cow, io, sync::Arc};
+
+use super::{
+    Report,
+    changes::Changes,
+    diagnostic::{Diagnostic, ObjectReport, Severity, Summary},
+    fingerprint::Fingerprint,
+    policy_use::PolicyUse,
+};
+use crate::manifests::{
+    id::ObjectId,
+    not_checked::NotChecked,
+    repository::Repository,
+    source::{STDIN, Source},
+};
+use setguard_core::rules::rule::Rule;
+use setguard_core::{catalogue, finding::Mode, observed::Ready, policy::Policy};
+
+/// The data from which most formats are written.
+#[derive(Clone, Debug)]
+pub(crate) struct Collected {
+    repository: Repository,
+    /// The policy file, if there is one.
+    pub(super) policy: Option<PolicyUse>,
+    /// The rules that are not off, with their modes.
+    pub(super) rules: Vec<(&'static Rule, Mode)>,
+    pub(super) files: Vec<File>,
+    /// All objects, including those without findings, by their number.
+    pub(super) objects: Vec<Object>,
+    /// The findings, in the order in which they came.
+    pub(super) findings: Vec<Entry>,
+    /// Remarks about the policy, each with the number of the object at which it was noticed.
+    pub(super) remarks: Vec<(usize, String)>,
+    /// What was not checked.
+    pub(super) not_checked: Vec<NotChecked>,
+    pub(super) failures: Vec<String>,
+    pub(super) notes: Vec<String>,
+    pub(super) summary: Summary,
+    pub(super) changes: Option<Changes>,
+}
+
+/// A file with objects.
+#[derive(Clone, Debug)]
+pub(super) struct File {
+    /// The file's name, as the user gave it.
+    pub(super) name: String,
+    /// The file's path from the root of the repository.
+    pub(super) path: String,
+}
+
+/// An object that was evaluated.
+#[derive(Clone, Debug)]
+pub(super) struct Object {
+    pub(super) id: Arc<ObjectId>,
+    /// The number of the object's file.
+    pub(super) file: Option<usize>,
+    rendered_from: Option<String>,
+    ready: Option<Ready>,
+}
+
+/// A finding, with its object and file.
+#[derive(Clone, Debug)]
+pub(super) struct Entry {
+    pub(super) diagnostic: Diagnostic,
+    /// The number of the finding's object. `None` if the document could not be read.
+    pub(super) object: Option<usize>,
+    /// The number of the finding's file.
+    pub(super) file: Option<usize>,
+}
+
+impl Collected {
+    /// Creates an empty collection.
+    pub(super) fn new(repository: Repository, policy: &Policy) -> Self {
+        let modes = catalogue::all().iter().copied().map(|rule| (rule, policy.mode(&rule.meta)));
+        Collected {
+            repository,
+            policy: PolicyUse::of(policy),
+            rules: modes.filter(|(_, mode)| *mode != Mode::Off).collect(),
+            files: Vec::new(),
+            objects: Vec::new(),
+            findings: Vec::new(),
+            remarks: Vec::new(),
+            not_checked: Vec::new(),
+            failures: Vec::new(),
+            notes: Vec::new(),
+            summary: Summary::default(),
+            changes: None,
+        }
+    }
+
+    /// Returns the collection without the findings that are less severe.
+    pub(super) fn at_least(&self, severity: Severity) -> Cow<'_, Self> {
+        if self.findings.iter().all(|entry| entry.diagnostic.severity >= severity) {
+            return Cow::Borrowed(self);
+        }
+        let mut some = self.clone();
+        some.findings.retain(|entry| entry.diagnostic.severity >= severity);
+        some.summary.hidden.as_unwanted += self.findings.len() - some.findings.len();
+        Cow::Owned(some)
+    }
+
+    /// Returns the findings sorted by file and line, so that findings of the rules about several
+    /// objects are among the others.
+    pub(super) fn in_files(&self) -> Vec<&Entry> {
+        let mut entries: Vec<&Entry> = self.findings.iter().collect();
+        entries.sort_by_key(|entry| (entry.file, entry.diagnostic.mark));
+        entries
+    }
+
+    /// Returns the object of a finding.
+    pub(super) fn object(&self, entry: &Entry) -> Option<&ObjectId> {
+        self.objects.get(entry.object?).map(|object| &*object.id)
+    }
+
+    /// Returns how many pods of the object of a finding are ready.
+    pub(super) fn ready(&self, entry: &Entry) -> Option<Ready> {
+        self.objects.get(entry.object?)?.ready
+    }
+
+    /// Returns the file that the object of a finding was rendered from.
+    pub(super) fn rendered_from(&self, entry: &Entry) -> Option<&str> {
+        self.objects.get(entry.object?)?.rendered_from.as_deref()
+    }
+
+    /// Returns the file of a finding.
+    pub(super) fn file(&self, entry: &Entry) -> Option<&File> {
+        self.files.get(entry.file?)
+    }
+
+    /// Returns the path of a finding, from the root of the repository;
+    /// `cluster/NAMESPACE/KIND/NAME.yaml` for an object without a file.
+    pub(super) fn path(&self, entry: &Entry) -> Option<Cow<'_, str>> {
+        if let Some(file) = self.file(entry) {
+            return Some(file.path.as_str().into());
+        }
+        let ObjectId { kind, namespace, name, .. } = self.object(entry)?;
+        let folder = if namespace.is_empty() { "" } else { "/" };
+        Some(format!("cluster/{namespace}{folder}{kind}/{name}.yaml").into())
+    }
+
+    /// Returns the fingerprint of a finding.
+    pub(super) fn fingerprint(&self, entry: &Entry) -> Fingerprint {
+        let path = self.file(entry).map_or("", |file| &file.path);
+        Fingerprint::of(path, self.object(entry), &entry.diagnostic)
+    }
+
+    /// Describes a finding in one sentence that begins with its object.
+    pub(super) fn sentence(&self, entry: &Entry) -> String {
+        let text = entry.diagnostic.sentence();
+        match self.object(entry) {
+            Some(id) => format!("{id}: {text}"),
+            None => text,
+        }
+    }
+
+    /// Returns the path of what was not checked, from the root of the repository.
+    pub(super) fn path_of(&self, entry: &NotChecked) -> String {
+        path(&self.repository, &entry.file)
+    }
+
+    fn file_number(&mut self, source: &Source) -> usize {
+        let name = source.name();
+        if self.files.last().is_none_or(|file| file.name != name) {
+            let path = path(&self.repository, name);
+            self.files.push(File { name: name.to_owned(), path });
+        }
+        self.files.len() - 1
+    }
+}
+
+/// Returns the path of a source in reports and fingerprints.
+pub fn path(repository: &Repository, name: &str) -> String {
+    // The name should at least look like a path.
+    if name == STDIN { "stdin".to_owned() } else { repository.relative(name) }
+}
+
+impl Report for Collected {
+    fn object(&mut self, source: Option<&Source>, object: &ObjectReport) -> io::Result<()> {
+        let number = object.number;
+        if number >= self.objects.len() {
+            let file = source.map(|source| self.file_number(source));
+            self.objects.push(Object {
+                id: Arc::clone(&object.id),
+                file,
+                rendered_from: object.rendered_from.clone(),
+                ready: object.ready,
+            });
+        }
+        let file = self.objects.get(number).and_then(|object| object.file);
+        self.findings.extend(object.diagnostics.iter().map(|diagnostic| Entry {
+            diagnostic: diagnostic.clone(),
+            object: Some(number),
+            file,
+        }));
+        self.remarks.extend(object.remarks.iter().map(|remark| (number, remark.clone())));
+        Ok(())
+    }
+
+    fn changes(&mut self, changes: &Changes) -> io::Result<()> {
+        self.changes = Some(changes.clone());
+        Ok(())
+    }
+
+    fn unreadable(&mut self, source: &Source, diagnostic: &Diagnostic) -> io::Result<()> {
+        let file = Some(self.file_number(source));
+        self.findings.push(Entry { diagnostic: diagnostic.clone(), object: None, file });
+        Ok(())
+    }
+
+    fn not_checked(&mut self, entries: &[NotChecked]) {
+        self.not_checked = entries.to_vec();
+    }
+
+    fn failure(&mut self, message: &str) {
+        self.failures.push(message.to_owned());
+    }
+
+    fn note(&mut self, message: &str) {
+        self.notes.push(message.to_owned());
+    }
+
+    fn finish(&mut self, summary: &Summary) -> io::Result<()> {
+        self.summary = *summary;
+        Ok(())
+    }
+}
+
+impl From<Mode> for Severity {
+    fn from(mode: Mode) -> Self {
+        match mode {
+            Mode::Off | Mode::Audit => Severity::Note,
+            Mode::Warn => Severity::Warning,
+            Mode::Deny => Severity::Error,
+        }
+    }
+}

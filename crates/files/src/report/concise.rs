@@ -1,0 +1,38 @@
+//! One line for each finding, for people with many findings, for editors and for `grep`.
+
+use std::io::{self, Write};
+
+use super::{
+    collected::{Collected, Entry},
+    diagnostic::Counts,
+};
+use setguard_core::printable::Printable;
+
+/// Writes the report: lines such as `a.yaml:7:5: warning[RULE]: StatefulSet default/db: …`, then the
+/// number of findings by severity, and the summary.
+pub(super) fn write(collected: &Collected, out: &mut dyn Write) -> io::Result<()> {
+    let mut out = Printable::new(out).guarded();
+    for entry in collected.in_files() {
+        let (line, severity) = (place(collected, entry), entry.diagnostic.severity.as_str());
+        let sentence = collected.sentence(entry).replace('\n', " ");
+        writeln!(out, "{line}: {severity}[{}]: {sentence}", entry.diagnostic.rule.id)?;
+    }
+    for entry in &collected.not_checked {
+        writeln!(out, "{}", entry.sentence())?;
+    }
+    let mut counts = Counts::default();
+    collected.findings.iter().for_each(|entry| counts.add(entry.diagnostic.severity));
+    writeln!(out, "{counts}")?;
+    writeln!(out, "{}", collected.summary)
+}
+
+/// The file, line and column of a finding, or the place of an object in a cluster.
+fn place(collected: &Collected, entry: &Entry) -> String {
+    match collected.file(entry) {
+        Some(file) => {
+            let mark = entry.diagnostic.mark;
+            format!("{}:{}:{}", file.name, mark.line.max(1), mark.column.max(1))
+        }
+        None => collected.path(entry).unwrap_or_default().into_owned(),
+    }
+}

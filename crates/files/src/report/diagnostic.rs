@@ -1,0 +1,364 @@
+//! The contents of a report, independent of its format.
+
+use std::{fmt, sync::Arc};
+
+use clap::ValueEnum;
+
+use super::changes::Change;
+use crate::{exit::Exit, manifests::id::ObjectId};
+use kube_yaml::Mark;
+use setguard_core::{
+    engine::{adjustment::Why, verdict::Violation},
+    finding::{Command, Facts, Fix, Meta, Mode, Reason},
+    observed::Ready,
+};
+
+/// The severity of a finding.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, ValueEnum)]
+pub enum Severity {
+    /// Worth knowing.
+    #[default]
+    Note,
+    /// Accepted, but not as intended.
+    Warning,
+    /// Denied.
+    Error,
+}
+
+impl Severity {
+    /// Returns the word for it in reports.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Severity::Note => "note",
+            Severity::Warning => "warning",
+            Severity::Error => "error",
+        }
+    }
+}
+
+/// The number of findings by severity.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Counts {
+    errors: usize,
+    warnings: usize,
+    notes: usize,
+}
+
+impl Counts {
+    /// Counts a finding.
+    pub(super) const fn add(&mut self, severity: Severity) {
+        match severity {
+            Severity::Error => self.errors += 1,
+            Severity::Warning => self.warnings += 1,
+            Severity::Note => self.notes += 1,
+        }
+    }
+
+    /// Returns the number of all findings.
+    pub(super) const fn total(&self) -> usize {
+        self.errors + self.warnings + self.notes
+    }
+}
+
+impl fmt::Display for Counts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Counts { errors, warnings, notes } = self;
+        write!(f, "errors: {errors}, warnings: {warnings}, notes: {notes}")
+    }
+}
+
+/// A finding as a report shows it: its position in a file, and its severity.
+#[derive(Clone, Debug)]
+pub struct Diagnostic {
+    /// The rule that found it.
+    pub rule: &'static Meta,
+    /// How much it counts.
+    pub severity: Severity,
+    /// The mode behind the severity, which `--deny-warnings` does not change.
+    pub mode: Mode,
+    /// The position in the file.
+    pub mark: Mark,
+    /// The field; empty for a document that could not be read.
+    pub field: String,
+    pub(crate) reason: Reason,
+    /// What is wrong.
+    pub message: String,
+    /// How to remove the fault.
+    pub help: Option<String>,
+    /// The commands that the help contains.
+    pub commands: Vec<Command>,
+    /// The parts of the message, of a fault in a running cluster.
+    pub(crate) facts: Option<Box<Facts>>,
+    /// The change that removes the fault, if a program can make it.
+    pub fix: Option<Fix>,
+    /// The reason why the finding is less severe than its rule's mode.
+    pub downgrade: Option<String>,
+    /// The number of earlier findings of the run with the same rule, object and field.
+    pub(crate) occurrence: usize,
+    /// Whether text has this finding once for all objects that have it.
+    pub is_folded: bool,
+    /// Whether an earlier audit has found it, if there is one to compare with.
+    pub change: Option<Change>,
+}
+
+/// A finding that many objects have in the same words.
+#[derive(Debug)]
+pub struct Folded {
+    /// The finding in the first of them.
+    pub diagnostic: Diagnostic,
+    /// The number of objects.
+    pub count: usize,
+    /// The first of the objects.
+    pub first: Vec<Arc<ObjectId>>,
+}
+
+/// The strictness of a command, beyond its policy.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Strictness {
+    /// Whether warnings are denials.
+    pub deny_warnings: bool,
+}
+
+impl Diagnostic {
+    /// Returns an evaluated finding as a report shows it.
+    pub fn of(violation: Violation, mark: Mark, strictness: Strictness) -> Self {
+        let Violation { finding, mode, adjustments } = violation;
+        let severity = match mode {
+            Mode::Off | Mode::Audit => Severity::Note,
+            Mode::Warn if strictness.deny_warnings => Severity::Error,
+            Mode::Warn => Severity::Warning,
+            Mode::Deny => Severity::Error,
+        };
+        Diagnostic {
+            rule: finding.rule,
+            severity,
+            mode,
+            mark,
+            field: finding.field.to_string(),
+            reason: finding.reason,
+            message: finding.message,
+            help: finding.help.map(Into::into),
+            commands: finding.commands,
+            facts: finding.facts,
+            fix: finding.fix,
+            downgrade: (!adjustments.is_empty())
+                .then(|| adjustments.iter().map(Why::to_string).collect::<Vec<_>>().join("; ")),
+            occurrence: 0,
+            is_folded: false,
+            change: None,
+        }
+    }
+
+    /// Returns the problem, and the remedy.
+    pub fn text(&self) -> String {
+        match &self.help {
+            Some(help) => format!("{}; {help}", self.message),
+            None => self.message.clone(),
+        }
+    }
+
+    /// Returns the whole finding in one sentence that begins with the field.
+    pub(crate) fn sentence(&self) -> String {
+        let mut text = self.text();
+        if !self.field.is_empty() {
+            text = format!("{}: {text}", self.field);
+        }
+        if let Some(downgrade) = &self.downgrade {
+            text.push_str(&format!(" ({downgrade})"));
+        }
+        text
+    }
+}
+
+/// The content of a report about an object.
+#[derive(Debug)]
+pub struct ObjectReport {
+    /// The number of objects that were evaluated earlier in the run.
+    pub number: usize,
+    /// The object.
+    pub id: Arc<ObjectId>,
+    /// The file that the object was rendered from, according to the tool that rendered it.
+    pub rendered_from: Option<String>,
+    /// How many pods are ready, of an object in a cluster.
+    pub ready: Option<Ready>,
+    /// What was found.
+    pub diagnostics: Vec<Diagnostic>,
+    /// Remarks about the policy, not about the object.
+    pub remarks: Vec<String>,
+}
+
+impl ObjectReport {
+    /// Creates an empty report on an object.
+    pub fn of(id: impl Into<Arc<ObjectId>>) -> Self {
+        ObjectReport {
+            number: 0,
+            id: id.into(),
+            rendered_from: None,
+            ready: None,
+            diagnostics: Vec::new(),
+            remarks: Vec::new(),
+        }
+    }
+
+    /// Returns the highest severity of a finding.
+    pub fn worst(&self) -> Option<Severity> {
+        self.diagnostics.iter().map(|diagnostic| diagnostic.severity).max()
+    }
+}
+
+/// The totals of a run.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Summary {
+    /// The number of files.
+    pub files: usize,
+    /// The number of DaemonSets and StatefulSets.
+    pub objects: usize,
+    /// The number of objects with an error.
+    pub denied: usize,
+    /// The number of objects with a warning but no error.
+    pub warned: usize,
+    /// The number of objects of other kinds.
+    pub others: usize,
+    /// The number of documents that could not be read, or that aren't objects although they should
+    /// be.
+    pub unreadable: usize,
+    /// The number of these in files that the user did not name.
+    pub unreadable_in_folders: usize,
+    /// The number of parts of files that aren't objects and need not be.
+    pub passed_over: usize,
+    /// The number of files, and of objects in them, that were not checked and may have a set.
+    pub not_checked: usize,
+    /// The number of these that the change has added or edited.
+    pub changed_unchecked: usize,
+    /// Findings that are not reported.
+    pub hidden: Hidden,
+    /// The sets with neither an error nor a warning, if the objects are a cluster's.
+    pub healthy: Option<Healthy>,
+    /// Whether parts of the cluster could not be read.
+    pub is_incomplete: bool,
+}
+
+/// The number of healthy sets.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Healthy {
+    /// DaemonSets.
+    pub daemon_sets: usize,
+    /// StatefulSets.
+    pub stateful_sets: usize,
+    /// Sets of both kinds in which nothing is found, and which aren't as they should be yet.
+    pub unsettled: usize,
+}
+
+/// The number of findings that are not reported, by reason.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Hidden {
+    /// Findings in the baseline.
+    pub by_baseline: usize,
+    /// Findings that the previous manifests have too.
+    pub as_old: usize,
+    /// Findings that `--select`, `--ignore` or `--min-severity` leave out.
+    pub as_unwanted: usize,
+}
+
+impl Summary {
+    /// Counts an object.
+    pub fn count(&mut self, object: &ObjectReport) {
+        self.objects += 1;
+        if let Some(count) = self.of(object.worst()) {
+            *count += 1;
+        }
+    }
+
+    /// Updates the counts for an object in which more was found later.
+    pub fn count_again(&mut self, before: Option<Severity>, worst: Option<Severity>) {
+        if let Some(count) = self.of(before) {
+            *count -= 1;
+        }
+        if let Some(count) = self.of(before.max(worst)) {
+            *count += 1;
+        }
+    }
+
+    fn of(&mut self, worst: Option<Severity>) -> Option<&mut usize> {
+        match worst? {
+            Severity::Error => Some(&mut self.denied),
+            Severity::Warning => Some(&mut self.warned),
+            Severity::Note => None,
+        }
+    }
+
+    /// Returns whether there was nothing to evaluate.
+    pub const fn is_empty(&self) -> bool {
+        self.objects + self.unreadable == 0
+    }
+
+    /// Returns the exit code of the run.
+    pub fn exit(&self) -> Exit {
+        // The API server would refuse a set in a file that cannot be read.
+        let is_denied = self.denied + self.unreadable_in_folders + self.changed_unchecked > 0;
+        let denied = if is_denied { Exit::Denied } else { Exit::Clean };
+        let has_failed = self.unreadable > self.unreadable_in_folders;
+        denied.and(if has_failed { Exit::Error } else { Exit::Clean })
+    }
+}
+
+/// The summary for people: one line, and a second one about the health of a cluster.
+impl fmt::Display for Summary {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let &Summary {
+            files,
+            objects,
+            denied,
+            warned,
+            others,
+            unreadable,
+            unreadable_in_folders: _,
+            passed_over,
+            not_checked,
+            changed_unchecked: _,
+            hidden,
+            healthy,
+            is_incomplete,
+        } = self;
+        let count = |n: usize, one: &str| format!("{n} {one}{}", if n == 1 { "" } else { "s" });
+        if let Some(Healthy { daemon_sets, stateful_sets, unsettled }) = healthy {
+            write!(f, "{} checked: ", count(objects, "object"))?;
+            writeln!(f, "{denied} with errors, {warned} with warnings")?;
+            let (daemon_sets, stateful_sets) =
+                (count(daemon_sets, "DaemonSet"), count(stateful_sets, "StatefulSet"));
+            write!(f, "healthy: {daemon_sets}, {stateful_sets}")?;
+            if unsettled > 0 {
+                write!(f, "; not settled: {}", count(unsettled, "set"))?;
+            }
+            return match is_incomplete {
+                true => write!(f, "\nnot everything could be read, so this is not all"),
+                false => Ok(()),
+            };
+        }
+        write!(f, "{} checked in {}", count(objects, "object"), count(files, "file"))?;
+        write!(f, ": {denied} denied, {warned} warned")?;
+        if unreadable > 0 {
+            write!(f, ", {} not readable", count(unreadable, "document"))?;
+        }
+        if others > 0 {
+            write!(f, ", {others} of other kinds skipped")?;
+        }
+        if passed_over > 0 {
+            write!(f, ", {} without an object", count(passed_over, "document"))?;
+        }
+        if not_checked > 0 {
+            write!(f, ", {not_checked} not checked")?;
+        }
+        if hidden.by_baseline > 0 {
+            let known = count(hidden.by_baseline, "known finding");
+            write!(f, ", {known} hidden by the baseline")?;
+        }
+        if hidden.as_old > 0 {
+            write!(f, ", {} not new", count(hidden.as_old, "finding"))?;
+        }
+        if hidden.as_unwanted > 0 {
+            write!(f, ", {} not selected", count(hidden.as_unwanted, "finding"))?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,102 @@
+//! Annotations of GitHub Actions: lines of the log that GitHub shows next to the changed lines.
+//!
+//! GitHub shows ten errors and ten warnings of a step, so the denials come first. The runner reads
+//! commands from every line of the log, so the content of a manifest never begins a line.
+//!
+//! Escapes: `packages/core/src/command.ts` in github.com/actions/toolkit.
+
+use std::{
+    cmp::Reverse,
+    fmt,
+    io::{self, Write},
+};
+
+use super::{
+    collected::{Collected, Entry},
+    diagnostic::Severity,
+};
+use setguard_core::printable::Printable;
+
+/// Writes the report.
+pub(super) fn write(collected: &Collected, out: &mut dyn Write) -> io::Result<()> {
+    let mut out = Printable::new(out);
+    let mut entries = collected.in_files();
+    entries.sort_by_key(|entry| Reverse(entry.diagnostic.severity));
+    for entry in entries {
+        annotation(collected, entry, &mut out)?;
+    }
+    for (number, remark) in &collected.remarks {
+        let id = collected.objects.get(*number).map(|object| object.id.to_string());
+        let id = id.unwrap_or_default();
+        writeln!(out, "::notice title=setguard::{}", Data(&format!("{id}: {remark}")))?;
+    }
+    let mut not_checked: Vec<_> = collected.not_checked.iter().collect();
+    not_checked.sort_by_key(|it| Reverse(it.is_changed));
+    for entry in not_checked {
+        let command = if entry.is_changed { "error" } else { "notice" };
+        let (path, line) = (collected.path_of(entry), entry.line.unwrap_or(1));
+        let path = Property(&path);
+        let text = entry.sentence();
+        writeln!(out, "::{command} file={path},line={line},title=setguard::{}", Data(&text))?;
+    }
+    if let Some(policy) = collected.policy.as_ref().filter(|it| it.weakens()) {
+        writeln!(out, "::notice title=setguard::{}", Data(&policy.to_string()))?;
+    }
+    writeln!(out, "{}", collected.summary)
+}
+
+/// Returns a message that the runner shows as an error. Other formats print it to standard error.
+pub(super) fn error(message: &str) -> String {
+    format!("::error title=setguard::{}", Data(message))
+}
+
+fn annotation(collected: &Collected, entry: &Entry, out: &mut impl Write) -> io::Result<()> {
+    let command = match entry.diagnostic.severity {
+        Severity::Error => "error",
+        Severity::Warning => "warning",
+        Severity::Note => "notice",
+    };
+    write!(out, "::{command} ")?;
+    if let Some(file) = collected.file(entry) {
+        let mark = entry.diagnostic.mark;
+        let (line, column) = (mark.line.max(1), mark.column.max(1));
+        // Unlike in SARIF, the last column is part of the range.
+        let end = column + mark.width.max(1) - 1;
+        let path = Property(&file.path);
+        write!(out, "file={path},line={line},endLine={line},col={column},endColumn={end},")?;
+    }
+    let title = format!("setguard: {}", entry.diagnostic.rule.id);
+    writeln!(out, "title={}::{}", Property(&title), Data(&collected.sentence(entry)))
+}
+
+/// Text as the message of a command.
+struct Data<'a>(&'a str);
+
+impl fmt::Display for Data<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        escape(self.0, &['%', '\r', '\n'], f)
+    }
+}
+
+/// Text as a property of a command.
+struct Property<'a>(&'a str);
+
+impl fmt::Display for Property<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        escape(self.0, &['%', '\r', '\n', ':', ','], f)
+    }
+}
+
+/// Writes these characters as `%` and the two digits of their code.
+fn escape(text: &str, characters: &[char], f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    for piece in text.split_inclusive(characters) {
+        match piece.chars().next_back().filter(|last| characters.contains(last)) {
+            Some(last) => {
+                let before = piece.strip_suffix(last).unwrap_or(piece);
+                write!(f, "{before}%{:02X}", u32::from(last))?;
+            }
+            None => f.write_str(piece)?,
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,260 @@
+//! All outputs of a run: standard output, files, and the summary of a step.
+
+use std::{
+    borrow::Cow,
+    cell::Cell,
+    env,
+    io::{self, Write},
+    mem,
+    path::PathBuf,
+    rc::Rc,
+};
+
+use anyhow::{Context as _, bail};
+use clap::ValueEnum;
+
+use super::{
+    Report,
+    args::{Format, OutputArgs},
+    changes::Changes,
+    collected::Collected,
+    concise,
+    diagnostic::{Diagnostic, Folded, ObjectReport, Severity, Summary},
+    file::{self, ReportFile},
+    github, gitlab, json, junit,
+    policy_use::PolicyUse,
+    sarif, step_summary,
+    text::Text,
+};
+use crate::manifests::{not_checked::NotChecked, repository::Repository, source::Source};
+use setguard_core::{policy::Policy, printable::Printable};
+
+/// The outputs that the flags request.
+pub struct Reports {
+    on_stdout: Format,
+    /// The least severity of what each format reports, if that isn't everything.
+    severities: Vec<(Format, Severity)>,
+    /// Whether standard output was closed before its text ended.
+    is_closed: Rc<Cell<bool>>,
+    texts: Vec<Text>,
+    /// The data for all other formats, if any is requested.
+    collected: Option<Collected>,
+    files: Vec<(Format, ReportFile)>,
+    /// The file for the summary of the step, in GitHub Actions.
+    step_summary: Option<PathBuf>,
+}
+
+impl Reports {
+    /// Prepares all outputs.
+    ///
+    /// # Errors
+    /// Returns an error if a file cannot be written, or is named twice.
+    pub fn open(
+        args: &OutputArgs,
+        repository: &Repository,
+        policy: &Policy,
+    ) -> anyhow::Result<Self> {
+        let (mut files, mut texts) = (Vec::new(), Vec::new());
+        let weakening = PolicyUse::weakening(policy);
+        let is_closed = Rc::default();
+        if args.format == Format::Text {
+            let closed = (!args.output.is_empty()).then(|| Rc::clone(&is_closed));
+            texts.push(Text::on_stdout(weakening.clone(), closed));
+        }
+        for (i, output) in args.output.iter().enumerate() {
+            if args.output.iter().take(i).any(|other| other.file == output.file) {
+                bail!("--output: {} is named twice", output.file.display());
+            }
+            let context = || format!("--output: {} cannot be written", output.file.display());
+            let file = ReportFile::create(&output.file).with_context(context)?;
+            if output.format == Format::Text {
+                let writer = file.writer().with_context(context)?;
+                texts.push(Text::in_file(writer, weakening.clone()));
+            }
+            files.push((output.format, file));
+        }
+        let uses = |format| {
+            args.format == format || args.output.iter().any(|output| output.format == format)
+        };
+        let is_collected =
+            args.format != Format::Text || args.output.iter().any(|it| it.format != Format::Text);
+        let step_summary = env::var_os("GITHUB_STEP_SUMMARY").filter(|path| !path.is_empty());
+        Ok(Reports {
+            on_stdout: args.format,
+            severities: Vec::new(),
+            is_closed,
+            texts,
+            collected: is_collected.then(|| Collected::new(repository.clone(), policy)),
+            files,
+            step_summary: step_summary.filter(|_| uses(Format::Github)).map(PathBuf::from),
+        })
+    }
+
+    /// Leaves out findings that are less severe than a format asks for.
+    pub fn limit(&mut self, severity: impl Fn(Format) -> Severity) {
+        let all = Format::value_variants().iter().map(|format| (*format, severity(*format)));
+        self.severities = all.filter(|(_, severity)| *severity > Severity::default()).collect();
+        let severity = self.severity(Format::Text);
+        self.texts.iter_mut().for_each(|text| text.limit(severity));
+    }
+
+    /// Returns the least severity of what a format reports.
+    fn severity(&self, format: Format) -> Severity {
+        let of = self.severities.iter().find(|(of, _)| *of == format);
+        of.map_or_else(Severity::default, |(_, severity)| *severity)
+    }
+
+    /// Returns no output.
+    pub fn none() -> Self {
+        Reports {
+            on_stdout: Format::Text,
+            severities: Vec::new(),
+            is_closed: Rc::default(),
+            texts: Vec::new(),
+            collected: None,
+            files: Vec::new(),
+            step_summary: None,
+        }
+    }
+
+    /// Returns a receiver that keeps everything, for a program without standard output.
+    pub fn kept(policy: &Policy) -> Self {
+        let collected = Collected::new(Repository::default(), policy);
+        Reports { collected: Some(collected), ..Reports::none() }
+    }
+
+    /// Ends the report, and returns it in JSON with its findings in the same order.
+    ///
+    /// # Errors
+    /// Returns an error if the report cannot be written as JSON.
+    pub fn into_json(mut self, summary: &Summary) -> io::Result<(Vec<u8>, Vec<Diagnostic>)> {
+        self.all().try_for_each(|report| report.finish(summary))?;
+        let Some(collected) = self.collected else { return Ok((Vec::new(), Vec::new())) };
+        let mut report = Vec::new();
+        json::write(&collected, &mut report)?;
+        let findings = collected.findings.into_iter().map(|entry| entry.diagnostic);
+        Ok((report, findings.collect()))
+    }
+
+    /// Returns all receivers.
+    fn all(&mut self) -> impl Iterator<Item = &mut dyn Report> {
+        let texts = self.texts.iter_mut().map(|text| text as &mut dyn Report);
+        texts.chain(self.collected.as_mut().map(|collected| collected as &mut dyn Report))
+    }
+
+    /// Reports the findings in an object to all outputs; see [`Report::object`].
+    pub fn object(&mut self, source: Option<&Source>, object: &ObjectReport) -> io::Result<()> {
+        self.all().try_for_each(|report| report.object(source, object))
+    }
+
+    /// Reports a finding once for many objects to all outputs; see [`Report::folded`].
+    pub fn folded(&mut self, folded: &Folded) -> io::Result<()> {
+        self.all().try_for_each(|report| report.folded(folded))
+    }
+
+    /// Reports what has changed since an earlier audit to all outputs.
+    pub fn changes(&mut self, changes: &Changes) -> io::Result<()> {
+        self.all().try_for_each(|report| report.changes(changes))
+    }
+
+    /// Reports a document that could not be read to all outputs.
+    pub fn unreadable(&mut self, source: &Source, diagnostic: &Diagnostic) -> io::Result<()> {
+        self.all().try_for_each(|report| report.unreadable(source, diagnostic))
+    }
+
+    /// Reports what was not checked to all outputs.
+    pub fn not_checked(&mut self, entries: &[NotChecked]) {
+        self.all().for_each(|report| report.not_checked(entries));
+    }
+
+    /// Reports a failure that isn't a finding to all outputs, and prints it to standard error.
+    pub fn failure(&mut self, message: &str) {
+        self.record_failure(message);
+        print_failure(self.on_stdout, message);
+    }
+
+    /// Reports a failure that isn't a finding to all outputs, and leaves it to the caller to print it
+    /// with [`print_failure`].
+    pub fn record_failure(&mut self, message: &str) {
+        self.all().for_each(|report| report.failure(message));
+    }
+
+    /// Returns the format on standard output.
+    pub const fn on_stdout(&self) -> Format {
+        self.on_stdout
+    }
+
+    /// Reports a note to all outputs, and prints it to standard error.
+    pub fn note(&mut self, message: &str) {
+        self.all().for_each(|report| report.note(message));
+        let _ = writeln!(Printable::new(anstream::stderr()).guarded(), "note: {message}");
+    }
+
+    /// Finishes all outputs.
+    ///
+    /// # Errors
+    /// Returns an error if one cannot be written.
+    pub fn finish(mut self, summary: &Summary) -> anyhow::Result<()> {
+        self.all().try_for_each(|report| report.finish(summary))?;
+        // All text is written before the files are moved.
+        self.texts.clear();
+        for (format, file) in mem::take(&mut self.files) {
+            let path = file.path().display().to_string();
+            let write = || {
+                if let Some(collected) = self.collected(format) {
+                    let mut out = io::BufWriter::new(file.writer()?);
+                    format.write(&collected, &mut out)?;
+                    out.flush()?;
+                }
+                file.finish()
+            };
+            write().with_context(|| format!("--output: {path} cannot be written"))?;
+        }
+        if let Some(path) = &self.step_summary
+            && let Some(collected) = self.collected(Format::Github)
+        {
+            let write = || {
+                let mut out = io::BufWriter::new(file::append(path)?);
+                step_summary::write(&collected, &mut out)?;
+                out.flush()
+            };
+            write().with_context(|| format!("{} cannot be written", path.display()))?;
+        }
+        if self.is_closed.get() {
+            return Err(io::Error::from(io::ErrorKind::BrokenPipe).into());
+        }
+        let Some(collected) = self.collected(self.on_stdout) else { return Ok(()) };
+        let mut out = io::BufWriter::new(io::stdout().lock());
+        self.on_stdout.write(&collected, &mut out)?;
+        Ok(out.flush()?)
+    }
+
+    /// Returns what a format reports.
+    fn collected(&self, format: Format) -> Option<Cow<'_, Collected>> {
+        self.collected.as_ref().map(|collected| collected.at_least(self.severity(format)))
+    }
+}
+
+/// Prints a failure that isn't a finding to standard error.
+pub fn print_failure(on_stdout: Format, message: &str) {
+    let mut stderr = Printable::new(anstream::stderr());
+    let _ = match on_stdout {
+        Format::Github => writeln!(stderr, "{}", github::error(message)),
+        _ => writeln!(stderr.guarded(), "error: {message}"),
+    };
+}
+
+impl Format {
+    /// Writes the report, unless its format was written during the run.
+    fn write(self, collected: &Collected, out: &mut dyn Write) -> io::Result<()> {
+        match self {
+            Format::Text => Ok(()),
+            Format::Concise => concise::write(collected, out),
+            Format::Json => json::write(collected, out),
+            Format::Sarif => sarif::write(collected, out),
+            Format::Github => github::write(collected, out),
+            Format::Gitlab => gitlab::write(collected, out),
+            Format::Junit => junit::write(collected, out),
+        }
+    }
+}

@@ -1,0 +1,115 @@
+//! The width of a terminal, and lines that break between words.
+
+use std::env;
+
+use anstream::ColorChoice;
+use textwrap::{Options, WordSeparator, WordSplitter, WrapAlgorithm};
+
+/// The width below which lines are left as they are.
+const NARROWEST: usize = 30;
+
+/// The place where text is shown.
+#[derive(Clone, Copy, Debug)]
+pub struct Screen {
+    /// The number of columns; `None` if lines have any length, as in a file.
+    width: Option<usize>,
+}
+
+impl Screen {
+    /// Returns the screen of standard output. A stream with colours counts as a terminal. The variable
+    /// `COLUMNS` sets its width if the system knows none.
+    pub fn of_stdout(is_terminal: bool, colors: ColorChoice) -> Self {
+        let of_system = terminal_size::terminal_size().map(|(width, _)| usize::from(width.0));
+        let of_user = || env::var("COLUMNS").ok().and_then(|it| it.parse().ok());
+        let is_watched = is_terminal || colors != ColorChoice::Never;
+        let width = if is_terminal { of_system.or_else(of_user) } else { of_user() };
+        Screen::of_width(width.filter(|_| is_watched))
+    }
+
+    /// Returns a screen of this width.
+    const fn of_width(width: Option<usize>) -> Self {
+        match width {
+            Some(width) if width >= NARROWEST => Screen { width: Some(width) },
+            _ => Screen::unlimited(),
+        }
+    }
+
+    /// Returns the place for lines of any length.
+    pub(crate) const fn unlimited() -> Self {
+        Screen { width: None }
+    }
+
+    /// Breaks a line between words. The lines after the first begin with an indent.
+    pub fn fit(self, line: &str, indent: usize) -> String {
+        let Some(width) = self.width else { return line.to_owned() };
+        let indent = " ".repeat(indent);
+        let options = Options::new(width)
+            .subsequent_indent(&indent)
+            .break_words(false)
+            .word_separator(WordSeparator::AsciiSpace)
+            .word_splitter(WordSplitter::NoHyphenation)
+            .wrap_algorithm(WrapAlgorithm::FirstFit);
+        textwrap::fill(line, options)
+    }
+
+    /// Breaks the lines of a rendered finding that are sentences: its title, and what begins with `=`.
+    /// Source lines stay as they are.
+    pub(crate) fn fit_finding(self, rendered: &str) -> String {
+        let lines = rendered.lines().map(|line| match hanging(&plain(line)) {
+            Some(indent) => self.fit(line, indent),
+            None => line.to_owned(),
+        });
+        lines.collect::<Vec<_>>().join("\n")
+    }
+}
+
+/// Returns the indent of the lines that continue a line, if it is a sentence.
+fn hanging(line: &str) -> Option<usize> {
+    let start = line.trim_start();
+    let before = line.len() - start.len();
+    let names = ["error", "warning", "note", "help"];
+    if before == 0 && names.iter().any(|it| start.starts_with(it)) {
+        return Some(4);
+    }
+    let (head, _) = start.strip_prefix("= ")?.split_once(": ")?;
+    Some(before + "= : ".len() + head.len())
+}
+
+/// Returns a line without its styles.
+fn plain(line: &str) -> String {
+    anstream::adapter::strip_str(line).to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_break_between_words_and_styles_have_no_width() {
+        let screen = Screen::of_width(Some(30));
+        assert_eq!(
+            screen.fit("one two three four five six seven", 4),
+            "one two three four five six\n    seven"
+        );
+        let styled = "\u{1b}[1m\u{1b}[91merror\u{1b}[0m one two three four fives sixteen";
+        assert_eq!(screen.fit(styled, 2).lines().count(), 2);
+        let long = "x".repeat(90);
+        assert_eq!(screen.fit(&format!("a {long} b"), 1), format!("a\n {long}\n b"));
+        assert_eq!(Screen::unlimited().fit(styled, 2), styled);
+        assert_eq!(Screen::of_width(Some(8)).fit("one two three", 2), "one two three");
+    }
+
+    #[test]
+    fn only_sentences_of_a_finding_break() {
+        let source = "12 |   image: a b c d e f g h i j k l m n o p q r s";
+        let finding = format!(
+            "error[x]: one two three four five six\n{source}\n   = help: use one two three four five"
+        );
+        assert_eq!(
+            Screen::of_width(Some(30)).fit_finding(&finding),
+            format!(
+                "error[x]: one two three four\n    five six\n{source}\n   = help: use one two three\n           four five"
+            )
+        );
+    }
+}

@@ -1,0 +1,391 @@
+//! The report for people: each problem, its position and the remedy.
+
+use std::{
+    cell::Cell,
+    io::{self, IsTerminal, Write},
+    rc::Rc,
+};
+
+use annotate_snippets::{AnnotationKind, Group, Level, Origin, Renderer, Snippet};
+use anstream::{AutoStream, ColorChoice, adapter::strip_str};
+use jiff::Timestamp;
+
+use super::{
+    Report,
+    changes::{Change, Changes, Earlier, EarlierObject},
+    diagnostic::{Counts, Diagnostic, Folded, ObjectReport, Severity, Summary},
+    pipe::UntilClosed,
+    policy_use::PolicyUse,
+    screen::Screen,
+};
+use crate::manifests::{excerpt::Excerpt, not_checked::NotChecked, source::Source};
+use kube_yaml::{Mark, Problem};
+use setguard_core::{
+    finding::{Command, Facts, Help, shorten},
+    observed::Ready,
+    printable::Printable,
+};
+
+/// Texts longer than this many bytes lose their middle, since they may contain a value of any size.
+const LONG_TEXT: usize = 600;
+/// The most places of what is not checked for the same reason.
+const NAMED: usize = 5;
+
+/// The part of the input that a finding is about.
+enum FoundIn<'a> {
+    /// A document that could not be read.
+    Document,
+    Object(&'a ObjectReport),
+    Many(&'a Folded),
+}
+
+impl FoundIn<'_> {
+    /// Describes the object.
+    fn object(&self) -> Option<String> {
+        match self {
+            FoundIn::Document => None,
+            FoundIn::Object(ObjectReport { id, ready, .. }) => Some(match ready {
+                Some(Ready { ready, wanted }) if *wanted > 0 => {
+                    format!("{id}, {ready} of {wanted} pods ready")
+                }
+                _ => id.to_string(),
+            }),
+            FoundIn::Many(Folded { count, first, .. }) => {
+                let names: Vec<_> = first.iter().map(ToString::to_string).collect();
+                let more = count.saturating_sub(first.len());
+                let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+                Some(format!("{count} objects: {}{more}", names.join(", ")))
+            }
+        }
+    }
+
+    /// Returns the file that the object was rendered from.
+    fn rendered_from(&self) -> Option<&str> {
+        match self {
+            FoundIn::Object(object) => object.rendered_from.as_deref(),
+            FoundIn::Document | FoundIn::Many(_) => None,
+        }
+    }
+}
+
+/// Prints each object as soon as it has been evaluated.
+pub struct Text {
+    renderer: Renderer,
+    out: Printable<Box<dyn Write>>,
+    screen: Screen,
+    /// Whether the output is a terminal, where each object appears immediately.
+    is_terminal: bool,
+    /// The namespace of the last object without a file.
+    namespace: Option<String>,
+    /// Whether a finding of many objects was printed.
+    has_folded: bool,
+    /// The least severity of what is printed.
+    least: Severity,
+    counts: Counts,
+    not_checked: Vec<NotChecked>,
+    /// The number of findings that are less severe.
+    left_out: usize,
+    /// The policy file, if it weakens anything.
+    policy: Option<PolicyUse>,
+}
+
+impl Text {
+    /// Creates a report on standard output. If it is closed, the report still ends without an error when
+    /// `closed` is there, which then becomes true: other reports are to be complete.
+    pub fn on_stdout(policy: Option<PolicyUse>, closed: Option<Rc<Cell<bool>>>) -> Self {
+        let stdout = io::stdout();
+        let is_terminal = stdout.is_terminal();
+        let choice = AutoStream::choice(&stdout);
+        // The renderer has removed foreign ESCs.
+        let out = io::BufWriter::new(AutoStream::new(stdout, choice));
+        let out: Box<dyn Write> = match closed {
+            Some(closed) => Box::new(UntilClosed { out, closed }),
+            None => Box::new(out),
+        };
+        Text {
+            renderer: renderer(choice),
+            out: Printable::styled(out).guarded(),
+            screen: Screen::of_stdout(is_terminal, choice),
+            is_terminal,
+            namespace: None,
+            has_folded: false,
+            least: Severity::default(),
+            counts: Counts::default(),
+            not_checked: Vec::new(),
+            left_out: 0,
+            policy,
+        }
+    }
+
+    /// Creates a report in a file, without colours.
+    pub(crate) fn in_file(file: impl Write + 'static, policy: Option<PolicyUse>) -> Self {
+        let out = Printable::new(Box::new(io::BufWriter::new(file)) as Box<dyn Write>).guarded();
+        Text {
+            renderer: Renderer::plain(),
+            out,
+            screen: Screen::unlimited(),
+            is_terminal: false,
+            namespace: None,
+            has_folded: false,
+            least: Severity::default(),
+            counts: Counts::default(),
+            not_checked: Vec::new(),
+            left_out: 0,
+            policy,
+        }
+    }
+
+    /// Leaves out findings that are less severe.
+    pub(super) const fn limit(&mut self, severity: Severity) {
+        self.least = severity;
+    }
+
+    /// Prints a finding, and counts it.
+    fn print(
+        &mut self,
+        source: Option<&Source>,
+        found_in: &FoundIn<'_>,
+        diagnostic: &Diagnostic,
+    ) -> io::Result<()> {
+        self.counts.add(diagnostic.severity);
+        let level = match diagnostic.severity {
+            Severity::Error => Level::ERROR,
+            Severity::Warning => Level::WARNING,
+            Severity::Note => Level::NOTE,
+        };
+        let title = match &diagnostic.facts {
+            Some(facts) => facts.title.clone(),
+            None if diagnostic.field.is_empty() => diagnostic.message.clone(),
+            None => format!("{}: {}", diagnostic.field, diagnostic.message),
+        };
+        let title = shorten(&title, LONG_TEXT);
+        let mut group = Group::with_title(level.primary_title(title).id(diagnostic.rule.id));
+        if let Some(source) = source {
+            group = excerpt(group, source, diagnostic.mark);
+        }
+        if let Some(object) = found_in.object() {
+            group = group.element(Level::NOTE.with_name("in").message(clean(&object)));
+        }
+        if let Some(file) = found_in.rendered_from() {
+            let file = format!("{file}, rendered");
+            group = group.element(Level::NOTE.with_name("from").message(clean(&file)));
+        }
+        for (name, text) in diagnostic.facts.iter().flat_map(|facts| parts(facts)) {
+            group = group.element(Level::NOTE.with_name(name).message(clean(&text)));
+        }
+        if diagnostic.change == Some(Change::New) {
+            let new = "the earlier audit has not found this";
+            group = group.element(Level::NOTE.with_name("new").message(new));
+        }
+        if let Some(downgrade) = &diagnostic.downgrade {
+            group = group.element(Level::NOTE.message(clean(downgrade)));
+        }
+        if let Some(help) = &diagnostic.help {
+            let help = Help::refer(help, &diagnostic.commands);
+            group = group.element(Level::HELP.message(clean(&help)));
+        }
+        // A finding about the status of an object has the commands in its help.
+        if source.is_none() && diagnostic.commands.is_empty() {
+            let next = format!("setguard explain {}", diagnostic.rule.id);
+            group = group.element(Level::NOTE.with_name("next").message(next));
+        }
+        let rendered = render(&self.renderer, group);
+        writeln!(self.out, "{}\n", self.screen.fit_finding(&rendered))?;
+        self.commands(&diagnostic.commands)
+    }
+
+    /// Prints commands on lines of their own, to be copied.
+    fn commands(&mut self, commands: &[Command]) -> io::Result<()> {
+        for (index, command) in commands.iter().enumerate() {
+            if commands.len() > 1 {
+                writeln!(self.out, "  # {}: {}", index + 1, command.effect().words())?;
+            }
+            // A command with its middle cut out would be a different command.
+            let line = annotate_snippets::normalize_untrusted_str(command.line());
+            writeln!(self.out, "  {line}")?;
+        }
+        if commands.is_empty() { Ok(()) } else { writeln!(self.out) }
+    }
+
+    /// Prints what was not checked, once for each reason.
+    fn print_not_checked(&mut self) -> io::Result<()> {
+        let mut reasons: Vec<(bool, &str, Vec<String>)> = Vec::new();
+        for NotChecked { file, line, why, is_changed, .. } in &self.not_checked {
+            let line = line.map(|line| format!(":{line}")).unwrap_or_default();
+            let place = format!("{file}{line}");
+            match reasons.iter_mut().find(|it| (it.0, it.1) == (*is_changed, why)) {
+                Some((.., places)) => places.push(place),
+                None => reasons.push((*is_changed, why, vec![place])),
+            }
+        }
+        reasons.sort_by_key(|(is_changed, ..)| !is_changed);
+        for (is_changed, why, places) in &reasons {
+            let more = places.len().saturating_sub(NAMED);
+            let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+            let places =
+                places.iter().take(NAMED).map(|it| clean(it)).collect::<Vec<_>>().join(", ");
+            let what = match is_changed {
+                true => "error: this change edits what is not checked",
+                false => "not checked",
+            };
+            let line = format!("{what}: {places}{more}: {}", clean(why));
+            writeln!(self.out, "{}\n", self.screen.fit(&line, 4))?;
+        }
+        Ok(())
+    }
+
+    /// Prints the namespace of an object without a file, if it differs from the previous one.
+    fn heading(&mut self, object: &ObjectReport) -> io::Result<()> {
+        let namespace = &object.id.namespace;
+        if self.namespace.as_ref() == Some(namespace) {
+            return Ok(());
+        }
+        self.namespace = Some(namespace.clone());
+        match &**namespace {
+            "" => writeln!(self.out, "in no namespace\n"),
+            namespace => writeln!(self.out, "namespace {}\n", clean(namespace)),
+        }
+    }
+}
+
+impl Report for Text {
+    fn object(&mut self, source: Option<&Source>, object: &ObjectReport) -> io::Result<()> {
+        let least = self.least;
+        let wanted = |it: &&Diagnostic| !it.is_folded && it.severity >= least;
+        let shown = object.diagnostics.iter().filter(wanted);
+        self.left_out += object.diagnostics.iter().filter(|it| it.severity < least).count();
+        let is_empty = shown.clone().next().is_none();
+        if source.is_none() && !(is_empty && object.remarks.is_empty()) {
+            self.heading(object)?;
+        }
+        for diagnostic in shown.clone() {
+            self.print(source, &FoundIn::Object(object), diagnostic)?;
+        }
+        for remark in &object.remarks {
+            let place =
+                source.map_or_else(|| object.id.to_string(), |source| source.name().to_owned());
+            let note = format!("note: {}: {}", clean(&place), clean(remark));
+            writeln!(self.out, "{}\n", self.screen.fit(&note, 4))?;
+        }
+        if self.is_terminal && !is_empty { self.out.flush() } else { Ok(()) }
+    }
+
+    fn folded(&mut self, folded: &Folded) -> io::Result<()> {
+        if !self.has_folded {
+            self.has_folded = true;
+            writeln!(self.out, "in many objects\n")?;
+        }
+        self.print(None, &FoundIn::Many(folded), &folded.diagnostic)
+    }
+
+    fn changes(&mut self, changes: &Changes) -> io::Result<()> {
+        let Changes { new, still, gone } = changes;
+        for Earlier { rule, object, title, message, .. } in gone.iter().flatten() {
+            let EarlierObject { kind, namespace, name, .. } = object;
+            let slash = if namespace.is_empty() { "" } else { "/" };
+            let said = title.as_ref().unwrap_or(message);
+            let line = format!("gone[{rule}]: {kind} {namespace}{slash}{name}: {said}");
+            writeln!(self.out, "{}\n", self.screen.fit(&clean(&line), 4))?;
+        }
+        let gone = gone.as_ref().map_or("unknown".to_owned(), |it| it.len().to_string());
+        writeln!(self.out, "since the earlier audit: {new} new, {still} still, gone: {gone}")
+    }
+
+    fn unreadable(&mut self, source: &Source, diagnostic: &Diagnostic) -> io::Result<()> {
+        self.print(Some(source), &FoundIn::Document, diagnostic)?;
+        if self.is_terminal { self.out.flush() } else { Ok(()) }
+    }
+
+    fn not_checked(&mut self, entries: &[NotChecked]) {
+        self.not_checked = entries.to_vec();
+    }
+
+    /// Standard error shows the failure.
+    fn failure(&mut self, _: &str) {}
+
+    /// Standard error shows the note.
+    fn note(&mut self, _: &str) {}
+
+    fn finish(&mut self, summary: &Summary) -> io::Result<()> {
+        let mut summary = *summary;
+        summary.hidden.as_unwanted += self.left_out;
+        self.print_not_checked()?;
+        // Of a single finding, everybody sees the severity.
+        if self.counts.total() > 1 {
+            writeln!(self.out, "{}", self.counts)?;
+        }
+        for line in summary.to_string().lines() {
+            writeln!(self.out, "{}", self.screen.fit(line, 4))?;
+        }
+        if let Some(policy) = &self.policy {
+            writeln!(self.out, "{}", self.screen.fit(&clean(&policy.to_string()), 4))?;
+        }
+        self.out.flush()
+    }
+}
+
+/// Prints the problems of a policy file to standard error.
+pub(crate) fn problems(source: &Source, problems: &[Problem]) -> io::Result<()> {
+    let stderr = io::stderr();
+    let choice = AutoStream::choice(&stderr);
+    let renderer = renderer(choice);
+    let mut out = Printable::styled(AutoStream::new(stderr, choice)).guarded();
+    for problem in problems {
+        let field = problem.field.to_string();
+        let title = if field.is_empty() {
+            problem.message.clone()
+        } else {
+            format!("{field}: {}", problem.message)
+        };
+        let mut group = Group::with_title(Level::ERROR.primary_title(title));
+        group = excerpt(group, source, problem.mark);
+        if let Some(help) = &problem.help {
+            group = group.element(Level::HELP.message(clean(help)));
+        }
+        writeln!(out, "{}\n", render(&renderer, group))?;
+    }
+    Ok(())
+}
+
+fn renderer(choice: ColorChoice) -> Renderer {
+    if choice == ColorChoice::Never { Renderer::plain() } else { Renderer::styled() }
+}
+
+/// Renders a finding. The renderer puts a line with a mark before an excerpt that does not name its file again; the line
+/// says nothing.
+fn render(renderer: &Renderer, group: Group<'_>) -> String {
+    let rendered = renderer.render(&[group]);
+    let says_something = |line: &&str| strip_str(line).to_string().trim() != ":::";
+    rendered.split_inclusive('\n').filter(says_something).collect()
+}
+
+/// Returns the parts of a message after its title, with their names.
+fn parts(facts: &Facts) -> impl Iterator<Item = (&'static str, String)> {
+    let since = facts.since.and_then(|seconds| Timestamp::from_second(seconds).ok());
+    let since = since.map(|time| format!("{} UTC", time.strftime("%Y-%m-%d %H:%M")));
+    let parts = [("why", facts.cause.clone()), ("effect", facts.effect.clone()), ("since", since)];
+    parts.into_iter().filter_map(|(name, text)| Some((name, text?)))
+}
+
+/// Shortens untrusted text, and replaces characters that could control the terminal.
+fn clean(text: &str) -> String {
+    annotate_snippets::normalize_untrusted_str(&shorten(text, LONG_TEXT))
+}
+
+/// Adds the source line, with the mark.
+fn excerpt<'a>(group: Group<'a>, source: &'a Source, mark: Mark) -> Group<'a> {
+    let path = clean(source.name());
+    let origin = |path| Origin::path(path).line(mark.line).char_column(mark.column);
+    let Some(Excerpt { text, marked, is_cut }) = source.excerpt(mark) else {
+        return group.element(origin(path));
+    };
+    let snippet = Snippet::source(text)
+        .line_start(mark.line)
+        .annotation(AnnotationKind::Primary.span(marked));
+    if is_cut {
+        // The renderer would count columns from the cut.
+        group.element(origin(path)).element(snippet)
+    } else {
+        group.element(snippet.path(path))
+    }
+}

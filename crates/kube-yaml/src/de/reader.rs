@@ -1,0 +1,112 @@
+//! A node that is being read, and the recording of its problems.
+
+use super::{
+    error::Error,
+    progress::{Missing, Progress},
+};
+use crate::{
+    Field, Path,
+    node::{Node, Value},
+    problem::Problem,
+};
+
+/// Reads one node.
+#[derive(Clone, Copy)]
+pub(super) struct Reader<'r, 'a> {
+    pub(super) node: &'r Node<'a>,
+    pub(super) path: Option<&'r Path<'r>>,
+    pub(super) progress: &'r Progress<'r>,
+}
+
+impl Reader<'_, '_> {
+    fn field(&self) -> Field {
+        self.path.map(Path::to_field).unwrap_or_default()
+    }
+
+    fn problem_here(&self, message: String, help: Option<String>) -> Problem {
+        Problem { field: self.field(), mark: self.node.mark, message, help }
+    }
+
+    pub(super) fn problem(&self, message: String, help: Option<String>) {
+        let mut found = self.progress.found.borrow_mut();
+        found.add(self.node.mark, || self.problem_here(message, help));
+    }
+
+    /// Reports that the node has the wrong type. Values are not repeated: they may be secrets.
+    pub(super) fn mismatch(&self, expected: &str) {
+        let (got, help) = match &self.node.value {
+            Value::Null => ("nothing", None),
+            Value::Bool(_) if expected == "text" => (
+                "true or false",
+                Some("write it in quotes; YAML reads bare yes, no, on, off, y and n as booleans"),
+            ),
+            Value::Bool(_) => ("true or false", None),
+            Value::Int(_) | Value::UInt(_) | Value::Float(_) if expected == "text" => {
+                ("a number", Some("write it in quotes"))
+            }
+            Value::Int(_) | Value::UInt(_) => ("a whole number", None),
+            Value::Float(_) => ("a number with a fraction", None),
+            Value::Str(text) => (
+                "text",
+                match expected {
+                    "true or false" if matches!(text.as_ref(), "true" | "false") => {
+                        Some("write it without quotes")
+                    }
+                    _ if expected.contains("number") && text.parse::<f64>().is_ok() => {
+                        Some("write it without quotes")
+                    }
+                    _ => None,
+                },
+            ),
+            Value::Seq(_) => ("a list", None),
+            Value::Map(_) => ("a mapping", None),
+        };
+        self.problem(format!("expected {expected}, got {got}"), help.map(str::to_owned));
+    }
+
+    /// Replaces the node in the JSON, for example by the zero value of the type.
+    pub(super) fn zero(&self, value: serde_json::Value) {
+        self.progress.instead.borrow_mut().insert(self.node.address(), value);
+    }
+
+    /// Records that a required field is missing.
+    pub(super) fn missing(&self, name: &'static str) {
+        let path = self.path.map_or_else(|| Path::new(name), |path| path.child(name));
+        let problem = matches!(self.node.value, Value::Map(_)).then(|| Problem {
+            field: path.to_field(),
+            mark: self.node.mark,
+            message: "is required".to_owned(),
+            help: None,
+        });
+        let mut missing = self.progress.missing.borrow_mut();
+        let of = self.node.address();
+        let again = missing.iter().any(|missing| missing.of == of && missing.name == name);
+        self.progress.gave_up.set(again);
+        if !again {
+            missing.push(Missing { of, name, problem });
+        }
+    }
+
+    /// Records why this node could not be read, so that the next run can leave it out.
+    pub(super) fn remember<T>(&self, result: Result<T, Error>) -> Result<T, Error> {
+        result.map_err(|error| {
+            match error {
+                Error::Again => {}
+                Error::Missing(name) => self.missing(name),
+                Error::Other(message) => {
+                    let problem = self.problem_here(message, None);
+                    self.progress.broken.borrow_mut().insert(self.node.address(), problem);
+                }
+            }
+            if self.progress.gave_up.get() {
+                Error::Other("is incomplete".to_owned())
+            } else {
+                Error::Again
+            }
+        })
+    }
+
+    pub(super) fn is_broken(&self) -> bool {
+        self.progress.broken.borrow().contains_key(&self.node.address())
+    }
+}

@@ -1,0 +1,184 @@
+//! Paths of fields in a Kubernetes object.
+//!
+//! A [`Path`] is a linked list that lives on the stack: rules extend it for free and nothing is
+//! allocated until something is found. A [`Field`] is the owned path that a finding contains. Both
+//! consist of the same steps, so the path in a message (`spec.containers[0].image`), the path in a
+//! patch (`/spec/containers/0/image`) and the line in a file cannot differ.
+
+use std::fmt;
+
+/// One step of a path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step<'a> {
+    /// A field of an object: `.name`.
+    Child(&'a str),
+    /// An element of a list: `[3]`.
+    Index(usize),
+    /// An entry of a map: `[key]`.
+    Key(&'a str),
+}
+
+/// A borrowed path, from its last step back to the root.
+#[derive(Clone, Copy, Debug)]
+pub struct Path<'a> {
+    parent: Option<&'a Path<'a>>,
+    step: Step<'a>,
+}
+
+impl<'a> Path<'a> {
+    /// Creates the path of a top-level field, such as `spec`.
+    pub const fn new(root: &'a str) -> Self {
+        Path { parent: None, step: Step::Child(root) }
+    }
+
+    /// Returns the path of a field of this object.
+    pub const fn child(&'a self, name: &'a str) -> Path<'a> {
+        Path { parent: Some(self), step: Step::Child(name) }
+    }
+
+    /// Returns the path of an element of this list.
+    pub const fn index(&'a self, index: usize) -> Path<'a> {
+        Path { parent: Some(self), step: Step::Index(index) }
+    }
+
+    /// Returns the path of an entry of this map.
+    pub const fn key(&'a self, key: &'a str) -> Path<'a> {
+        Path { parent: Some(self), step: Step::Key(key) }
+    }
+
+    /// Returns the owned path.
+    pub fn to_field(&self) -> Field {
+        let mut steps = Vec::new();
+        let mut at = Some(self);
+        while let Some(path) = at {
+            steps.push(match path.step {
+                Step::Child(name) => OwnedStep::Child(name.into()),
+                Step::Index(index) => OwnedStep::Index(index),
+                Step::Key(key) => OwnedStep::Key(key.into()),
+            });
+            at = path.parent;
+        }
+        steps.reverse();
+        Field { steps }
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum OwnedStep {
+    Child(Box<str>),
+    Index(usize),
+    Key(Box<str>),
+}
+
+/// An owned path. `Display` writes it as Kubernetes does: `spec.containers[0].image`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Field {
+    steps: Vec<OwnedStep>,
+}
+
+impl Field {
+    /// Creates a path of these steps.
+    pub fn of<'s>(steps: impl IntoIterator<Item = Step<'s>>) -> Self {
+        let steps = steps.into_iter().map(|step| match step {
+            Step::Child(name) => OwnedStep::Child(name.into()),
+            Step::Index(index) => OwnedStep::Index(index),
+            Step::Key(key) => OwnedStep::Key(key.into()),
+        });
+        Field { steps: steps.collect() }
+    }
+
+    /// Returns the steps, from the root.
+    pub fn steps(&self) -> impl Iterator<Item = Step<'_>> {
+        self.steps.iter().map(|step| match step {
+            OwnedStep::Child(name) => Step::Child(name),
+            OwnedStep::Index(index) => Step::Index(*index),
+            OwnedStep::Key(key) => Step::Key(key),
+        })
+    }
+
+    /// Returns the first `n` steps, or all if there are fewer.
+    #[must_use]
+    pub fn first(&self, n: usize) -> Field {
+        Field { steps: self.steps.iter().take(n).cloned().collect() }
+    }
+
+    /// Returns the rest of the path after a prefix; `None` if the path does not begin with the
+    /// prefix.
+    pub fn strip_prefix(&self, prefix: &Field) -> Option<Field> {
+        let steps = self.steps.strip_prefix(prefix.steps.as_slice())?;
+        Some(Field { steps: steps.to_vec() })
+    }
+
+    /// Returns the path as a JSON Pointer (RFC 6901): `/spec/containers/0/image`.
+    pub fn pointer(&self) -> String {
+        let mut out = String::new();
+        for step in self.steps() {
+            out.push('/');
+            match step {
+                Step::Child(name) | Step::Key(name) => {
+                    for c in name.chars() {
+                        match c {
+                            '~' => out.push_str("~0"),
+                            '/' => out.push_str("~1"),
+                            c => out.push(c),
+                        }
+                    }
+                }
+                Step::Index(index) => out.push_str(&index.to_string()),
+            }
+        }
+        out
+    }
+}
+
+impl fmt::Display for Field {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (i, step) in self.steps().enumerate() {
+            match step {
+                Step::Child(name) if i == 0 => f.write_str(name)?,
+                Step::Child(name) => write!(f, ".{name}")?,
+                Step::Index(index) => write!(f, "[{index}]")?,
+                Step::Key(key) => write!(f, "[{key}]")?,
+            }
+        }
+        Ok(())
+    }
+}
+
+impl From<&Path<'_>> for Field {
+    fn from(path: &Path<'_>) -> Self {
+        path.to_field()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_address_two_renderings() {
+        let spec = Path::new("spec");
+        let containers = spec.child("containers");
+        let first = containers.index(0);
+        let image = first.child("image");
+        assert_eq!(image.to_field().to_string(), "spec.containers[0].image");
+        assert_eq!(image.to_field().pointer(), "/spec/containers/0/image");
+    }
+
+    #[test]
+    fn a_prefix_is_whole_steps() {
+        let field = |index| Path::new("items").index(index).child("spec").to_field();
+        let prefix = |index| Path::new("items").index(index).to_field();
+        assert_eq!(field(1).strip_prefix(&prefix(1)), Some(Path::new("spec").to_field()));
+        assert_eq!(field(12).strip_prefix(&prefix(1)), None);
+        assert_eq!(field(1).strip_prefix(&Field::default()), Some(field(1)));
+    }
+
+    #[test]
+    fn pointer_escapes_slash_and_tilde() {
+        let annotations = Path::new("annotations");
+        let key = annotations.key("example.com/a~b");
+        assert_eq!(key.to_field().to_string(), "annotations[example.com/a~b]");
+        assert_eq!(key.to_field().pointer(), "/annotations/example.com~1a~0b");
+    }
+}

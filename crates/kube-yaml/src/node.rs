@@ -1,0 +1,182 @@
+//! The tree of a document: values that know their position in the text.
+
+use std::borrow::Cow;
+
+use crate::{Field, Step};
+
+/// The maximum nesting depth of mappings and lists: far deeper than any manifest, and shallow
+/// enough for every stack and for `serde_json`'s own limit of 128.
+pub const MAX_DEPTH: usize = 100;
+
+/// A position in the text.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Mark {
+    /// The line, from 1.
+    pub line: usize,
+    /// The column in characters, from 1.
+    pub column: usize,
+    /// The number of characters of the line that are marked; 0 if unknown.
+    pub width: usize,
+}
+
+/// A value, and its position.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Node<'a> {
+    /// The value.
+    pub value: Value<'a>,
+    /// The beginning of the value.
+    pub mark: Mark,
+}
+
+/// A key of a mapping, and its position.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Key<'a> {
+    /// The key, as text.
+    pub name: Cow<'a, str>,
+    /// The beginning of the key.
+    pub mark: Mark,
+}
+
+/// The value of a node.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Value<'a> {
+    /// Null.
+    Null,
+    /// True or false.
+    Bool(bool),
+    /// A whole number.
+    Int(i64),
+    /// A whole number too large for `i64`.
+    UInt(u64),
+    /// Any other number; never infinite, never NaN.
+    Float(f64),
+    /// Text.
+    Str(Cow<'a, str>),
+    /// A list.
+    Seq(Vec<Node<'a>>),
+    /// A mapping, in the order of the text. No key occurs twice.
+    Map(Vec<(Key<'a>, Node<'a>)>),
+}
+
+impl<'a> Node<'a> {
+    /// Returns the identity of this node, as long as the tree does not move.
+    pub(crate) fn address(&self) -> usize {
+        std::ptr::from_ref(self).addr()
+    }
+
+    /// Returns the value of a key of this mapping.
+    pub fn get(&self, key: &str) -> Option<&Node<'a>> {
+        self.entry(key).map(|(_, node)| node)
+    }
+
+    fn entry(&self, key: &str) -> Option<&(Key<'a>, Node<'a>)> {
+        match &self.value {
+            Value::Map(entries) => entries.iter().find(|(k, _)| k.name == key),
+            _ => None,
+        }
+    }
+
+    /// Returns the text, if the value is text.
+    pub fn as_str(&self) -> Option<&str> {
+        match &self.value {
+            Value::Str(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// Returns the position of a field, or of its nearest parent that exists: the position of the
+    /// value if that fits on a line (a scalar), of the key if not (a mapping, a list), and of the
+    /// first line for an element of a list.
+    pub fn locate(&self, field: &Field) -> Mark {
+        self.find(field).mark
+    }
+
+    /// Returns the position of a field's key. For an element of a list and for a missing field,
+    /// this is the position that [`Node::locate`] returns.
+    pub fn locate_key(&self, field: &Field) -> Mark {
+        let found = self.find(field);
+        found.key.unwrap_or(found.mark)
+    }
+
+    fn find(&self, field: &Field) -> Location<'_, 'a> {
+        let mut at = Location { mark: self.mark, key: None, node: self };
+        for step in field.steps() {
+            let (next, arrived) = at.step(step);
+            at = next;
+            if !arrived {
+                break;
+            }
+        }
+        at
+    }
+}
+
+/// The progress of a search for a field.
+#[derive(Clone, Copy)]
+struct Location<'n, 'a> {
+    mark: Mark,
+    /// The position of the field's key, if it has one.
+    key: Option<Mark>,
+    node: &'n Node<'a>,
+}
+
+impl<'n, 'a> Location<'n, 'a> {
+    /// Returns the location after one more step, and whether the step's field exists. If not, the
+    /// location is the nearest parent that exists.
+    fn step(self, step: Step<'_>) -> (Self, bool) {
+        match step {
+            Step::Index(index) => match &self.node.value {
+                Value::Seq(items) => match items.get(index) {
+                    Some(node) => (Location { mark: node.mark, key: None, node }, true),
+                    None => (self, false),
+                },
+                _ => (self, false),
+            },
+            Step::Child(name) => self.child(name),
+            Step::Key(name) => match self.into(name) {
+                Some(next) => (next, true),
+                // Kubernetes writes `resources[storage]` for `resources.requests.storage`.
+                None => match self.into("requests").and_then(|requests| requests.into(name)) {
+                    Some(next) => (next, true),
+                    None => (self, false),
+                },
+            },
+        }
+    }
+
+    fn child(self, name: &str) -> (Self, bool) {
+        if let Some(next) = self.into(name) {
+            return (next, true);
+        }
+        // Kubernetes writes some paths in one step: `ordinals.start`.
+        if name.contains('.') {
+            let mut at = self;
+            for part in name.split('.') {
+                match at.into(part) {
+                    Some(next) => at = next,
+                    None => return (at, false),
+                }
+            }
+            return (at, true);
+        }
+        // ... and leaves out `metadata` in others: `spec.template.labels`.
+        if matches!(name, "labels" | "annotations")
+            && let Some(metadata) = self.into("metadata")
+        {
+            return metadata.into(name).map_or((metadata, false), |next| (next, true));
+        }
+        (self, false)
+    }
+
+    fn into(self, name: &str) -> Option<Self> {
+        let (key, node) = self.node.entry(name)?;
+        let on_a_line = match &node.value {
+            Value::Null | Value::Seq(_) | Value::Map(_) => false,
+            Value::Bool(_) | Value::Int(_) | Value::UInt(_) | Value::Float(_) | Value::Str(_) => {
+                node.mark.width > 0
+            }
+        };
+        let mark = if on_a_line { node.mark } else { key.mark };
+        Some(Location { mark, key: Some(key.mark), node })
+    }
+}

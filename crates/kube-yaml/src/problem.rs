@@ -1,0 +1,56 @@
+//! Problems with a document.
+
+use std::fmt;
+
+use super::node::{MAX_DEPTH, Mark};
+use crate::Field;
+
+/// A problem with a document, and its position.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Problem {
+    /// The field; empty if there is none.
+    pub field: Field,
+    /// The position.
+    pub mark: Mark,
+    /// The description of the problem.
+    pub message: String,
+    /// The remedy.
+    pub help: Option<String>,
+}
+
+impl Problem {
+    /// Creates a problem with the text at this position, not with a field.
+    pub fn at(mark: Mark, message: impl Into<String>) -> Self {
+        Problem { field: Field::default(), mark, message: message.into(), help: None }
+    }
+
+    /// Creates the problem of a text that is not YAML.
+    pub(super) fn not_yaml(mark: Mark, message: &str) -> Self {
+        let mut problem = Problem::at(mark, format!("not YAML: {message}"));
+        if message.contains("a tab") {
+            problem.help = Some("YAML is indented with spaces, not with tabs".to_owned());
+        }
+        problem
+    }
+
+    /// Creates the problem of a text that is nested too deeply.
+    pub(super) fn too_deep(mark: Mark) -> Self {
+        Problem::at(mark, format!("nested deeper than {MAX_DEPTH} levels"))
+    }
+}
+
+/// Writes a problem as `line:column: field: message (help)`.
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}: ", self.mark.line, self.mark.column)?;
+        let field = self.field.to_string();
+        if !field.is_empty() {
+            write!(f, "{field}: ")?;
+        }
+        f.write_str(&self.message)?;
+        match &self.help {
+            Some(help) => write!(f, " ({help})"),
+            None => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,265 @@
+//! The tokens of one YAML document, as kubectl's parser sees them.
+//!
+//! kubectl reads YAML 1.1 with go.yaml.in/yaml/v2, which descends from libyaml. For a doubtful
+//! text, the mechanism of these two decides and not the specification: a token that may be a key is
+//! remembered as a *candidate*, and becomes a key if a `:` follows on the same line. So this
+//! scanner works in the same way. `tests/it/readings.rs` compares the results.
+//!
+//! Upstream: `yaml_parser_fetch_next_token` and the functions that it calls.
+
+mod block;
+mod blocks;
+mod breaks;
+mod candidate;
+mod directive;
+mod flow;
+mod keys;
+mod plain;
+mod quoted;
+mod tag;
+mod token;
+
+use std::{collections::VecDeque, mem};
+
+use self::candidate::Candidate;
+pub use self::token::Kind;
+pub(super) use self::token::{Style, Token};
+use super::{comment::Comment, cursor::Cursor, node::Mark, problem::Problem};
+
+/// The tokens of one document.
+#[derive(Debug)]
+pub(super) struct Scanner<'a> {
+    cursor: Cursor<'a>,
+    queue: VecDeque<Token<'a>>,
+    /// The number of tokens that have left the queue.
+    taken: usize,
+    /// Whether the first token of the queue is final.
+    is_ready: bool,
+    /// The number of open brackets.
+    flow: usize,
+    /// The column of the innermost block mapping or block list. `None` outside of all blocks.
+    indent: Option<usize>,
+    /// The values of `indent` in the outer blocks.
+    outer: Vec<Option<usize>>,
+    /// Whether a key may begin here.
+    is_key_allowed: bool,
+    /// The last candidate outside of all brackets, and in each open bracket.
+    candidates: Vec<Candidate>,
+    /// The kept comments so far.
+    comments: Vec<Comment<'a>>,
+}
+
+type Done = Result<(), Problem>;
+
+impl<'a> Scanner<'a> {
+    /// Starts with a text that has `line` lines before it.
+    pub(super) fn new(text: &'a str, line: usize) -> Self {
+        let cursor = Cursor::new(text.strip_prefix('\u{feff}').unwrap_or(text), line);
+        let mut scanner = Scanner {
+            cursor,
+            queue: VecDeque::new(),
+            taken: 0,
+            is_ready: false,
+            flow: 0,
+            indent: None,
+            outer: Vec::new(),
+            is_key_allowed: true,
+            candidates: Vec::new(),
+            comments: Vec::new(),
+        };
+        let none = scanner.candidate(false, false);
+        scanner.candidates.push(none);
+        scanner
+    }
+
+    /// Returns the next token.
+    #[inline]
+    pub(super) fn peek(&mut self) -> Result<&Token<'a>, Problem> {
+        if !self.is_ready {
+            self.fill()?;
+        }
+        let mark = self.cursor.mark();
+        self.queue.front().ok_or_else(|| Problem::not_yaml(mark, "the text ends unexpectedly"))
+    }
+
+    /// Reads on until the first token of the queue is final.
+    fn fill(&mut self) -> Done {
+        while self.is_more_needed()? {
+            self.fetch()?;
+        }
+        self.is_ready = true;
+        Ok(())
+    }
+
+    /// Takes the next token.
+    pub(super) fn take(&mut self) -> Result<Token<'a>, Problem> {
+        if !self.is_ready {
+            self.fill()?;
+        }
+        self.is_ready = false;
+        self.taken += 1;
+        let mark = self.cursor.mark();
+        self.queue.pop_front().ok_or_else(|| Problem::not_yaml(mark, "the text ends unexpectedly"))
+    }
+
+    /// Passes over the next token.
+    pub(super) fn skip(&mut self) -> Done {
+        if !self.is_ready {
+            self.fill()?;
+        }
+        self.is_ready = false;
+        self.taken += 1;
+        self.queue.pop_front();
+        Ok(())
+    }
+
+    /// Returns the kept comments so far.
+    pub(super) fn take_comments(&mut self) -> Vec<Comment<'a>> {
+        mem::take(&mut self.comments)
+    }
+
+    /// Returns the position after the text that has been read.
+    pub(super) const fn cursor(&self) -> Cursor<'a> {
+        self.cursor
+    }
+
+    fn is_more_needed(&mut self) -> Result<bool, Problem> {
+        if self.queue.is_empty() {
+            return Ok(true);
+        }
+        let is_first =
+            |candidate: &&mut Candidate| candidate.is_awaited && candidate.token == self.taken;
+        match self.candidates.iter_mut().find(is_first) {
+            Some(candidate) => candidate.is_still_possible(&self.cursor),
+            None => Ok(false),
+        }
+    }
+
+    /// Adds the next tokens to the queue.
+    fn fetch(&mut self) -> Done {
+        self.skip_to_token();
+        self.close_blocks(Some(self.cursor.column()));
+        if self.cursor.is_end() {
+            self.close_blocks(None);
+            self.forget_candidate()?;
+            self.is_key_allowed = false;
+            self.push(Kind::End, self.cursor.mark());
+            return Ok(());
+        }
+        let next_is_space = self.cursor.is_space_or_end(1);
+        match self.cursor.peek(0) {
+            b'%' if self.cursor.column() == 0 => self.directive(),
+            b'-' if self.cursor.is_marker(b'-') => self.document_marker(Kind::DocumentStart, 3),
+            b'.' if self.cursor.is_marker(b'.') => self.document_marker(Kind::DocumentEnd, 3),
+            b'[' => self.open_flow(Kind::FlowList),
+            b'{' => self.open_flow(Kind::FlowMapping),
+            b']' => self.close_flow(Kind::FlowListEnd),
+            b'}' => self.close_flow(Kind::FlowMappingEnd),
+            b',' => {
+                self.forget_candidate()?;
+                self.is_key_allowed = true;
+                self.push_sign(Kind::FlowEntry, 1);
+                Ok(())
+            }
+            b'-' if next_is_space => self.block_entry(),
+            b'?' if self.flow > 0 || next_is_space => self.explicit_key(),
+            b':' if self.flow > 0 || next_is_space => self.value(),
+            b'*' => self.name(Kind::Alias),
+            b'&' => self.name(Kind::Anchor),
+            b'!' => {
+                self.save_candidate()?;
+                self.is_key_allowed = false;
+                self.tag()
+            }
+            style @ (b'|' | b'>') if self.flow == 0 => {
+                self.forget_candidate()?;
+                self.is_key_allowed = true;
+                self.block_scalar(style == b'|')
+            }
+            quote @ (b'\'' | b'"') => {
+                self.save_candidate()?;
+                self.is_key_allowed = false;
+                self.quoted(quote)
+            }
+            b'-' if !self.cursor.is_blank(1) => self.plain(),
+            b'?' | b':' if self.flow == 0 && !next_is_space => self.plain(),
+            b'\t' => Err(self.error("a tab before a key or a list item")),
+            c @ (b'-' | b'?' | b':' | b'#' | b'|' | b'>' | b'%' | b'@' | b'`') => {
+                Err(self.error(&format!("a value cannot begin with {}; quote it", char::from(c))))
+            }
+            _ => self.plain(),
+        }
+    }
+
+    /// Skips spaces, comments and line breaks.
+    fn skip_to_token(&mut self) {
+        loop {
+            let may_be_tab = self.flow > 0 || !self.is_key_allowed;
+            self.cursor.skip_spaces(may_be_tab);
+            self.comment();
+            if !self.cursor.is_break(0) {
+                return;
+            }
+            self.cursor.take_break();
+            self.is_key_allowed |= self.flow == 0;
+        }
+    }
+
+    /// Skips a comment, if one begins here, and keeps it if it is for programs.
+    fn comment(&mut self) {
+        if self.cursor.peek(0) != b'#' {
+            return;
+        }
+        let start = self.cursor;
+        self.cursor.skip_comment();
+        let text = self.cursor.text_since(start.at());
+        let comment = Comment::of(text, start.mark().line, start.line_before());
+        self.comments.extend(comment);
+    }
+
+    /// Handles an anchor or an alias.
+    fn name(&mut self, kind: fn(&'a str) -> Kind<'a>) -> Done {
+        self.save_candidate()?;
+        self.is_key_allowed = false;
+        let start = self.cursor;
+        self.cursor.advance(1);
+        let length = self.cursor.advance_while(|_, c, _| is_word(c));
+        let ends = self.cursor.is_space_or_end(0)
+            || matches!(self.cursor.peek(0), b'?' | b':' | b',' | b']' | b'}' | b'%' | b'@' | b'`');
+        if length == 0 || !ends {
+            let message = "the name of an anchor can have only letters, digits, - and _";
+            return Err(Problem::not_yaml(self.cursor.since(&start), message));
+        }
+        let name = self.cursor.text_since(start.at() + 1);
+        self.push(kind(name), self.cursor.since(&start));
+        Ok(())
+    }
+
+    /// Adds a token for a sign of this many bytes.
+    fn push_sign(&mut self, kind: Kind<'a>, bytes: usize) {
+        let start = self.cursor;
+        self.cursor.advance(bytes);
+        self.push(kind, self.cursor.since(&start));
+    }
+
+    fn push(&mut self, kind: Kind<'a>, mark: Mark) {
+        self.queue.push_back(Token { kind, mark, end: self.cursor.at() });
+    }
+
+    /// Adds a token before the token with this number, or as the last if that has been taken.
+    fn insert(&mut self, number: Option<usize>, kind: Kind<'a>, mark: Mark) {
+        match number.and_then(|number| number.checked_sub(self.taken)) {
+            Some(i) if i <= self.queue.len() => self.queue.insert(i, Token { kind, mark, end: 0 }),
+            _ => self.push(kind, mark),
+        }
+    }
+
+    fn error(&self, message: &str) -> Problem {
+        Problem::not_yaml(self.cursor.mark(), message)
+    }
+}
+
+/// Returns whether a byte is a letter, a digit, `-` or `_`.
+const fn is_word(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_')
+}

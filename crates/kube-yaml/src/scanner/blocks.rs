@@ -1,0 +1,100 @@
+//! Block mappings and block lists, which begin and end by their columns.
+
+use super::{Done, Kind, Scanner, candidate::Candidate};
+use crate::{
+    node::{MAX_DEPTH, Mark},
+    problem::Problem,
+};
+
+impl<'a> Scanner<'a> {
+    pub(super) fn block_entry(&mut self) -> Done {
+        if self.flow == 0 {
+            if !self.is_key_allowed {
+                return Err(self.error("a list item cannot begin here"));
+            }
+            self.open_block(self.cursor.column(), None, Kind::BlockList, self.cursor.mark())?;
+        }
+        self.forget_candidate()?;
+        self.is_key_allowed = true;
+        self.push_sign(Kind::BlockEntry, 1);
+        Ok(())
+    }
+
+    /// Handles a `?`.
+    pub(super) fn explicit_key(&mut self) -> Done {
+        if self.flow == 0 {
+            if !self.is_key_allowed {
+                return Err(self.error("a key cannot begin here"));
+            }
+            self.open_block(self.cursor.column(), None, Kind::BlockMapping, self.cursor.mark())?;
+        }
+        self.forget_candidate()?;
+        self.is_key_allowed = self.flow == 0;
+        self.push_sign(Kind::Key, 1);
+        Ok(())
+    }
+
+    /// Handles a `:`, which makes the candidate a key.
+    pub(super) fn value(&mut self) -> Done {
+        let cursor = self.cursor;
+        let mut key = None;
+        if let Some(last) = self.candidates.last_mut()
+            && last.is_still_possible(&cursor)?
+        {
+            key = Some(*last);
+            last.is_possible = false;
+            last.is_awaited = false;
+        }
+        if let Some(Candidate { token, column, mark, .. }) = key {
+            self.insert(Some(token), Kind::Key, mark);
+            self.open_block(column, Some(token), Kind::BlockMapping, mark)?;
+            self.is_key_allowed = false;
+        } else {
+            if self.flow == 0 {
+                if !self.is_key_allowed {
+                    let mut problem = self.error("a key and a value are not allowed here");
+                    let help = "quote text that contains \": \", and start all keys of a mapping \
+                                in one column";
+                    problem.help = Some(help.to_owned());
+                    return Err(problem);
+                }
+                let mark = self.cursor.mark();
+                self.open_block(self.cursor.column(), None, Kind::BlockMapping, mark)?;
+            }
+            self.is_key_allowed = self.flow == 0;
+        }
+        self.push_sign(Kind::Value, 1);
+        Ok(())
+    }
+
+    /// Opens a block at this column, unless it is open. `token` is the number of its first token,
+    /// if that is already in the queue.
+    fn open_block(
+        &mut self,
+        column: usize,
+        token: Option<usize>,
+        kind: Kind<'a>,
+        mark: Mark,
+    ) -> Done {
+        if self.flow == 0 && self.indent < Some(column) {
+            self.outer.push(self.indent);
+            self.indent = Some(column);
+            self.check_depth(self.outer.len())?;
+            self.insert(token, kind, mark);
+        }
+        Ok(())
+    }
+
+    /// Closes the blocks that begin to the right of this column; `None` is left of all columns.
+    pub(super) fn close_blocks(&mut self, column: Option<usize>) {
+        while self.flow == 0 && self.indent > column {
+            self.push(Kind::BlockEnd, self.cursor.mark());
+            self.indent = self.outer.pop().unwrap_or_default();
+        }
+    }
+
+    pub(super) fn check_depth(&self, depth: usize) -> Done {
+        // The tree has the exact limit.
+        if depth > MAX_DEPTH + 1 { Err(Problem::too_deep(self.cursor.mark())) } else { Ok(()) }
+    }
+}

@@ -1,0 +1,41 @@
+//! Tokens that may turn out to be keys.
+
+use crate::{cursor::Cursor, node::Mark, problem::Problem};
+
+/// The maximum distance between a key and its `:`, in characters.
+const MAX_KEY: usize = 1024;
+
+/// A token that is a key if a `:` follows.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Candidate {
+    pub(super) is_possible: bool,
+    /// Whether only a key is valid here.
+    pub(super) is_required: bool,
+    /// Whether the queue waits for a decision on this candidate.
+    pub(super) is_awaited: bool,
+    /// The number of the candidate's first token.
+    pub(super) token: usize,
+    pub(super) row: usize,
+    pub(super) index: usize,
+    pub(super) column: usize,
+    pub(super) mark: Mark,
+}
+
+impl Candidate {
+    /// Returns whether a `:` at the cursor would make the candidate a key.
+    pub(super) fn is_still_possible(&mut self, cursor: &Cursor<'_>) -> Result<bool, Problem> {
+        if self.is_possible && (self.row < cursor.row() || self.index + MAX_KEY < cursor.index()) {
+            if self.is_required {
+                return Err(self.no_key());
+            }
+            self.is_possible = false;
+        }
+        Ok(self.is_possible)
+    }
+
+    pub(super) fn no_key(&self) -> Problem {
+        let mut problem = Problem::not_yaml(self.mark, "expected a key here, followed by \": \"");
+        problem.help = Some("indent a value that continues on the next line".to_owned());
+        problem
+    }
+}

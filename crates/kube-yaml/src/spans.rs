@@ -1,0 +1,79 @@
+//! The tokens of a stream, with their bytes in the text, for edits of the text.
+
+use std::ops::Range;
+
+use super::{
+    node::Mark,
+    scanner::{Kind, Scanner, Token},
+    stream::{Chunk, yaml_documents},
+};
+
+/// A token.
+#[derive(Debug)]
+pub struct Span<'a> {
+    /// The kind of the token.
+    pub kind: Kind<'a>,
+    /// The position, as in the tree.
+    pub mark: Mark,
+    /// The token's bytes in the text of the stream. Tokens without text, such as the end of a
+    /// block, have none.
+    pub bytes: Range<usize>,
+}
+
+/// Returns the tokens of all documents of a stream; JSON is read as YAML. `None` if that is not
+/// possible.
+pub fn spans(text: &str) -> Option<Vec<Span<'_>>> {
+    let mut spans = Vec::new();
+    let mut stream = yaml_documents(text);
+    while let Some((line, chunk)) = stream.chunk() {
+        let Chunk::Text(chunk) = chunk else { return None };
+        let chunk_text = chunk.strip_prefix('\u{feff}').unwrap_or(chunk);
+        let offset = chunk_text.as_ptr().addr().checked_sub(text.as_ptr().addr())?;
+        let mut scanner = Scanner::new(chunk, line);
+        let mut starts =
+            Starts { text: chunk_text, line: line + 1, column: 1, at: 0, line_start: 0 };
+        loop {
+            let Token { kind, mark, end } = scanner.take().ok()?;
+            let is_end = kind == Kind::End;
+            let start = starts.of(mark)?;
+            let bytes = offset + start..offset + end.max(start);
+            spans.push(Span { kind, mark, bytes });
+            if is_end {
+                break;
+            }
+        }
+    }
+    Some(spans)
+}
+
+/// Finds the bytes at which tokens start. Tokens come in order, so all calls together cost one
+/// pass.
+struct Starts<'a> {
+    text: &'a str,
+    /// The position: line and column, from 1, and byte.
+    line: usize,
+    column: usize,
+    at: usize,
+    /// The byte at which the line begins.
+    line_start: usize,
+}
+
+impl Starts<'_> {
+    fn of(&mut self, mark: Mark) -> Option<usize> {
+        while self.line < mark.line {
+            let rest = self.text.get(self.line_start..)?;
+            self.line_start += rest.find('\n').map_or(rest.len(), |end| end + 1);
+            self.line += 1;
+            (self.column, self.at) = (1, self.line_start);
+        }
+        if mark.column < self.column {
+            (self.column, self.at) = (1, self.line_start);
+        }
+        // A token after the last character has no character.
+        for c in self.text.get(self.at..)?.chars().take(mark.column - self.column) {
+            self.at += c.len_utf8();
+            self.column += 1;
+        }
+        Some(self.at)
+    }
+}

@@ -1,0 +1,132 @@
+//! Anchors and aliases. The value of an alias is copied, within limits.
+
+use std::{borrow::Cow, collections::HashMap};
+
+use crate::{
+    node::{MAX_DEPTH, Mark, Node, Value},
+    problem::Problem,
+};
+
+/// The maximum number of nodes that aliases may add to a document; 16 bytes of text count as one
+/// more node. Without a limit, a few lines of aliases of aliases would fill any memory.
+const BUDGET: usize = 500_000;
+
+/// The anchors of a document.
+pub(super) struct Aliases<'a> {
+    /// The values by anchor. `None` while the value is being read.
+    anchors: HashMap<&'a str, Option<Node<'a>>>,
+    budget: usize,
+    /// The number of nodes in the document.
+    nodes: usize,
+    /// The number of nodes that are copies.
+    copies: usize,
+}
+
+impl Default for Aliases<'_> {
+    fn default() -> Self {
+        Aliases { anchors: HashMap::new(), budget: BUDGET, nodes: 0, copies: 0 }
+    }
+}
+
+impl<'a> Aliases<'a> {
+    /// Counts a node of the document.
+    pub(super) const fn count(&mut self) {
+        self.nodes += 1;
+    }
+
+    /// Records that a value with this anchor begins.
+    pub(super) fn open(&mut self, name: &'a str) {
+        self.anchors.insert(name, None);
+    }
+
+    /// Records that a value has been read, and keeps it if it has an anchor.
+    pub(super) fn close(
+        &mut self,
+        name: Option<&'a str>,
+        node: &Node<'a>,
+        depth: usize,
+    ) -> Result<(), Problem> {
+        if let Some(name) = name {
+            let kept = copy(node, depth, &mut |cost| pay(&mut self.budget, cost));
+            self.anchors.insert(name, Some(kept.map_err(|wrong| Problem::at(node.mark, wrong))?));
+        }
+        Ok(())
+    }
+
+    /// Returns the value of an alias at this position.
+    pub(super) fn get(
+        &mut self,
+        name: &str,
+        mark: Mark,
+        depth: usize,
+    ) -> Result<Node<'a>, Problem> {
+        let target = match self.anchors.get(name) {
+            Some(Some(node)) => node,
+            Some(None) => return Err(Problem::at(mark, "an anchor's value cannot contain itself")),
+            None => return Err(Problem::at(mark, format!("there is no anchor &{name}"))),
+        };
+        self.nodes += 1;
+        let (nodes, copies) = (&mut self.nodes, &mut self.copies);
+        copy(target, depth, &mut |cost| {
+            *nodes += 1;
+            *copies += 1;
+            if is_too_much(*copies, *nodes) {
+                return Err(TOO_LARGE.to_owned());
+            }
+            pay(&mut self.budget, cost)
+        })
+        .map_err(|message| Problem::at(mark, message))
+    }
+}
+
+const TOO_LARGE: &str = "the aliases of this document make it too large to be read";
+
+fn pay(budget: &mut usize, cost: usize) -> Result<(), String> {
+    *budget = budget.checked_sub(cost + 1).ok_or(TOO_LARGE)?;
+    Ok(())
+}
+
+/// Returns whether kubectl refuses a document because too many of its nodes are copies. Larger
+/// documents exceed the budget. Upstream: `allowedAliasRatio` in go.yaml.in/yaml/v2.
+const fn is_too_much(copies: usize, nodes: usize) -> bool {
+    copies > 100 && nodes > 1000 && copies * 100 > nodes * 99
+}
+
+/// Copies a value. `pay` is called with the cost of each of its nodes.
+fn copy<'a>(
+    node: &Node<'a>,
+    depth: usize,
+    pay: &mut dyn FnMut(usize) -> Result<(), String>,
+) -> Result<Node<'a>, String> {
+    if depth > MAX_DEPTH {
+        return Err(Problem::too_deep(node.mark).message);
+    }
+    let text = |text: &Cow<'_, str>| match text {
+        Cow::Owned(text) => text.len() / 16,
+        Cow::Borrowed(_) => 0,
+    };
+    let value = match &node.value {
+        Value::Str(value) => {
+            pay(text(value))?;
+            node.value.clone()
+        }
+        Value::Seq(items) => {
+            pay(0)?;
+            let items = items.iter().map(|item| copy(item, depth + 1, pay));
+            Value::Seq(items.collect::<Result<_, _>>()?)
+        }
+        Value::Map(entries) => {
+            pay(0)?;
+            let entries = entries.iter().map(|(key, item)| {
+                pay(text(&key.name))?;
+                Ok((key.clone(), copy(item, depth + 1, pay)?))
+            });
+            Value::Map(entries.collect::<Result<_, String>>()?)
+        }
+        scalar => {
+            pay(0)?;
+            scalar.clone()
+        }
+    };
+    Ok(Node { value, mark: node.mark })
+}

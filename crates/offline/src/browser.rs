@@ -1,0 +1,196 @@
+//! The commands of a program without files, such as a page in a browser: texts in, JSON out.
+
+use std::io;
+
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+
+use crate::explain;
+use crate::{
+    check::in_memory::{CheckedTexts, Texts, VerifiedFix},
+    plan,
+};
+use setguard_core::{catalogue, kubernetes::version::Version, policy::Policy};
+pub use setguard_files::{manifests::source::Source, policy_file::args::PolicyArgs};
+
+/// The inputs of a command other than the manifests. A text that is empty is not given.
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
+pub struct Inputs {
+    /// The name of the manifests in messages.
+    pub file: String,
+    /// The Kubernetes release that the manifests are meant for, as in `--kube-version`.
+    pub release: String,
+    /// The policy file.
+    pub policy: String,
+    /// The previous manifests, as in `--against`.
+    pub before: String,
+    /// The objects of the cluster, such as its nodes, as in `--inventory` and `--nodes`.
+    pub cluster: String,
+    /// The pods that never become ready, as in `--never-ready`.
+    pub never_ready: Vec<String>,
+}
+
+#[derive(Serialize)]
+struct CheckV1 {
+    report: Box<RawValue>,
+    fixes: Vec<FixV1>,
+    failures: Vec<String>,
+}
+
+/// A fix that was verified.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct FixV1 {
+    /// The place of the finding in the list of the report.
+    finding: usize,
+    title: String,
+    is_safe: bool,
+    edits: Vec<EditV1>,
+}
+
+/// A replacement of a part of the text. Positions are code units of UTF-16, as in JavaScript.
+#[derive(Serialize)]
+struct EditV1 {
+    from: usize,
+    to: usize,
+    insert: String,
+}
+
+#[derive(Serialize)]
+struct PlanV1 {
+    plan: Box<RawValue>,
+    failures: Vec<String>,
+}
+
+impl Inputs {
+    /// Parses the JSON of the inputs.
+    ///
+    /// # Errors
+    /// Returns an error if it isn't such JSON.
+    pub fn parse(json: &str) -> Result<Self, String> {
+        serde_json::from_str(json).map_err(|error| format!("the inputs: {error}"))
+    }
+
+    /// Checks manifests. Returns the report of `setguard check --format json`, the fixes that an editor can
+    /// apply, and messages about what could not be read.
+    ///
+    /// # Errors
+    /// Returns an error if the release or the policy is invalid.
+    pub fn check(self, manifests: &str) -> Result<String, String> {
+        let policy = self.policy()?;
+        let CheckedTexts { report, fixes, failures } =
+            self.texts(manifests, &policy).check().map_err(|error| error.to_string())?;
+        let fixes = fixes.into_iter().map(|(finding, fix)| FixV1::of(finding, fix, manifests));
+        to_json(&CheckV1 { report: raw(report)?, fixes: fixes.collect(), failures })
+    }
+
+    /// Returns the manifests after all safe fixes, which are the manifests themselves if there are none.
+    ///
+    /// # Errors
+    /// Returns an error if the release or the policy is invalid.
+    pub fn fix(self, manifests: &str) -> Result<String, String> {
+        let policy = self.policy()?;
+        let fixed = self.texts(manifests, &policy).fix();
+        Ok(fixed.unwrap_or_else(|| manifests.to_owned()))
+    }
+
+    /// Returns the plan of `setguard plan --format json`, and messages about what could not be read.
+    ///
+    /// # Errors
+    /// Returns an error if the release or the policy is invalid.
+    pub fn plan(self, manifests: &str) -> Result<String, String> {
+        let (plan, failures) = self.planned(manifests, |texts| texts.plan())?;
+        to_json(&PlanV1 { plan: raw(plan)?, failures })
+    }
+
+    /// Returns the plan of `setguard plan --format markdown`, for the fuzzer.
+    ///
+    /// # Errors
+    /// Returns an error if the release or the policy is invalid.
+    #[cfg(fuzzing)]
+    pub fn markdown(self, manifests: &str) -> Result<String, String> {
+        let plan = self.planned(manifests, |texts| texts.markdown())?;
+        String::from_utf8(plan).map_err(|error| error.to_string())
+    }
+
+    fn planned<T>(
+        self,
+        manifests: &str,
+        write: impl FnOnce(plan::Texts<'_>) -> io::Result<T>,
+    ) -> Result<T, String> {
+        let policy = self.policy()?;
+        let sources =
+            [self.manifests(manifests), named("before", self.before), nodes(self.cluster)];
+        let texts = plan::Texts { sources, policy: &policy, never_ready: &self.never_ready };
+        write(texts).map_err(|error| error.to_string())
+    }
+
+    fn texts<'a>(self, manifests: &str, policy: &'a Policy) -> Texts<'a> {
+        let new = self.manifests(manifests);
+        let (old, cluster) = (named("before", self.before), nodes(self.cluster));
+        Texts { new, old, cluster, policy }
+    }
+
+    fn manifests(&self, text: &str) -> Source {
+        let name = if self.file.is_empty() { "manifest.yaml" } else { &self.file };
+        named(name, text.to_owned())
+    }
+
+    fn policy(&self) -> Result<Policy, String> {
+        let release = Some(&*self.release).filter(|text| !text.is_empty());
+        let kube_version = release.map(str::parse::<Version>).transpose()?;
+        let flags = PolicyArgs { kube_version, ..PolicyArgs::default() };
+        let text = Some(&*self.policy).filter(|text| !text.trim().is_empty());
+        flags.parse(text).map_err(|error| error.to_string())
+    }
+}
+
+impl FixV1 {
+    fn of(finding: usize, fix: VerifiedFix, text: &str) -> Self {
+        let units =
+            |byte: usize| text.get(..byte).map_or(0, |before| before.encode_utf16().count());
+        let edits = fix.edits.into_iter().map(|edit| EditV1 {
+            from: units(edit.bytes.start),
+            to: units(edit.bytes.end),
+            insert: edit.with,
+        });
+        let edits = edits.collect();
+        FixV1 { finding, title: fix.title, is_safe: fix.is_safe, edits }
+    }
+}
+
+/// Returns a rule as `setguard rules --format json` prints it, with its reasons and its examples. `None` if
+/// there is no such rule.
+pub fn explain(rule: &str) -> Option<String> {
+    let rule = catalogue::find(rule)?;
+    let mut json = explain::to_json(rule);
+    let meta = &rule.meta;
+    for (key, text) in [("why", meta.why), ("bad", meta.bad), ("good", meta.good)] {
+        json[key] = text.trim_end().into();
+    }
+    Some(json.to_string())
+}
+
+/// Returns the releases of Kubernetes whose rules are known, the newest first.
+pub fn releases() -> Vec<String> {
+    let minors = Version::OLDEST.minor()..=Version::NEWEST.minor();
+    minors.rev().map(|minor| Version::of_minor(minor).to_string()).collect()
+}
+
+fn nodes(text: String) -> Source {
+    named("cluster", text)
+}
+
+fn named(name: &str, text: String) -> Source {
+    Source::named(name.to_owned(), text)
+}
+
+fn raw(json: Vec<u8>) -> Result<Box<RawValue>, String> {
+    let json = String::from_utf8(json).map_err(|error| error.to_string())?;
+    RawValue::from_string(json).map_err(|error| error.to_string())
+}
+
+fn to_json(value: &impl Serialize) -> Result<String, String> {
+    serde_json::to_string(value).map_err(|error| error.to_string())
+}

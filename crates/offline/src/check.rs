@@ -1,0 +1,418 @@
+//! `setguard check`: reads manifests, runs the engine on them, and reports the findings.
+
+mod baseline;
+mod checked_file;
+mod cross_object;
+pub mod editor;
+mod finding_sink;
+mod fix;
+mod ignores;
+pub(crate) mod in_memory;
+mod inventory;
+mod known_findings;
+mod manifest_check;
+mod old_manifests;
+mod old_objects;
+mod policy;
+mod selection;
+mod workers;
+
+use std::{collections::HashSet, convert::Infallible, io, path::PathBuf};
+
+use clap::{Args, error::ErrorKind};
+
+use self::{
+    checked_file::{CheckedPart, CheckedSource, Content, Reader},
+    cross_object::CrossObject,
+    finding_sink::FindingSink,
+    fix::{FixArgs, Fixes},
+    known_findings::{Known, KnownArgs},
+    manifest_check::{Checker, InputContext},
+    old_objects::OldObjects,
+    policy::Choice,
+    selection::Selection,
+};
+use crate::proposal::apply::{Delivery, Verb};
+use setguard_core::{
+    inventory::object_summary::ObjectSummary,
+    policy::{FolderNames, Policy, file_patterns},
+};
+pub use setguard_files::{
+    exit::Exit,
+    manifests::{
+        clusters::Clusters,
+        exclude::{Exclude, exempt_files},
+        group::Group,
+        layout::Wrong,
+        listing,
+        not_a_manifest::Broken,
+        not_checked::NotChecked,
+        repository::Repository,
+        source::Source,
+    },
+    policy_file::args::PolicyArgs,
+    report::{
+        self,
+        args::OutputArgs,
+        diagnostic::{Diagnostic, Strictness, Summary},
+        fingerprint::Fingerprint,
+        reports::Reports,
+    },
+};
+
+/// Check manifests as the API server and the webhook would, without a cluster
+///
+/// Reads files, folders (every .yaml, .yml and .json file below them, except hidden ones) and
+/// standard input (`-`). Checks DaemonSets and StatefulSets, also those inside a List: each alone,
+/// then together with each other and with the objects of other kinds in the same run that matter to
+/// them, such as Services, Deployments, PodDisruptionBudgets and Namespaces. Skips everything else.
+/// Input that isn't a Kubernetes object is an error; in a folder only if it seems to be meant as
+/// one.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Exit codes:
+  0  nothing would be denied
+  1  at least one object would be denied, a file in a folder cannot be read and may have a set,
+     or the baseline has findings that are fixed
+  2  wrong usage, an invalid policy, a file that is named and cannot be read (whatever else was
+     found), or nothing to check
+
+Examples:
+  setguard check daemonset.yaml
+  setguard check deploy/ --policy policy.yaml --kube-version 1.36
+  helm template . | setguard check -
+  kubectl kustomize overlays/prod | setguard check - --deny-warnings
+  setguard check deploy/ --output sarif=setguard.sarif --output junit=setguard.xml
+  setguard check deploy/ --against-ref origin/main --new-only
+  setguard check deploy/ --baseline setguard-baseline
+  setguard check deploy/ --fix --dry-run
+  helm template . | setguard check - -n shop --against shop.yaml
+  kubectl get sts,ds -A -o yaml --show-managed-fields > live.yaml
+  setguard check deploy/ --against live.yaml --as server-side-apply")]
+pub struct CheckArgs {
+    /// Files and folders; `-` is standard input
+    #[arg(value_name = "PATH|-")]
+    paths: Vec<PathBuf>,
+    #[command(flatten)]
+    output: OutputArgs,
+    #[command(flatten)]
+    selection: Selection,
+    #[command(flatten)]
+    policy: PolicyArgs,
+    /// Uses no policy file that --policy does not name. Otherwise the nearest setguard.yaml,
+    /// .setguard.yaml or .github/setguard.yaml counts, from the working folder up to the root of its
+    /// repository
+    #[arg(long)]
+    no_config: bool,
+    /// Leaves out the files and folders that match a pattern, in folders that are named. The pattern is
+    /// like one in `.gitignore`, from the working folder, such as `/examples` or `*.values.yaml`. May be
+    /// given more than once
+    #[arg(long, value_name = "PATTERN", value_parser = pattern)]
+    exclude: Vec<String>,
+    /// The namespace of manifests that set none, also of previous ones. `helm template` prints no namespace
+    #[arg(short, long, value_name = "NAMESPACE")]
+    namespace: Option<String>,
+    /// Manifests of objects that the cluster has: Nodes, StorageClasses, PriorityClasses,
+    /// ServiceAccounts and others, such as `kubectl get nodes,sc,pc,sa -A -o yaml`. Only with all
+    /// objects of a kind can a rule find that one is missing. May be given more than once
+    #[arg(long, value_name = "PATH")]
+    inventory: Vec<PathBuf>,
+    /// The name of standard input in the report, such as the path of a chart
+    #[arg(long, value_name = "NAME")]
+    stdin_path: Option<String>,
+    /// Succeeds if there is no DaemonSet and no StatefulSet to check
+    #[arg(long)]
+    allow_empty: bool,
+    /// The previous manifests: an object that is also in them is checked as an update, so that
+    /// changes of immutable fields are found. May be given more than once
+    #[arg(long, value_name = "PATH", group = "old")]
+    against: Vec<PathBuf>,
+    /// The command by which the manifests will reach the cluster. It decides what becomes of fields
+    /// that the previous object has and the manifest leaves out. By default it is what the managed fields of
+    /// that object say, such as an upgrade by Helm or server-side apply by Flux, and otherwise apply. Server-side
+    /// apply also refuses what the others accept, such as two entries with the same key
+    #[arg(long = "as", value_enum, value_name = "VERB")]
+    verb: Option<Verb>,
+    /// The field manager of --as server-side-apply [default: kubectl]
+    #[arg(long, value_name = "NAME")]
+    field_manager: Option<String>,
+    #[command(flatten)]
+    known: KnownArgs,
+    #[command(flatten)]
+    fix: FixArgs,
+    /// Report as if nothing exempted itself from warnings: neither by a comment `# setguard: ignore[RULE]
+    /// reason` nor by the annotation setguard.io/ignore
+    #[arg(long)]
+    no_ignores: bool,
+    /// Treat warnings as denials
+    #[arg(long)]
+    deny_warnings: bool,
+}
+
+/// Parses the value of `--exclude`.
+fn pattern(text: &str) -> Result<String, String> {
+    file_patterns::check(text).map(|()| text.to_owned())
+}
+
+/// Runs `setguard check`.
+///
+/// # Errors
+/// Returns an error if the policy or a feature gate is invalid, or the report cannot be written.
+pub fn run(args: &CheckArgs) -> anyhow::Result<Exit> {
+    if args.paths.is_empty() {
+        return Ok(without_paths());
+    }
+    args.output.set_color();
+    let repository = Repository::find();
+    let strictness = Strictness { deny_warnings: args.deny_warnings };
+    let (flags, no_config, known) = (&args.policy, args.no_config, &args.known);
+    let choice = Choice { flags, no_config, known, repository: &repository };
+    let commit = known.against_ref.as_deref().map(old_manifests::commit);
+    let found = commit.as_ref().and_then(|it| it.as_ref().ok()).cloned();
+    let Some(chosen) = choice.load(found.as_ref(), strictness)? else { return Ok(Exit::Error) };
+    let mut policy = chosen.policy;
+    let exclude = Exclude::new(&args.exclude, &policy.exclude, &chosen.root);
+    let clusters = policy.clusters.iter().map(|it| (&*it.name, &*it.paths));
+    let clusters = Clusters::new(clusters, &chosen.root);
+    if args.fix.fix {
+        let fixes = Fixes {
+            args: &args.fix,
+            paths: &args.paths,
+            exclude: &exclude,
+            selection: &args.selection,
+            policy: &policy,
+            root: &chosen.root,
+            repository: &repository,
+            strictness,
+            namespace: args.namespace.as_deref(),
+        };
+        if let Some(exit) = fixes.run()? {
+            return Ok(exit);
+        }
+    }
+    let mut reports = Reports::open(&args.output, &repository, &policy)?;
+    reports.limit(|format| args.selection.min_severity(format));
+    let (known, added) = Known::open(&args.known, found.as_ref())?;
+    let mut sink = FindingSink::new(repository.clone(), reports, known);
+    sink.selection = args.selection.clone();
+    let mut previous = OldObjects::of_namespace(args.namespace.clone());
+    let mut context = InputContext::of_namespace(args.namespace.clone());
+    context.no_ignores = args.no_ignores;
+    let (against, paths) = (&args.against, (&*args.paths, &clusters));
+    let old =
+        old_manifests::read(against, commit, paths, &mut previous, &mut |it| sink.failure(&it));
+    old.iter().for_each(|source| context.old_namespaces.add(source.text()));
+    let names = &policy.folder_names;
+    let sources = look_around(args, (&exclude, &clusters), names, &mut context, &mut sink)?;
+    exempt_files(&mut policy, &chosen.root, sources.iter().flatten().filter_map(Source::file));
+    previous.new = sources.iter().flatten().filter_map(Source::path_in_folder).collect();
+    let group =
+        |it: &Source| Some((it.path_in_folder()?.display().to_string(), it.group().clone()));
+    let groups = sources.iter().flatten().filter_map(group);
+    previous.clusters = groups.filter(|(_, it)| matches!(it, Group::Cluster(_))).collect();
+    if args.known.new_only {
+        sink.known.old = Some(findings(old, args.namespace.clone(), &policy, repository)?);
+    }
+    let delivery = Delivery::new(args.verb, args.field_manager.clone())?;
+    let checker = Checker::new(&policy, &previous, delivery, context, strictness);
+    let cluster = inventory::read(&args.inventory, &mut |it| sink.failure(&it));
+    check_all(sources, cluster, &checker, &mut sink)?;
+    if let Some(commit) = &found {
+        // The policy of the work tree is a part of the change.
+        let is_of_exclude = |it: &Diagnostic| it.field.starts_with("exclude");
+        let weakened = chosen.weakened.iter().flat_map(|(_, report)| &report.diagnostics);
+        let excludes_more = weakened.into_iter().any(is_of_exclude);
+        sink.compare(commit, excludes_more && args.known.policy_from_ref.is_none());
+    }
+    if sink.summary.is_empty() && !sink.has_failed() && !args.allow_empty {
+        sink.failure(&nothing_to_check(&sink));
+    }
+    for (source, mut weakened) in chosen.weakened.into_iter().chain(added) {
+        sink.object(&source, &mut weakened)?;
+    }
+    sink.finish(&args.known)
+}
+
+fn without_paths() -> Exit {
+    let mut command = CheckArgs::augment_args(clap::Command::new("setguard check"));
+    let message = "which manifests? Give files or folders, or - for standard input";
+    let _ = command.error(ErrorKind::MissingRequiredArgument, message).print();
+    Exit::Error
+}
+
+/// Checks all sources, each alone and then together.
+fn check_all(
+    sources: Vec<Result<Source, String>>,
+    cluster: Vec<ObjectSummary>,
+    checker: &Checker<'_>,
+    sink: &mut FindingSink,
+) -> io::Result<()> {
+    let mut cross_object = CrossObject::default();
+    cluster.into_iter().for_each(|item| cross_object.in_cluster(item));
+    workers::in_order(
+        sources,
+        |source| CheckedSource::of(source?, checker),
+        |checked| match checked {
+            Ok(checked) => record(checked, checker, &mut cross_object, sink),
+            Err(message) => {
+                sink.failure(&message);
+                Ok(())
+            }
+        },
+    )?;
+    cross_object.report(checker, sink)
+}
+
+/// Returns the findings in the previous manifests, as if these were new.
+fn findings(
+    old: Vec<Source>,
+    namespace: Option<String>,
+    policy: &Policy,
+    repository: Repository,
+) -> io::Result<HashSet<Fingerprint>> {
+    let mut context = InputContext::of_namespace(namespace);
+    for source in &old {
+        context.add(source.text());
+    }
+    let previous = OldObjects::default();
+    let checker =
+        Checker::new(policy, &previous, Delivery::default(), context, Strictness::default());
+    let mut sink = FindingSink::new(repository, Reports::none(), Known::to_collect());
+    check_all(old.into_iter().map(Ok).collect(), Vec::new(), &checker, &mut sink)?;
+    Ok(sink.known.collected.unwrap_or_default())
+}
+
+/// The number of bytes of texts that are kept from the first look at the files until their check. The rest is read
+/// again.
+const KEPT: usize = 32 << 20;
+
+/// Finds all sources, and the parts of the input that objects are checked against. A source that
+/// can be read only once is read now.
+fn look_around(
+    args: &CheckArgs,
+    (exclude, clusters): (&Exclude, &Clusters),
+    names: &FolderNames,
+    context: &mut InputContext,
+    sink: &mut FindingSink,
+) -> io::Result<Vec<Result<Source, String>>> {
+    let listing = listing::list(&args.paths, exclude, names);
+    for note in listing.notes {
+        report::note(&note);
+    }
+    sink.not_checked.extend(listing.not_checked);
+    for Wrong { file, problem } in listing.wrong {
+        let source = Source::FileInFolder(file, Group::Alone).reread();
+        sink.unreadable(&source, manifest_check::syntax(problem, false))?;
+    }
+    context.paths = listing.contexts;
+    let paths = listing.sources.into_iter().map(|it| it.map(|it| clusters.assign(it)));
+    let paths: Vec<_> = paths.collect();
+    // Each source is read here, and checked later.
+    let progress = &mut sink.progress;
+    progress.set_steps(2 * paths.len());
+    let (mut sources, mut room) = (Vec::with_capacity(paths.len()), KEPT);
+    let done: Result<(), Infallible> = workers::in_order(
+        paths,
+        |source| look(source?, args.stdin_path.as_deref()),
+        |looked| {
+            sources.push(looked.map(|(source, is_telling)| {
+                if is_telling {
+                    context.add(source.text());
+                }
+                let unread = if source.text().len() > room { source.unread() } else { None };
+                unread.unwrap_or_else(|| {
+                    room = room.saturating_sub(source.text().len());
+                    source
+                })
+            }));
+            progress.advance();
+            Ok(())
+        },
+    );
+    match done {
+        Ok(()) => Ok(sources),
+    }
+}
+
+/// Reads a source. Returns also whether its text affects other objects.
+fn look(source: Source, stdin_path: Option<&str>) -> Result<(Source, bool), String> {
+    let is_stdin = matches!(source, Source::Stdin);
+    let mut source = source.read()?;
+    if let Some(name) = stdin_path.filter(|_| is_stdin) {
+        source.rename(name);
+    }
+    let is_telling = InputContext::may_learn_from(source.text());
+    Ok((source, is_telling))
+}
+
+/// Records the findings in a source. If they are not known yet, its parts are checked now, on all cores.
+fn record(
+    CheckedSource { source, again, all }: CheckedSource,
+    checker: &Checker<'_>,
+    cross_object: &mut CrossObject,
+    sink: &mut FindingSink,
+) -> io::Result<()> {
+    cross_object.begin(source.group().clone());
+    sink.progress.advance();
+    sink.summary.files += 1;
+    let mut broken = None;
+    let mut take = |mut part: CheckedPart| {
+        broken = broken.take().or(part.broken.take());
+        record_part(part, &source, cross_object, sink)
+    };
+    match all {
+        Some(all) => take(all)?,
+        None => {
+            let reader = Reader::of(&source);
+            let check = |documents| reader.check(documents, checker);
+            workers::in_batches(reader.parts(), 1, check, take)?;
+        }
+    }
+    match broken {
+        None => {}
+        Some((Broken::OtherKind, place)) => sink.broken.push(place),
+        Some(_) => sink.strangers.push(source.name().to_owned()),
+    }
+    cross_object.source(again, source);
+    Ok(())
+}
+
+/// Records the findings in some documents of a source.
+fn record_part(
+    part: CheckedPart,
+    source: &Source,
+    cross_object: &mut CrossObject,
+    sink: &mut FindingSink,
+) -> io::Result<()> {
+    sink.summary.others += part.others;
+    sink.summary.passed_over += part.passed_over;
+    let mut number = 0;
+    for content in part.contents {
+        match content {
+            Content::Unreadable(diagnostic) => sink.unreadable(source, diagnostic)?,
+            Content::Related(item, is_stored) => cross_object.related(item, is_stored),
+            Content::NotChecked(entry) => sink.not_checked.push(entry),
+            Content::Ignores(ignores) => cross_object.ignores(source.name(), number, ignores),
+            Content::Checked(mut manifest) => {
+                sink.object(source, &mut manifest.report)?;
+                number = manifest.report.number;
+                cross_object.checked(*manifest);
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Returns the message for a run that checks nothing. Such a run fails, because a pipeline with
+/// wrong paths would always succeed.
+fn nothing_to_check(sink: &FindingSink) -> String {
+    let Summary { files, others, .. } = &sink.summary;
+    let instead = match sink.not_checked.first() {
+        Some(NotChecked { file, why, .. }) => format!("{file}: {why}"),
+        None => "if there need not be any, use --allow-empty".to_owned(),
+    };
+    format!(
+        "nothing was checked: no DaemonSet and no StatefulSet was found (files: {files}, other objects: \
+         {others}); {instead}"
+    )
+}

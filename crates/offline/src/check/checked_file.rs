@@ -1,0 +1,228 @@
+//! A source and all findings in it, as the threads return them.
+
+use std::sync::{Arc, OnceLock};
+
+use super::{
+    ignores::Ignores,
+    manifest_check::{self, CheckedObject, Checker},
+};
+use kube_yaml::{Document, Documents, Mark, Problem};
+use setguard_core::{finding::Field, inventory::object_summary::ObjectSummary};
+pub(super) use setguard_files::{
+    manifests::{
+        document::{DocumentObjects, Manifest},
+        group::Group,
+        layout,
+        not_a_manifest::Broken,
+        not_checked::{self, Cause, NotChecked},
+        source::Source,
+    },
+    report::diagnostic::{Diagnostic, ObjectReport},
+};
+
+/// The number of bytes of a stream that a thread checks at a time.
+const PART: usize = 1 << 20;
+
+/// A source that has been read, and the findings in it.
+#[derive(Debug)]
+pub(super) struct CheckedSource {
+    pub(super) source: Source,
+    /// The source for reading it again. `None` if that is not possible.
+    pub(super) again: Option<Source>,
+    /// The findings. `None` if the source is so long that its parts are to be checked one by one, so that
+    /// not all of its content is in memory.
+    pub(super) all: Option<CheckedPart>,
+}
+
+/// Some or all documents of a source after their check.
+#[derive(Debug, Default)]
+pub(super) struct CheckedPart {
+    /// The content, in the order of the source.
+    pub(super) contents: Vec<Content>,
+    /// The number of objects that are not checked.
+    pub(super) others: usize,
+    /// The number of parts that aren't objects and needn't be.
+    pub(super) passed_over: usize,
+    /// The reason why a part that cannot be read is passed over, and the place and the message.
+    pub(super) broken: Option<(Broken, String)>,
+    /// Whether a part that cannot be read is listed as not checked.
+    is_listed: bool,
+}
+
+/// A text whose documents are checked, by several threads at the same time.
+#[derive(Debug)]
+pub(super) struct Reader<'a> {
+    text: &'a str,
+    file: Arc<str>,
+    group: &'a Group,
+    /// Whether the text seems to be a template; computed on first use.
+    is_template: OnceLock<bool>,
+    /// The importance of documents that cannot be read; computed on first use.
+    importance: OnceLock<Broken>,
+    /// Whether the text may have a set; computed on first use.
+    may_have_set: OnceLock<bool>,
+}
+
+/// One thing in a source.
+#[derive(Debug)]
+pub(super) enum Content {
+    /// A document that cannot be read, or that should be an object but isn't.
+    Unreadable(Diagnostic),
+    /// An object that is not checked, but that rules need to check others, and whether a cluster has
+    /// stored it.
+    Related(ObjectSummary, bool),
+    /// An object that is not checked, or not as it will be applied.
+    NotChecked(NotChecked),
+    /// The comments of a document, after the objects that they are about.
+    Ignores(Ignores),
+    /// An object that was checked.
+    Checked(Box<CheckedManifest>),
+}
+
+/// An object that was checked alone.
+#[derive(Debug)]
+pub(super) struct CheckedManifest {
+    pub(super) report: ObjectReport,
+    /// The summary for the cross-object rules, if the object could be read.
+    pub(super) item: Option<ObjectSummary>,
+    /// The positions of the fields in which cross-object rules may find more.
+    pub(super) marks: Box<[Mark]>,
+}
+
+impl CheckedSource {
+    /// Reads a source and checks its documents, unless it is long.
+    pub(super) fn of(source: Source, checker: &Checker<'_>) -> Result<Self, String> {
+        // A source that can be read only once has been read now.
+        let again = source.unread();
+        let source = source.read()?;
+        let is_long = source.text().len() > 2 * PART;
+        let all = (!is_long).then(|| Reader::of(&source).check_all(checker));
+        Ok(CheckedSource { source, again, all })
+    }
+}
+
+impl<'a> Reader<'a> {
+    /// Prepares to read the documents of a source that has been read.
+    pub(super) fn of(source: &'a Source) -> Self {
+        Reader {
+            text: source.text(),
+            file: source.name().into(),
+            group: source.group(),
+            is_template: OnceLock::new(),
+            importance: OnceLock::new(),
+            may_have_set: OnceLock::new(),
+        }
+    }
+
+    /// Returns the parts of the text, to be checked by [`Self::check`].
+    pub(super) fn parts(&self) -> Vec<Documents<'a>> {
+        kube_yaml::documents(self.text).cut(PART)
+    }
+
+    /// Checks all documents.
+    pub(super) fn check_all(&self, checker: &Checker<'_>) -> CheckedPart {
+        self.check(kube_yaml::documents(self.text), checker)
+    }
+
+    /// Checks some documents of the text.
+    pub(super) fn check(&self, documents: Documents<'_>, checker: &Checker<'_>) -> CheckedPart {
+        let mut part = CheckedPart::default();
+        for document in documents {
+            match document {
+                Ok(document) => self.add(document, checker, &mut part),
+                Err(problem) => match self.importance() {
+                    Broken::Error => {
+                        let diagnostic = manifest_check::syntax(problem, self.is_template());
+                        part.contents.push(Content::Unreadable(diagnostic));
+                    }
+                    importance => self.pass_over(&problem, importance, checker, &mut part),
+                },
+            }
+        }
+        part
+    }
+
+    fn add(&self, document: Document<'_>, checker: &Checker<'_>, part: &mut CheckedPart) {
+        let mut ignores = checker.ignores(&document);
+        let is_named = matches!(self.group, Group::Named);
+        let objects = DocumentObjects::of(document, is_named).in_namespace(checker.namespace());
+        part.others += objects.others.len();
+        part.passed_over += objects.passed_over;
+        let context = checker.path_context(&self.file);
+        if context.is_some_and(|it| it.chart.is_some()) {
+            // Values can look like an object without an apiVersion. kubectl applies neither.
+            part.passed_over += objects.strays.len();
+        } else {
+            part.contents.extend(objects.strays.iter().map(|problem| {
+                Content::Unreadable(manifest_check::syntax(problem.clone(), self.is_template()))
+            }));
+        }
+        part.contents.extend(objects.related().filter_map(|node| {
+            let mut item = ObjectSummary::of_json(&node.to_json())?;
+            item.set_location(self.file.clone(), node.mark.line);
+            let is_stored = node.get("metadata").and_then(|it| it.get("uid")).is_some();
+            Some(Content::Related(item, is_stored))
+        }));
+        let partial = context.and_then(|it| it.partial.as_ref());
+        for manifest in &objects.manifests {
+            if let Some(why) = partial.filter(|_| manifest.is_partial()) {
+                let line = manifest.node.mark.line;
+                let entry = NotChecked::object(&self.file, line, Cause::Partial, why.clone());
+                part.contents.push(Content::NotChecked(entry));
+                continue;
+            }
+            let checked = checker.check(manifest, &self.file, is_named, &mut ignores);
+            part.contents.extend(checked.postponed.clone().map(Content::NotChecked));
+            let checked = CheckedManifest::of(checked, manifest, &self.file);
+            part.contents.push(Content::Checked(Box::new(checked)));
+        }
+        if !ignores.is_empty() && !objects.manifests.is_empty() {
+            part.contents.push(Content::Ignores(ignores));
+        }
+    }
+
+    /// Records that a document cannot be read, and whether it may have a set.
+    fn pass_over(
+        &self,
+        Problem { mark, message, .. }: &Problem,
+        importance: Broken,
+        checker: &Checker<'_>,
+        part: &mut CheckedPart,
+    ) {
+        if part.is_listed || part.broken.is_some() {
+            return;
+        }
+        if *self.may_have_set.get_or_init(|| not_checked::may_have_set(self.text)) {
+            part.is_listed = true;
+            let chart = checker.path_context(&self.file).and_then(|it| it.chart.as_ref());
+            let (cause, why) = match chart {
+                Some(chart) => (Cause::Chart, layout::render(chart)),
+                None => (Cause::Unreadable, format!("it cannot be read: {message}")),
+            };
+            let entry = NotChecked::object(&self.file, mark.line, cause, why);
+            part.contents.push(Content::NotChecked(entry));
+        } else {
+            part.broken = Some((importance, format!("{}:{}: {message}", self.file, mark.line)));
+        }
+    }
+
+    fn is_template(&self) -> bool {
+        *self.is_template.get_or_init(|| self.text.contains("{{"))
+    }
+
+    fn importance(&self) -> Broken {
+        *self.importance.get_or_init(|| Broken::of(self.text, self.group))
+    }
+}
+
+impl CheckedManifest {
+    fn of(checked: CheckedObject, manifest: &Manifest<'_>, file: &Arc<str>) -> Self {
+        let mut item = checked.item;
+        let fields: Vec<Field> = item.as_ref().map(ObjectSummary::fields).unwrap_or_default();
+        if let Some(item) = &mut item {
+            item.set_location(file.clone(), manifest.node.mark.line);
+        }
+        let marks = fields.iter().map(|field| manifest.node.locate(field)).collect();
+        CheckedManifest { report: checked.report, item, marks }
+    }
+}

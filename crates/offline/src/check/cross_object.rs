@@ -1,0 +1,282 @@
+//! Findings that need the whole input: objects are collected while documents are read, and the
+//! findings are reported after the last one.
+
+use std::{
+    collections::{BTreeMap, BTreeSet, HashMap},
+    io, mem,
+    sync::Arc,
+};
+
+use super::{
+    checked_file::CheckedManifest, finding_sink::FindingSink, ignores::Ignores,
+    manifest_check::Checker,
+};
+use kube_yaml::Mark;
+use setguard_core::{
+    engine::verdict::Verdict,
+    finding::Field,
+    inventory::{Inventory, object_summary::ObjectSummary},
+    kubernetes::kind::Kind,
+    rules::rule::inventory::Coverage,
+};
+pub(super) use setguard_files::{
+    manifests::{group::Group, id::ObjectId, source::Source},
+    report::diagnostic::{Diagnostic, ObjectReport, Severity},
+};
+
+/// The retained parts of the input: a summary of each object, and its source for reading the text
+/// again.
+#[derive(Debug, Default)]
+pub(super) struct CrossObject {
+    /// The objects of the cluster, which are near every other.
+    cluster: Inventory,
+    /// The kinds of which the objects of the cluster are known.
+    kinds: BTreeSet<Kind>,
+    groups: Vec<Members>,
+    /// The indices of the groups that may have more than one file.
+    known: HashMap<Group, usize>,
+    /// The entries of the checked objects, in the order of the input.
+    kept: Vec<Entry>,
+    sources: Vec<Option<Source>>,
+    ignores: Vec<KeptIgnores>,
+    /// The index of the group of the source that is being added.
+    current: usize,
+}
+
+/// The objects that are applied together.
+#[derive(Debug)]
+struct Members {
+    group: Group,
+    /// The objects, each with the index of its source.
+    items: Vec<(usize, ObjectSummary)>,
+}
+
+/// The comments of a document, which may be about findings that are still to come.
+#[derive(Debug)]
+struct KeptIgnores {
+    source: usize,
+    /// The name of the source.
+    file: String,
+    /// The number of an object of the document.
+    number: usize,
+    ignores: Ignores,
+}
+
+/// An object that was already checked alone.
+#[derive(Debug)]
+struct Entry {
+    /// The index of its group, and its index there.
+    place: (usize, usize),
+    source: usize,
+    /// The number in the reports.
+    number: usize,
+    id: Arc<ObjectId>,
+    rendered_from: Option<String>,
+    /// The positions of the fields in which cross-object rules may find more.
+    marks: Box<[Mark]>,
+    /// The worst severity that has been reported so far.
+    worst: Option<Severity>,
+}
+
+impl CrossObject {
+    /// Adds an object of the cluster. Sets are left out, because they would be checked themselves.
+    pub(super) fn in_cluster(&mut self, item: ObjectSummary) {
+        if !item.is_evaluated() {
+            self.kinds.insert(item.kind());
+            self.cluster.add(item);
+        }
+    }
+
+    /// Begins a source, which belongs to this group.
+    pub(super) fn begin(&mut self, group: Group) {
+        let new = self.groups.len();
+        let index = match group {
+            Group::Alone => new,
+            _ => *self.known.entry(group.clone()).or_insert(new),
+        };
+        if index == new {
+            self.groups.push(Members { group, items: Vec::new() });
+        }
+        self.current = index;
+    }
+
+    /// Adds an object to the current group, and returns its place.
+    fn add(&mut self, item: ObjectSummary) -> (usize, usize) {
+        let source = self.sources.len();
+        let Some(members) = self.groups.get_mut(self.current) else { return (0, 0) };
+        members.items.push((source, item));
+        (self.current, members.items.len() - 1)
+    }
+
+    /// Adds an object that was checked and reported.
+    pub(super) fn checked(&mut self, CheckedManifest { report, item, marks }: CheckedManifest) {
+        let Some(item) = item else { return };
+        let place = self.add(item);
+        self.kept.push(Entry {
+            place,
+            source: self.sources.len(),
+            number: report.number,
+            worst: report.worst(),
+            id: report.id,
+            rendered_from: report.rendered_from,
+            marks,
+        });
+    }
+
+    /// Adds an object that is not checked itself, but that rules need to check others. If a cluster
+    /// has stored it and the user named its file, the input has all objects of its kind. In a folder,
+    /// such an object may be a test's.
+    pub(super) fn related(&mut self, item: ObjectSummary, is_stored: bool) {
+        let is_named = self.groups.get(self.current).is_some_and(|it| it.group == Group::Named);
+        if is_stored && is_named {
+            self.in_cluster(item);
+        } else {
+            self.add(item);
+        }
+    }
+
+    /// Adds the comments of a document. `number` is the number of one of its objects.
+    pub(super) fn ignores(&mut self, file: &str, number: usize, ignores: Ignores) {
+        let (source, file) = (self.sources.len(), file.to_owned());
+        self.ignores.push(KeptIgnores { source, file, number, ignores });
+    }
+
+    /// Adds the source of the objects that were added since the previous source. If it can be read
+    /// again, only its name is kept.
+    pub(super) fn source(&mut self, again: Option<Source>, source: Source) {
+        self.sources.push(again.or(Some(source)));
+    }
+
+    /// Runs the cross-object rules and reports the findings.
+    pub(super) fn report(self, checker: &Checker<'_>, sink: &mut FindingSink) -> io::Result<()> {
+        self.run(checker, |source, worst, object| sink.more(source, worst, object))
+    }
+
+    /// Runs the cross-object rules. Calls `see` with what they find in an object, the object's source,
+    /// and the worst severity that was reported before.
+    pub(super) fn run<E>(
+        mut self,
+        checker: &Checker<'_>,
+        mut see: impl FnMut(&Source, Option<Severity>, &mut ObjectReport) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let mut found = BTreeMap::new();
+        for (index, members) in mem::take(&mut self.groups).into_iter().enumerate() {
+            let is_whole = members.group.is_whole();
+            let twice = members.twice();
+            for part in members.parts() {
+                self.check(part, is_whole, checker, |i, it| _ = found.insert((index, i), it));
+            }
+            for (i, remark) in twice {
+                found.entry((index, i)).or_default().1.remarks.push(remark);
+            }
+        }
+        let mut open: Option<(usize, Source)> = None;
+        for kept in mem::take(&mut self.kept) {
+            let Some((fields, verdict)) = found.remove(&kept.place) else { continue };
+            // The comments are in the order of their sources.
+            let first = self.ignores.partition_point(|it| it.source < kept.source);
+            let own = self.ignores.iter_mut().skip(first);
+            let mut own: Vec<_> = own.take_while(|it| it.source == kept.source).collect();
+            let diagnostics = verdict.violations.into_iter().map(|mut violation| {
+                let mark = kept.mark(&fields, &violation.finding.field);
+                own.iter_mut().for_each(|it| it.ignores.apply(&mut violation, mark));
+                Diagnostic::of(violation, mark, checker.strictness)
+            });
+            let mut object = ObjectReport {
+                number: kept.number,
+                diagnostics: diagnostics.collect(),
+                remarks: verdict.remarks,
+                rendered_from: kept.rendered_from,
+                ..ObjectReport::of(kept.id)
+            };
+            if open.as_ref().is_none_or(|(index, _)| *index != kept.source) {
+                let source = self.sources.get_mut(kept.source).and_then(Option::take);
+                open = source.map(|source| (kept.source, source.reread()));
+            }
+            if let Some((_, source)) = &open {
+                see(source, kept.worst, &mut object)?;
+            }
+        }
+        for KeptIgnores { file, number, ignores, .. } in self.ignores {
+            if let Some(mut object) = ignores.remarks(number) {
+                see(&Source::named(file, String::new()), None, &mut object)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl CrossObject {
+    /// Runs the rules on objects that are applied together, each with its index in its group. `see` gets
+    /// the index, the fields of the object in which the rules may find something, and the verdict.
+    fn check(
+        &self,
+        part: Vec<(usize, ObjectSummary)>,
+        is_whole: bool,
+        checker: &Checker<'_>,
+        mut see: impl FnMut(usize, (Vec<Field>, Verdict)),
+    ) {
+        // An object that has no other near it has no finding about another.
+        let is_lonely = part.len() < 2 && self.kinds.is_empty();
+        if is_lonely || !part.iter().any(|(_, item)| item.is_evaluated()) {
+            return;
+        }
+        let mut inventory = self.cluster.clone();
+        let part = part.into_iter().map(|(i, item)| (inventory.add(item), i));
+        let places: BTreeMap<usize, usize> = part.collect();
+        let coverage = Coverage { kinds: self.kinds.clone(), is_whole };
+        for (place, mut verdict) in checker.check_cross_object(&inventory, &coverage) {
+            if let (Some(i), Some(item)) = (places.get(&place), inventory.get(place)) {
+                if let Some(file) = item.file() {
+                    let id = (&*item.kind().to_string(), item.name());
+                    checker.lower(&mut verdict, file, id, None);
+                }
+                see(*i, (item.fields(), verdict));
+            }
+        }
+    }
+}
+
+impl Members {
+    /// Returns a remark for each set that is there twice, with its index.
+    fn twice(&self) -> Vec<(usize, String)> {
+        let mut first = HashMap::new();
+        let sets = self.items.iter().enumerate().filter(|(_, (_, item))| item.is_evaluated());
+        let twice = sets.filter_map(|(i, (_, item))| {
+            let id = (item.kind(), item.namespace(), item.name());
+            let earlier = *first.entry(id).or_insert(item);
+            let is_twice = !std::ptr::eq(earlier, item) && earlier.is_same(item);
+            is_twice.then(|| {
+                let remark = format!(
+                    "{earlier} is the same object: where both are applied, the last one counts"
+                );
+                (i, remark)
+            })
+        });
+        twice.collect()
+    }
+
+    /// Returns the members that are applied together, with their indices: all of them, unless two
+    /// files of a folder have the same object. These are alternatives, and no two of them are applied.
+    fn parts(self) -> Vec<Vec<(usize, ObjectSummary)>> {
+        let mut first = HashMap::new();
+        let has_alternatives = matches!(self.group, Group::Folder(_) | Group::Cluster(_))
+            && self.items.iter().any(|(source, item)| {
+                let id = (item.kind(), item.namespace(), item.name());
+                *first.entry(id).or_insert(*source) != *source
+            });
+        let mut parts: BTreeMap<usize, Vec<(usize, ObjectSummary)>> = BTreeMap::new();
+        for (i, (source, item)) in self.items.into_iter().enumerate() {
+            let part = if has_alternatives { source } else { 0 };
+            parts.entry(part).or_default().push((i, item));
+        }
+        parts.into_values().collect()
+    }
+}
+
+impl Entry {
+    fn mark(&self, fields: &[Field], field: &Field) -> Mark {
+        let index = fields.iter().position(|own| own == field);
+        index.and_then(|index| self.marks.get(index)).copied().unwrap_or_default()
+    }
+}

@@ -1,0 +1,185 @@
+//! The sink through which all findings pass, on one thread and in order: they are numbered,
+//! counted, and handed to the reports.
+
+use std::{io, path::PathBuf};
+
+use super::{
+    known_findings::{Known, KnownArgs},
+    selection::Selection,
+};
+pub(super) use setguard_files::{
+    exit::Exit,
+    manifests::{git::Commit, not_checked::NotChecked, repository::Repository, source::Source},
+    report::{
+        self, collected,
+        diagnostic::{Diagnostic, ObjectReport, Severity, Summary},
+        fingerprint::Occurrences,
+        progress::Progress,
+        reports::{self, Reports},
+    },
+};
+
+/// The findings of a run so far.
+pub(super) struct FindingSink {
+    pub(super) summary: Summary,
+    pub(super) progress: Progress,
+    pub(super) known: Known,
+    pub(super) selection: Selection,
+    /// The files in folders that aren't manifests, and cannot be read as such.
+    pub(super) strangers: Vec<String>,
+    /// What is not checked, and may have a set.
+    pub(super) not_checked: Vec<NotChecked>,
+    /// The places in files in folders that cannot be read, and have no set.
+    pub(super) broken: Vec<String>,
+    repository: Repository,
+    occurrences: Occurrences,
+    reports: Reports,
+    /// The reasons why something could not be checked. They are printed last, where people look.
+    failures: Vec<String>,
+}
+
+impl FindingSink {
+    pub(super) fn new(repository: Repository, reports: Reports, known: Known) -> Self {
+        FindingSink {
+            summary: Summary::default(),
+            progress: Progress::new("checking"),
+            known,
+            selection: Selection::default(),
+            strangers: Vec::new(),
+            not_checked: Vec::new(),
+            broken: Vec::new(),
+            repository,
+            occurrences: Occurrences::default(),
+            reports,
+            failures: Vec::new(),
+        }
+    }
+
+    /// Records that something could not be checked.
+    pub(super) fn failure(&mut self, message: &str) {
+        self.reports.record_failure(message);
+        self.failures.push(message.to_owned());
+    }
+
+    /// Returns whether something could not be checked.
+    pub(super) const fn has_failed(&self) -> bool {
+        !self.failures.is_empty()
+    }
+
+    /// Records that a document could not be read.
+    pub(super) fn unreadable(
+        &mut self,
+        source: &Source,
+        mut diagnostic: Diagnostic,
+    ) -> io::Result<()> {
+        self.summary.unreadable += 1;
+        self.summary.unreadable_in_folders += usize::from(!source.is_named());
+        let path = collected::path(&self.repository, source.name());
+        self.occurrences.number(&path, None, &mut diagnostic);
+        self.progress.aside(|| self.reports.unreadable(source, &diagnostic))
+    }
+
+    /// Records that an object was checked, and sets its number.
+    pub(super) fn object(&mut self, source: &Source, object: &mut ObjectReport) -> io::Result<()> {
+        object.number = self.summary.objects;
+        self.number(source, object);
+        self.summary.count(object);
+        self.report(source, object)
+    }
+
+    /// Records more findings in an object. The worst finding so far was `before`.
+    pub(super) fn more(
+        &mut self,
+        source: &Source,
+        before: Option<Severity>,
+        object: &mut ObjectReport,
+    ) -> io::Result<()> {
+        self.number(source, object);
+        self.summary.count_again(before, object.worst());
+        self.report(source, object)
+    }
+
+    fn report(&mut self, source: &Source, object: &ObjectReport) -> io::Result<()> {
+        if object.diagnostics.is_empty() && object.remarks.is_empty() {
+            return self.reports.object(Some(source), object);
+        }
+        self.progress.aside(|| self.reports.object(Some(source), object))
+    }
+
+    /// Numbers the findings in an object, and removes known findings.
+    fn number(&mut self, source: &Source, object: &mut ObjectReport) {
+        if object.diagnostics.is_empty() && !self.known.has_baseline() {
+            return;
+        }
+        let path = collected::path(&self.repository, source.name());
+        for diagnostic in &mut object.diagnostics {
+            self.occurrences.number(&path, Some(&object.id), diagnostic);
+        }
+        // The baseline and the old findings are complete, whatever is reported.
+        self.known.apply(&path, object);
+        self.known.hidden.as_unwanted += self.selection.apply(object);
+    }
+
+    /// Returns the report in JSON, its findings in the same order, and the failures.
+    ///
+    /// # Errors
+    /// Returns an error if the report cannot be written as JSON.
+    pub(super) fn into_json(self) -> io::Result<(Vec<u8>, Vec<Diagnostic>, Vec<String>)> {
+        let (report, findings) = self.reports.into_json(&self.summary)?;
+        Ok((report, findings, self.failures))
+    }
+
+    /// Finds out what of that which is not checked differs from a commit. The run then fails: a change must not decide
+    /// what is checked.
+    /// `excludes_more` says whether the change itself excludes files by the policy.
+    pub(super) fn compare(&mut self, commit: &Commit, excludes_more: bool) {
+        let open = self.not_checked.iter_mut().filter(|it| it.must_be_checked(excludes_more));
+        let open: Vec<&mut NotChecked> = open.collect();
+        let paths: Vec<_> = open.iter().map(|it| PathBuf::from(&it.file)).collect();
+        match commit.changed(&paths.iter().map(PathBuf::as_path).collect::<Vec<_>>()) {
+            Ok(changed) => {
+                open.into_iter().zip(changed).for_each(|(it, changed)| it.is_changed = changed);
+            }
+            Err(message) => self.failure(&message),
+        }
+    }
+
+    /// Finishes the reports and the baseline.
+    pub(super) fn finish(mut self, args: &KnownArgs) -> anyhow::Result<Exit> {
+        drop(self.progress);
+        match &self.strangers[..] {
+            [] => {}
+            [file] => report::note(&format!("{file} is passed over: it isn't a Kubernetes object")),
+            [first, ..] => report::note(&format!(
+                "{} files are passed over, because they aren't Kubernetes objects, such as {first}",
+                self.strangers.len()
+            )),
+        }
+        match &self.broken[..] {
+            [] => {}
+            [place] => report::note(&format!(
+                "a file is passed over, because it can't be read and has no DaemonSet and no \
+                 StatefulSet: {place}"
+            )),
+            [first, ..] => report::note(&format!(
+                "{} files are passed over, because they can't be read and have no DaemonSet and no \
+                 StatefulSet, such as {first}",
+                self.broken.len()
+            )),
+        }
+        self.summary.hidden = self.known.hidden;
+        self.not_checked.sort_by(|a, b| (&a.file, a.line).cmp(&(&b.file, b.line)));
+        self.not_checked.dedup();
+        self.summary.not_checked = self.not_checked.len();
+        self.summary.changed_unchecked = self.not_checked.iter().filter(|it| it.is_changed).count();
+        self.reports.not_checked(&self.not_checked);
+        let on_stdout = self.reports.on_stdout();
+        let finished = self.reports.finish(&self.summary);
+        self.failures.iter().for_each(|message| reports::print_failure(on_stdout, message));
+        finished?;
+        let failed = if self.failures.is_empty() { Exit::Clean } else { Exit::Error };
+        let exit = self.summary.exit().and(failed);
+        let is_complete = exit != Exit::Error && self.summary.unreadable == 0;
+        Ok(exit.and(self.known.finish(args, is_complete)?))
+    }
+}

@@ -1,0 +1,200 @@
+//! `--fix`: unambiguous fixes, applied to the files.
+//!
+//! A rule says what to change in an object, [`edit`] how to change its text so that every other
+//! byte stays, and [`fixer`] verifies the result: an edit can go wrong where an alias shares a part
+//! of the text. Nothing is written unless the new text means the same as the old text apart from
+//! the change, the finding is gone, and there is no new finding.
+
+mod change;
+mod copy;
+mod edit;
+mod fixer;
+mod remove;
+
+use std::{
+    io::{self, IsTerminal, Write},
+    path::{Path, PathBuf},
+};
+
+use clap::Args;
+use similar::TextDiff;
+
+pub use self::edit::Edit;
+use self::fixer::{Fixed, Fixer};
+use super::{
+    manifest_check::{Checker, InputContext},
+    old_objects::OldObjects,
+    selection::Selection,
+};
+use crate::proposal::apply::Delivery;
+use setguard_core::{policy::Policy, printable::Printable};
+use setguard_files::manifests::exclude::{Exclude, exempt_files};
+pub(super) use setguard_files::{
+    exit::Exit,
+    manifests::{
+        files::{self, LARGEST},
+        listing,
+        replace::{Replacement, replace_all},
+        repository::Repository,
+        source::Source,
+        volumes,
+    },
+    report::diagnostic::{Diagnostic, Strictness},
+};
+
+/// The flags about fixes.
+#[derive(Debug, Args)]
+pub(crate) struct FixArgs {
+    /// First fix in the files what can be fixed without a doubt: where a field has no effect, or a
+    /// toleration is missing next to its older form. Everything else in the files stays as it is, byte for
+    /// byte
+    #[arg(long, conflicts_with_all = ["new_only", "prune_baseline", "write_baseline"])]
+    pub(crate) fix: bool,
+    /// Change nothing, and print what --fix would change as a diff. The exit code is 1 if there is
+    /// anything
+    #[arg(long, requires = "fix")]
+    dry_run: bool,
+    /// Also show changes that fix a finding, but change what happens in the cluster. They are never
+    /// written to the files
+    #[arg(long = "unsafe", requires = "dry_run")]
+    not_safe: bool,
+}
+
+/// The files to fix, and how.
+pub(super) struct Fixes<'a> {
+    pub(super) args: &'a FixArgs,
+    pub(super) paths: &'a [PathBuf],
+    pub(super) exclude: &'a Exclude,
+    pub(super) selection: &'a Selection,
+    pub(super) policy: &'a Policy,
+    /// The folder from which the policy's patterns of files are meant.
+    pub(super) root: &'a Path,
+    pub(super) repository: &'a Repository,
+    pub(super) strictness: Strictness,
+    /// The namespace of manifests that set none.
+    pub(super) namespace: Option<&'a str>,
+}
+
+impl Fixes<'_> {
+    /// Fixes all files below the paths. Returns `None` if they are to be checked now.
+    ///
+    /// # Errors
+    /// Returns an error if a file cannot be written, or the diff cannot be printed.
+    pub(super) fn run(&self) -> anyhow::Result<Option<Exit>> {
+        let mut say = Printable::new(anstream::stderr()).guarded();
+        if self.paths.iter().any(|path| path.as_os_str() == "-") {
+            writeln!(say, "error: --fix changes files, and standard input isn't one")?;
+            return Ok(Some(Exit::Error));
+        }
+        let sources = listing::list(self.paths, self.exclude, &self.policy.folder_names)
+            .sources
+            .into_iter()
+            .filter_map(Result::ok);
+        let sources: Vec<Source> = sources.collect();
+        let mut policy = self.policy.clone();
+        exempt_files(&mut policy, self.root, sources.iter().filter_map(Source::file));
+        let previous = OldObjects::default();
+        let mut context = input_context(&sources);
+        context.namespace = self.namespace.map(str::to_owned);
+        let checker =
+            Checker::new(&policy, &previous, Delivery::default(), context, self.strictness);
+        let mut exit = Exit::Clean;
+        let (mut replacements, mut fixed) = (Vec::<Replacement>::new(), Vec::new());
+        for source in sources {
+            let is_named = source.is_named();
+            let (Source::File(path) | Source::FileInFolder(path, _)) = source else { continue };
+            // Files that cannot be read without loss are left for the check to report.
+            let bytes = files::read_regular(&path, LARGEST).ok();
+            let Some(text) = bytes.and_then(|bytes| String::from_utf8(bytes).ok()) else {
+                continue;
+            };
+            let target = dunce::canonicalize(&path).unwrap_or_default();
+            if replacements.iter().any(|it| it.target() == target) {
+                continue;
+            }
+            let name = path.display().to_string();
+            let fixer = Fixer::new(&checker, self.selection, &name).named(is_named);
+            let new = fixer.with_unsafe(self.args.not_safe).fix(&text);
+            for note in &new.left {
+                writeln!(say, "note: {name}:{note}")?;
+            }
+            if new.count == 0 {
+                continue;
+            }
+            if self.args.dry_run {
+                exit = Exit::Denied;
+                self.show(&name, &text, &new, &mut say)?;
+            } else {
+                let replacement =
+                    Replacement::new(&path, Some(text.as_bytes()), new.text.as_bytes());
+                replacements.push(replacement.map_err(|error| {
+                    anyhow::anyhow!("{name}: cannot be written: {error}; no file was changed")
+                })?);
+                let findings = if new.count == 1 { "finding" } else { "findings" };
+                fixed.push(format!("fixed: {name}: {} {findings}", new.count));
+            }
+        }
+        replace_all(&replacements).map_err(anyhow::Error::msg)?;
+        fixed.iter().try_for_each(|line| writeln!(say, "{line}"))?;
+        Ok(self.args.dry_run.then_some(exit))
+    }
+
+    /// Prints what would change in a file.
+    fn show(
+        &self,
+        name: &str,
+        text: &str,
+        new: &Fixed,
+        say: &mut impl Write,
+    ) -> anyhow::Result<()> {
+        print_diff(&self.repository.relative(name), text, &new.text)?;
+        if !new.not_safe.is_empty() {
+            let rules: Vec<_> = new.not_safe.iter().copied().collect();
+            let rules = rules.join(", ");
+            writeln!(say, "note: {name}: these change what happens in the cluster: {rules}")?;
+        }
+        Ok(())
+    }
+}
+
+/// Reads what the manifests say about their namespaces and StorageClasses.
+fn input_context(sources: &[Source]) -> InputContext {
+    let mut context = InputContext::default();
+    for source in sources.iter().filter_map(|it| it.unread()?.read().ok()) {
+        context.namespaces.add(source.text());
+        volumes::add(&mut context.storage, source.text());
+    }
+    context
+}
+
+/// Returns the edits of a text in a folder that fix a single finding, and whether they are safe.
+pub(super) fn one(
+    text: &str,
+    file: &str,
+    finding: &Diagnostic,
+    checker: &Checker<'_>,
+) -> Option<(Vec<Edit>, bool)> {
+    Fixer::new(checker, &Selection::default(), file).with_unsafe(true).one(text, finding)
+}
+
+/// Returns a text in a folder after all safe fixes. `None` if there are none.
+pub(super) fn all(text: &str, file: &str, checker: &Checker<'_>) -> Option<String> {
+    let fixed = Fixer::new(checker, &Selection::default(), file).fix(text);
+    (fixed.count > 0).then_some(fixed.text)
+}
+
+/// Prints a diff that `git apply` and, in the root of the repository, `patch -p1` take. The path begins
+/// there.
+fn print_diff(name: &str, old: &str, new: &str) -> io::Result<()> {
+    let name = name.trim_start_matches('/');
+    let diff = TextDiff::from_lines(old, new);
+    let mut unified = diff.unified_diff();
+    let diff = unified.header(&format!("a/{name}"), &format!("b/{name}")).to_string();
+    let mut out = io::stdout().lock();
+    if out.is_terminal() {
+        Printable::new(out).write_all(diff.as_bytes())
+    } else {
+        // Carriage returns must stay in a diff, so nothing is escaped.
+        out.write_all(diff.as_bytes())
+    }
+}

@@ -1,0 +1,69 @@
+//! The change of one manifest that a rule's fix makes.
+
+use kube_yaml::{Node, Value};
+use setguard_core::finding::{Change, Field, Fix, Step};
+
+/// Returns the change for a fix in an object. A parent that would become empty is removed too.
+pub(super) fn in_object(fix: &Fix, object: &Node<'_>) -> Change {
+    match &fix.change {
+        Change::Remove(field) => Change::Remove(without_empty_parents(field, object)),
+        Change::Copy { .. } => fix.change.clone(),
+    }
+}
+
+/// Returns the outermost field that would become empty without this field, or this field itself.
+fn without_empty_parents(field: &Field, object: &Node<'_>) -> Field {
+    let mut steps: Vec<_> = field.steps().collect();
+    while let [parents @ .., _] = steps.as_slice()
+        && parents.len() > 1
+        && let Some(parent) = get(object, parents.iter().copied())
+        && matches!(&parent.value, Value::Map(entries) if entries.len() == 1)
+    {
+        steps.pop();
+    }
+    Field::of(steps)
+}
+
+/// Returns the value of a field, which must exist as its path says.
+pub(super) fn get<'n, 'a, 's>(
+    object: &'n Node<'a>,
+    mut steps: impl Iterator<Item = Step<'s>>,
+) -> Option<&'n Node<'a>> {
+    steps.try_fold(object, |node, step| match (step, &node.value) {
+        (Step::Index(index), Value::Seq(items)) => items.get(index),
+        (Step::Child(name) | Step::Key(name), _) => node.get(name),
+        _ => None,
+    })
+}
+
+/// Changes an object that is JSON. Returns `None` if it lacks the field to change.
+pub(super) fn apply(change: &Change, object: &mut serde_json::Value) -> Option<()> {
+    match change {
+        Change::Remove(field) => {
+            let pointer = field.pointer();
+            let (parent, last) = pointer.rsplit_once('/')?;
+            match object.pointer_mut(parent)? {
+                serde_json::Value::Object(map) => {
+                    let last = last.replace("~1", "/").replace("~0", "~");
+                    map.shift_remove(&last).map(drop)
+                }
+                serde_json::Value::Array(list) => {
+                    let index = last.parse().ok().filter(|index| *index < list.len())?;
+                    list.remove(index);
+                    Some(())
+                }
+                _ => None,
+            }
+        }
+        Change::Copy { items, key } => items.iter().rev().try_for_each(|field| {
+            let pointer = field.pointer();
+            let (parent, last) = pointer.rsplit_once('/')?;
+            let list = object.pointer_mut(parent)?.as_array_mut()?;
+            let index: usize = last.parse().ok()?;
+            let mut copy = list.get(index)?.clone();
+            *copy.get_mut("key")? = (*key).into();
+            list.insert(index + 1, copy);
+            Some(())
+        }),
+    }
+}

@@ -1,0 +1,229 @@
+//! The fixes of a text, each verified before it is kept.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::{
+    change,
+    edit::{self, Edit, Texts},
+};
+use crate::check::{manifest_check::Checker, selection::Selection};
+use kube_yaml::Mark;
+use setguard_core::finding::{Change, Field, Fix};
+pub(super) use setguard_files::{
+    manifests::document::DocumentObjects,
+    report::diagnostic::{Diagnostic, Severity},
+};
+
+/// A fixer of texts.
+pub(super) struct Fixer<'j> {
+    checker: &'j Checker<'j>,
+    selection: &'j Selection,
+    /// The name of the file, and whether the user named it.
+    file: &'j str,
+    is_named: bool,
+    /// Whether unsafe changes are made too.
+    with_unsafe: bool,
+    /// The only finding to fix, if it isn't all: its rule, its field and its position.
+    only: Option<(&'static str, String, Mark)>,
+    /// The changes that failed verification, and are not tried again.
+    refused: BTreeSet<FindingKey>,
+}
+
+/// A text that was fixed.
+#[derive(Debug, Default)]
+pub(super) struct Fixed {
+    pub(super) text: String,
+    /// The number of findings that were fixed.
+    pub(super) count: usize,
+    /// The rules whose fixes are not safe.
+    pub(super) not_safe: BTreeSet<&'static str>,
+    /// The findings that could not be fixed although findings of their rules usually can, with
+    /// lines.
+    pub(super) left: Vec<String>,
+}
+
+/// The identity of a finding: the numbers of its document and of its object in it, its rule and its
+/// field.
+type FindingKey = (usize, usize, &'static str, String);
+
+/// A change to try.
+struct Try {
+    key: FindingKey,
+    is_safe: bool,
+    /// The path of the object in its document.
+    at: Field,
+    change: Change,
+    edits: Vec<Edit>,
+}
+
+/// The findings in a text, and the objects that it stands for.
+#[derive(Default)]
+struct Read {
+    /// The documents as JSON, or the reason why one cannot be read.
+    documents: Vec<Result<serde_json::Value, String>>,
+    /// The number of findings by object, rule and severity.
+    found: BTreeMap<(usize, usize, &'static str, Severity), usize>,
+    tries: Vec<Try>,
+    left: Vec<String>,
+}
+
+impl<'j> Fixer<'j> {
+    /// Creates a fixer of a file in a folder, which makes only safe changes.
+    pub(super) const fn new(
+        checker: &'j Checker<'j>,
+        selection: &'j Selection,
+        file: &'j str,
+    ) -> Self {
+        let refused = BTreeSet::new();
+        let (is_named, with_unsafe) = (false, false);
+        Fixer { checker, selection, file, is_named, with_unsafe, only: None, refused }
+    }
+
+    /// Sets whether the user named the file.
+    pub(super) fn named(self, is_named: bool) -> Self {
+        Fixer { is_named, ..self }
+    }
+
+    /// Sets whether unsafe changes are made too.
+    pub(super) fn with_unsafe(self, with_unsafe: bool) -> Self {
+        Fixer { with_unsafe, ..self }
+    }
+
+    /// Returns the edits that fix a single finding, and whether they are safe. `None` if the finding has
+    /// no fix, or if the edits fail verification.
+    pub(super) fn one(mut self, text: &str, finding: &Diagnostic) -> Option<(Vec<Edit>, bool)> {
+        self.only = Some((finding.rule.id, finding.field.clone(), finding.mark));
+        let mut read = self.read(text);
+        let tries = std::mem::take(&mut read.tries);
+        self.try_all(text, &read, &tries)?;
+        let mut tries = tries.into_iter();
+        tries.next().map(|only| (only.edits, only.is_safe))
+    }
+
+    /// Makes all changes that pass verification.
+    pub(super) fn fix(mut self, text: &str) -> Fixed {
+        let mut fixed = Fixed { text: text.to_owned(), ..Fixed::default() };
+        let mut read = self.read(&fixed.text);
+        while !read.tries.is_empty() {
+            // All changes are tried together first, since most texts accept all; if that fails, the
+            // first one alone.
+            let tries = std::mem::take(&mut read.tries);
+            let tried = self.try_all(&fixed.text, &read, &tries).map(|it| (it, tries.len()));
+            let tried = tried.or_else(|| {
+                let (first, _) = tries.split_at_checked(1)?;
+                self.try_all(&fixed.text, &read, first).map(|it| (it, 1))
+            });
+            if let Some(((text, now), count)) = tried {
+                fixed.text = text;
+                let not_safe = tries.iter().take(count).filter(|it| !it.is_safe);
+                fixed.not_safe.extend(not_safe.map(|it| it.key.2));
+                fixed.count += count;
+                read = now;
+                // A change can make room for one that failed before, such as another item of its list,
+                // so a second run never does more. Each change removes a finding and adds none, which
+                // bounds the number of rounds.
+                if !self.refused.is_empty() {
+                    self.refused.clear();
+                    read = self.read(&fixed.text);
+                }
+            } else {
+                self.refused.extend(tries.into_iter().take(1).map(|it| it.key));
+                read = self.read(&fixed.text);
+            }
+        }
+        fixed.left = read.left;
+        fixed
+    }
+
+    /// Returns the text with these changes and its content, if the changes have exactly their
+    /// intended effect.
+    fn try_all(&self, text: &str, before: &Read, tries: &[Try]) -> Option<(String, Read)> {
+        let edits = tries.iter().flat_map(|it| it.edits.clone()).collect();
+        let text = edit::apply(text, edits)?;
+        let after = self.read(&text);
+        let mut wanted = before.documents.clone();
+        for Try { key, at, change, .. } in tries {
+            let document = wanted.get_mut(key.0)?.as_mut().ok()?;
+            change::apply(change, document.pointer_mut(&at.pointer())?)?;
+        }
+        let is_more =
+            |(key, count): (_, &usize)| *count > before.found.get(key).copied().unwrap_or(0);
+        let is_less = tries.iter().all(|Try { key: (document, object, rule, _), .. }| {
+            let key = |severity| (*document, *object, *rule, severity);
+            let own = key(Severity::Note)..=key(Severity::Error);
+            let count =
+                |read: &Read| read.found.range(own.clone()).map(|(_, it)| it).sum::<usize>();
+            count(&after) < count(before)
+        });
+        let is_good = after.documents == wanted && is_less && !after.found.iter().any(is_more);
+        is_good.then_some((text, after))
+    }
+
+    /// Reads and checks a text, and looks for one change in each of its objects.
+    fn read(&self, text: &str) -> Read {
+        let mut read = Read::default();
+        let mut texts = None;
+        for (number, document) in kube_yaml::documents(text).enumerate() {
+            let document = match document {
+                Ok(document) => document,
+                Err(problem) => {
+                    read.documents.push(Err(problem.message));
+                    continue;
+                }
+            };
+            read.documents
+                .push(serde_json::from_str(&document.root.to_json()).map_err(|e| e.to_string()));
+            let mut ignores = self.checker.ignores(&document);
+            let objects = DocumentObjects::of(document, self.is_named);
+            let objects = objects.in_namespace(self.checker.namespace()).manifests;
+            for (object_number, manifest) in objects.iter().enumerate() {
+                // As if the file were named: a fix counts findings, and a placeholder lowers none of them.
+                let report = self.checker.check(manifest, self.file, true, &mut ignores).report;
+                let mut is_tried = false;
+                for diagnostic in report.diagnostics {
+                    let (rule, severity) = (diagnostic.rule.id, diagnostic.severity);
+                    *read.found.entry((number, object_number, rule, severity)).or_default() += 1;
+                    let Some(fix) = self.fix_of(&diagnostic) else { continue };
+                    if self.only.as_ref().is_some_and(|it| !is(it, &diagnostic)) {
+                        continue;
+                    }
+                    let (change, is_safe) = (change::in_object(fix, &manifest.node), fix.is_safe);
+                    let key = (number, object_number, rule, diagnostic.field.clone());
+                    let texts = texts.get_or_insert_with(|| {
+                        kube_yaml::spans(text).map(|spans| Texts::new(text, spans))
+                    });
+                    let edits = texts.as_ref().and_then(|it| it.edits(&change, &manifest.node));
+                    match edits.filter(|_| !self.refused.contains(&key)) {
+                        Some(edits) if !is_tried => {
+                            is_tried = true;
+                            let at = manifest.at.clone();
+                            read.tries.push(Try { key, is_safe, at, change, edits });
+                        }
+                        // An unsafe change is only shown, so one that cannot be made needs no
+                        // message.
+                        None if !is_safe => {}
+                        Some(_) => {}
+                        None => read.left.push(format!(
+                            "{}: {rule} is left to you: the text shares what would have to change, or has \
+                             something else in the same line",
+                            diagnostic.mark.line
+                        )),
+                    }
+                }
+            }
+        }
+        read
+    }
+
+    /// Returns the fix of a finding. `None` if the finding is exempted, because the value is then
+    /// intended.
+    fn fix_of<'d>(&self, diagnostic: &'d Diagnostic) -> Option<&'d Fix> {
+        let fix = diagnostic.fix.as_ref().filter(|fix| fix.is_safe || self.with_unsafe);
+        fix.filter(|_| diagnostic.downgrade.is_none() && self.selection.has(diagnostic.rule.id))
+    }
+}
+
+/// Returns whether a finding has this rule, this field and this position.
+fn is((rule, field, mark): &(&str, String, Mark), diagnostic: &Diagnostic) -> bool {
+    diagnostic.rule.id == *rule && diagnostic.field == *field && diagnostic.mark == *mark
+}

@@ -1,0 +1,197 @@
+//! Comments in YAML that exempt findings from warnings: `# setguard: ignore[rule-a, rule-b] reason`.
+//!
+//! A comment covers its own line or, if it stands alone, the next line that isn't empty, and
+//! everything that is nested below the values that begin there. So a comment above the first line
+//! of an object covers the object. It has the same effect as the annotation `setguard.io/ignore`:
+//! it never exempts from a denial.
+
+use std::{ops::RangeInclusive, sync::Arc};
+
+use kube_yaml::{Comment, Document, Mark, Node, Value};
+use setguard_core::{
+    catalogue,
+    engine::{adjustment::Why, verdict::Violation},
+    finding::Mode,
+};
+use setguard_files::{manifests::id::ObjectId, report::diagnostic::ObjectReport};
+
+/// The comments of a document.
+#[derive(Debug, Default)]
+pub(crate) struct Ignores {
+    list: Vec<Ignore>,
+    /// The problems of the comments.
+    remarks: Vec<String>,
+    /// The first object of the document that is checked.
+    object: Option<Arc<ObjectId>>,
+}
+
+/// A rule in a comment.
+#[derive(Debug)]
+struct Ignore {
+    /// The line of the comment.
+    line: usize,
+    /// The lines that the comment covers.
+    covers: RangeInclusive<usize>,
+    rule: String,
+    reason: String,
+    use_: Use,
+}
+
+/// The effect of a rule in a comment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Use {
+    /// There is no finding that the rule is about.
+    None,
+    /// The findings of the rule are denied.
+    Denied,
+    /// A finding is exempted by the comment, or would be if nothing else exempted it.
+    Exempts,
+}
+
+impl Ignores {
+    /// Reads the comments of a document.
+    pub(crate) fn of(document: &Document<'_>) -> Self {
+        let mut ignores = Ignores::default();
+        for comment in &document.comments {
+            if let Some(text) = comment.after("setguard") {
+                ignores.add(text, comment, &document.root);
+            }
+        }
+        ignores
+    }
+
+    fn add(&mut self, text: &str, comment: &Comment<'_>, root: &Node<'_>) {
+        let line = comment.line;
+        let Some((rules, reason)) = parse(text) else {
+            let wanted = "write `# setguard: ignore[RULE] reason`";
+            self.remarks.push(format!("line {line}: this comment is not understood; {wanted}"));
+            return;
+        };
+        let covers = covers(comment, root);
+        for rule in rules {
+            if catalogue::find(rule).is_none() {
+                let near = catalogue::nearest(rule);
+                let near = near.map_or(String::new(), |near| format!("; did you mean {near}?"));
+                let remark = format!("line {line}: there is no rule {rule:?}{near}");
+                self.remarks.push(remark);
+            } else {
+                let (rule, reason) = (rule.to_owned(), reason.to_owned());
+                let covers = covers.clone();
+                self.list.push(Ignore { line, covers, rule, reason, use_: Use::None });
+            }
+        }
+    }
+
+    /// Returns whether there is nothing to exempt and nothing to report.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.list.is_empty() && self.remarks.is_empty()
+    }
+
+    /// Notes an object of the document that is checked.
+    pub(crate) fn begin(&mut self, id: &Arc<ObjectId>) {
+        if !self.is_empty() {
+            self.object.get_or_insert_with(|| id.clone());
+        }
+    }
+
+    /// Exempts a finding at a position, if a comment covers it.
+    pub(crate) fn apply(&mut self, violation: &mut Violation, mark: Mark) {
+        for ignore in &mut self.list {
+            if ignore.rule == violation.finding.rule.id && ignore.covers.contains(&mark.line) {
+                ignore.apply(violation);
+            }
+        }
+    }
+
+    /// Returns the remarks on the comments, once all rules have run. Returns `None` if there are
+    /// none, or if no object of the document is checked. `number` is the number of one of its
+    /// objects.
+    pub(crate) fn remarks(self, number: usize) -> Option<ObjectReport> {
+        let mut remarks = self.remarks;
+        for Ignore { line, rule, use_, .. } in self.list {
+            match use_ {
+                Use::Exempts => {}
+                Use::Denied => remarks.push(format!(
+                    "line {line}: a comment cannot exempt from a denial, which {rule} is here"
+                )),
+                Use::None => remarks.push(format!(
+                    "line {line}: {rule} finds nothing that this comment covers; remove it"
+                )),
+            }
+        }
+        let id = self.object.filter(|_| !remarks.is_empty())?;
+        Some(ObjectReport { number, remarks, ..ObjectReport::of(id) })
+    }
+}
+
+/// Returns the line that a remark on a comment begins with.
+pub(super) fn line_of(remark: &str) -> Option<usize> {
+    remark.strip_prefix("line ")?.split_once(':')?.0.parse().ok()
+}
+
+/// Returns a comment that exempts from a rule.
+pub(super) fn comment(rule: &str) -> String {
+    format!("# setguard: ignore[{rule}] reason")
+}
+
+impl Ignore {
+    fn apply(&mut self, violation: &mut Violation) {
+        let use_ = match violation.mode {
+            Mode::Deny => Use::Denied,
+            // The rule still denies a finding that the old object also had.
+            Mode::Warn if violation.is_lowered() => Use::Denied,
+            Mode::Warn => {
+                let (line, reason) = (self.line, self.reason.clone());
+                violation.lower(Mode::Audit, Why::Comment { line, reason });
+                Use::Exempts
+            }
+            Mode::Audit | Mode::Off => Use::Exempts,
+        };
+        self.use_ = self.use_.max(use_);
+    }
+}
+
+/// Parses the rules and the reason in `ignore[rule-a, rule-b] reason`.
+fn parse(text: &str) -> Option<(Vec<&str>, &str)> {
+    let (rules, reason) =
+        text.strip_prefix("ignore")?.trim_start().strip_prefix('[')?.split_once(']')?;
+    let rules: Vec<_> = rules.split(',').map(str::trim).collect();
+    (!rules.contains(&"")).then_some((rules, reason.trim_start_matches([' ', '\t', ':', '-', '—'])))
+}
+
+/// Returns the lines that a comment covers.
+fn covers(comment: &Comment<'_>, root: &Node<'_>) -> RangeInclusive<usize> {
+    let mut best: Option<RangeInclusive<usize>> = None;
+    each_part(root.mark.line, root, &mut |first, last| {
+        let is_meant = if comment.is_alone { first > comment.line } else { first == comment.line };
+        // Among parts that begin on one line, the outermost comes first.
+        if is_meant && best.as_ref().is_none_or(|best| first < *best.start()) {
+            best = Some(first..=last());
+        }
+    });
+    best.unwrap_or(comment.line..=comment.line)
+}
+
+/// Calls a function with every value of a tree: with its first line, which is the line of its key
+/// if it has one, and a function that returns its last line.
+fn each_part(first: usize, node: &Node<'_>, see: &mut dyn FnMut(usize, &dyn Fn() -> usize)) {
+    see(first, &|| last_line(node).max(first));
+    match &node.value {
+        Value::Map(entries) => {
+            entries.iter().for_each(|(key, node)| each_part(key.mark.line, node, see));
+        }
+        Value::Seq(items) => items.iter().for_each(|node| each_part(node.mark.line, node, see)),
+        _ => {}
+    }
+}
+
+fn last_line(node: &Node<'_>) -> usize {
+    let below = match &node.value {
+        Value::Map(entries) => {
+            entries.iter().map(|(key, node)| key.mark.line.max(last_line(node))).max()
+        }
+        Value::Seq(items) => items.iter().map(last_line).max(),
+        _ => None,
+    };
+    below.unwrap_or(0).max(node.mark.line)
+}

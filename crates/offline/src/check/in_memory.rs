@@ -1,0 +1,104 @@
+//! The check of texts in memory, for a program without files.
+
+use std::io;
+
+use super::{
+    check_all,
+    finding_sink::FindingSink,
+    fix::{self, Edit},
+    inventory,
+    known_findings::Known,
+    manifest_check::{Checker, InputContext},
+    old_objects::OldObjects,
+};
+use crate::proposal::apply::Delivery;
+use setguard_core::policy::Policy;
+pub(crate) use setguard_files::{
+    manifests::{repository::Repository, source::Source},
+    report::{
+        diagnostic::{Diagnostic, Strictness},
+        reports::Reports,
+    },
+};
+
+/// The most findings of a text whose fixes are looked for. Each fix is verified by further checks.
+const MOST_FIXES: usize = 32;
+
+/// The texts to check.
+#[derive(Debug)]
+pub(crate) struct Texts<'a> {
+    /// The manifests.
+    pub(crate) new: Source,
+    /// The previous manifests; empty if there are none.
+    pub(crate) old: Source,
+    /// The objects that the cluster has, as with `--inventory`; empty if they aren't known.
+    pub(crate) cluster: Source,
+    pub(crate) policy: &'a Policy,
+}
+
+/// The result of a check.
+#[derive(Debug)]
+pub(crate) struct CheckedTexts {
+    /// The report, as `--format json` prints it.
+    pub(crate) report: Vec<u8>,
+    /// The fixes of findings, each with the place of the finding in the report.
+    pub(crate) fixes: Vec<(usize, VerifiedFix)>,
+    /// Messages about the parts that could not be read.
+    pub(crate) failures: Vec<String>,
+}
+
+/// A fix that was tried, and that removes its finding and nothing else.
+#[derive(Debug)]
+pub(crate) struct VerifiedFix {
+    pub(crate) title: String,
+    /// Whether the fix changes nothing else in the cluster.
+    pub(crate) is_safe: bool,
+    pub(crate) edits: Vec<Edit>,
+}
+
+impl Texts<'_> {
+    /// Checks the manifests as `setguard check FILE` does.
+    ///
+    /// # Errors
+    /// Returns an error if the report cannot be written as JSON.
+    pub(crate) fn check(self) -> io::Result<CheckedTexts> {
+        let mut previous = OldObjects::default();
+        let unreadable = previous.add(&self.old);
+        let checker = self.checker(&previous);
+        let reports = Reports::kept(self.policy);
+        let mut sink = FindingSink::new(Repository::default(), reports, Known::default());
+        unreadable.iter().for_each(|message| sink.failure(message));
+        let mut items = Vec::new();
+        inventory::add(&self.cluster, &mut items, &mut |message| sink.failure(&message));
+        let new = Source::named(self.new.name().to_owned(), self.new.text().to_owned());
+        check_all(vec![Ok(new)], items, &checker, &mut sink)?;
+        let (report, findings, failures) = sink.into_json()?;
+        Ok(CheckedTexts { report, fixes: fixes(&self.new, &findings, &checker), failures })
+    }
+
+    /// Returns the manifests after all safe fixes. `None` if there are none.
+    pub(crate) fn fix(&self) -> Option<String> {
+        fix::all(self.new.text(), self.new.name(), &self.checker(&OldObjects::default()))
+    }
+
+    fn checker<'a>(&'a self, previous: &'a OldObjects) -> Checker<'a> {
+        let mut context = InputContext::default();
+        context.add(self.new.text());
+        context.old_namespaces.add(self.old.text());
+        Checker::new(self.policy, previous, Delivery::default(), context, Strictness::default())
+    }
+}
+
+fn fixes(
+    source: &Source,
+    findings: &[Diagnostic],
+    checker: &Checker<'_>,
+) -> Vec<(usize, VerifiedFix)> {
+    let fixable = findings.iter().enumerate();
+    let fixable = fixable.filter_map(|(i, finding)| Some((i, finding, finding.fix.as_ref()?)));
+    let verified = fixable.take(MOST_FIXES).filter_map(|(i, finding, fix)| {
+        let (edits, is_safe) = fix::one(source.text(), source.name(), finding, checker)?;
+        Some((i, VerifiedFix { title: fix.title(), is_safe, edits }))
+    });
+    verified.collect()
+}

@@ -1,0 +1,221 @@
+//! Known findings, which are not reported again: those in the baseline and, with `--new-only`,
+//! those that the previous manifests have too.
+
+use std::{collections::HashSet, io::Write, path::PathBuf};
+
+use clap::Args;
+
+use super::baseline::{ALWAYS_REPORTED, Baseline};
+use kube_yaml::Mark;
+use setguard_core::{
+    engine::verdict::Violation,
+    finding::{Findings, Path, Reason},
+    policy::API_VERSION,
+    printable::Printable,
+    rules::policy_weakened::POLICY_WEAKENED,
+};
+pub(super) use setguard_files::{
+    exit::Exit,
+    manifests::{
+        files::LARGEST,
+        git::Commit,
+        id::ObjectId,
+        replace::{refuse_links, replace},
+        source::Source,
+    },
+    report::{
+        diagnostic::{Diagnostic, Hidden, ObjectReport, Strictness},
+        fingerprint::Fingerprint,
+    },
+};
+
+/// The flags about known findings.
+#[derive(Debug, Args)]
+pub(crate) struct KnownArgs {
+    /// Like --against, with the files as they were in git where the work tree left a branch, such as
+    /// `origin/main`: at the merge base. `origin/main..` is the tip of the branch instead
+    #[arg(long, value_name = "REF", group = "old", conflicts_with = "against")]
+    pub(crate) against_ref: Option<String>,
+    /// Check with the policy file as it was at a commit of git, such as `origin/main`, so that a change
+    /// cannot weaken the policy by which it is checked
+    #[arg(long, value_name = "REF")]
+    pub(crate) policy_from_ref: Option<String>,
+    /// Report only what the previous manifests do not have. What the API server refuses is always
+    /// reported
+    #[arg(long, requires = "old")]
+    pub(crate) new_only: bool,
+    /// Do not report the findings in this file. If it has findings that are fixed, that is a failure
+    #[arg(long, value_name = "FILE")]
+    baseline: Option<PathBuf>,
+    /// Write the findings of this run to a file for --baseline, except those that the API server
+    /// refuses
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["baseline", "new_only"])]
+    write_baseline: Option<PathBuf>,
+    /// Remove from the baseline what is no longer found. Give all manifests that it is about
+    #[arg(long, requires = "baseline")]
+    prune_baseline: bool,
+}
+
+/// The known findings, by default none.
+#[derive(Debug, Default)]
+pub(crate) struct Known {
+    pub(crate) baseline: Option<Baseline>,
+    /// The findings in the previous manifests.
+    pub(crate) old: Option<HashSet<Fingerprint>>,
+    /// All findings, if they are only collected.
+    pub(crate) collected: Option<HashSet<Fingerprint>>,
+    /// The findings that were removed.
+    pub(crate) hidden: Hidden,
+}
+
+impl Known {
+    /// Reads the baseline, if there is one. Of its entries only those count that it has at a commit too; the others
+    /// are returned as findings about it.
+    ///
+    /// # Errors
+    /// Returns an error if the baseline cannot be read or is invalid.
+    pub(crate) fn open(
+        args: &KnownArgs,
+        commit: Option<&Commit>,
+    ) -> anyhow::Result<(Self, Option<(Source, ObjectReport)>)> {
+        let (mut known, mut added) = (Known::default(), None);
+        if let Some(path) = &args.baseline {
+            let name = path.display();
+            let source = Source::File(path.clone()).read().map_err(anyhow::Error::msg)?;
+            let baseline = Baseline::parse(source.text());
+            let mut baseline = baseline.map_err(|wrong| anyhow::anyhow!("{name}:{wrong}"))?;
+            // A baseline outside of the repository isn't part of the change.
+            if let Some((commit, whole)) = commit.and_then(|it| Some((it, it.resolve(path).ok()?)))
+            {
+                let earlier = commit.first(&[whole], LARGEST).map_err(anyhow::Error::msg)?;
+                let earlier = earlier.map(|(_, source)| Baseline::parse(source.text()));
+                let earlier = earlier.and_then(Result::ok).unwrap_or_default();
+                added = Some(source).zip(hidden(&baseline.since(&earlier), &name.to_string()));
+            }
+            known.baseline = Some(baseline);
+        } else if args.write_baseline.is_some() {
+            known.baseline = Some(Baseline::to_write());
+        }
+        Ok((known, added))
+    }
+
+    /// Creates a collector, which knows no findings and collects all.
+    pub(crate) fn to_collect() -> Self {
+        Known { collected: Some(HashSet::new()), ..Known::default() }
+    }
+
+    /// Returns whether there is a baseline.
+    pub(crate) const fn has_baseline(&self) -> bool {
+        self.baseline.is_some()
+    }
+
+    /// Writes the requested files, and prints which entries of the baseline are no longer needed to
+    /// standard error. Entries whose finding is fixed are a failure: such an entry would hide the
+    /// fault when it comes back. Nothing is written unless `is_complete`, because input that could
+    /// not be read may contain the objects of the entries.
+    ///
+    /// # Errors
+    /// Returns an error if the file cannot be written.
+    pub(crate) fn finish(&self, args: &KnownArgs, is_complete: bool) -> anyhow::Result<Exit> {
+        let Some(baseline) = &self.baseline else { return Ok(Exit::Clean) };
+        let mut say = Printable::new(anstream::stderr()).guarded();
+        if !is_complete && (args.write_baseline.is_some() || args.prune_baseline) {
+            writeln!(say, "error: the baseline is not written: not everything could be read")?;
+            return Ok(Exit::Error);
+        }
+        if let Some(path) = &args.write_baseline {
+            write(path, &baseline.to_text())?;
+        }
+        let Some(path) = &args.baseline else { return Ok(Exit::Clean) };
+        let (name, unused) = (path.display(), baseline.unused());
+        if args.prune_baseline {
+            let source = Source::File(path.clone()).read().map_err(anyhow::Error::msg)?;
+            let pruned = baseline.pruned(source.text());
+            if pruned != source.text() {
+                write(path, &pruned)?;
+            }
+            return Ok(Exit::Clean);
+        }
+        for (line, entry) in &unused.fixed {
+            writeln!(say, "error: {name}:{line}: no longer found: {entry}")?;
+        }
+        if unused.absent > 0 {
+            let (count, name) = (unused.absent, path.display());
+            writeln!(
+                say,
+                "note: {name}: {count} of its findings are in objects that were not checked"
+            )?;
+        }
+        if unused.fixed.is_empty() {
+            return Ok(Exit::Clean);
+        }
+        writeln!(say, "help: --prune-baseline removes what is no longer found")?;
+        Ok(Exit::Denied)
+    }
+
+    /// Removes the known findings from the report on an object.
+    pub(crate) fn apply(&mut self, file: &str, report: &mut ObjectReport) {
+        if let Some(baseline) = &mut self.baseline {
+            baseline.checked(&Fingerprint::object(file, Some(&report.id)));
+        }
+        let id = Some(&*report.id);
+        report.diagnostics.retain(|diagnostic| {
+            if is_always_reported(diagnostic) {
+                return true;
+            }
+            if self.old.is_none() && self.baseline.is_none() && self.collected.is_none() {
+                return true;
+            }
+            let fingerprint = Fingerprint::of(file, id, diagnostic);
+            if let Some(collected) = &mut self.collected {
+                collected.insert(fingerprint);
+                return true;
+            }
+            if let Some(baseline) = &mut self.baseline
+                && baseline.hides(&fingerprint, diagnostic)
+            {
+                self.hidden.by_baseline += 1;
+                return false;
+            }
+            let is_old = self.old.as_ref().is_some_and(|old| old.contains(&fingerprint));
+            self.hidden.as_old += usize::from(is_old);
+            !is_old
+        });
+    }
+}
+
+/// Returns the findings about entries that a change adds to a baseline. They hide nothing.
+fn hidden(added: &[(usize, String)], name: &str) -> Option<ObjectReport> {
+    let mut report = ObjectReport::of(ObjectId {
+        api_version: API_VERSION.to_owned(),
+        kind: "Baseline".to_owned(),
+        namespace: String::new(),
+        name: name.to_owned(),
+        is_generated: false,
+    });
+    report.diagnostics.extend(added.iter().filter_map(|(line, entry)| {
+        let mut found = Findings::of(POLICY_WEAKENED);
+        let message =
+            format!("this change adds an entry to the baseline, which hides nothing yet: {entry}");
+        let help = "review it like a finding that is hidden; it takes effect once it is merged";
+        found.report(&Path::new("entries"), Reason::Forbidden, message, help);
+        let finding = found.into_vec().pop()?;
+        let mark = Mark { line: *line, column: 1, width: 0 };
+        let mode = finding.rule.mode;
+        let violation = Violation::new(finding, mode);
+        Some(Diagnostic::of(violation, mark, Strictness::default()))
+    }));
+    (!added.is_empty()).then_some(report)
+}
+
+fn write(path: &std::path::Path, text: &str) -> anyhow::Result<()> {
+    refuse_links(path)
+        .and_then(|()| replace(path, text.as_bytes()))
+        .map_err(|error| anyhow::anyhow!("{}: cannot be written: {error}", path.display()))
+}
+
+/// Returns whether a finding cannot be hidden: an object that the API server refuses never reaches
+/// the cluster.
+fn is_always_reported(diagnostic: &Diagnostic) -> bool {
+    ALWAYS_REPORTED.contains(&diagnostic.rule.id)
+}

@@ -1,0 +1,364 @@
+//! The checks of a manifest, and the report on them.
+
+use std::{collections::HashMap, convert::Infallible, sync::Arc};
+
+use jiff::Timestamp;
+
+use super::{ignores::Ignores, old_objects::OldObjects, workers};
+use crate::proposal::{Outcome, Proposal, Simulator, Stored, apply::Delivery};
+use kube_yaml::{Document, Mark, Node, Problem, Value};
+use setguard_core::{
+    engine::{
+        self, Context, Neighbors, Origin,
+        adjustment::Why,
+        verdict::{Verdict, Violation},
+    },
+    finding::{Finding, Mode, Reason},
+    inventory::{Inventory, object_summary::ObjectSummary},
+    kubernetes::pod_security::ENFORCE_LABEL,
+    object::{size::ObjectSize, storage::Storage},
+    policy::Policy,
+    rules::{api_validation::METAS, rule::inventory::Coverage, schema::SCHEMA},
+};
+pub(super) use setguard_files::{
+    manifests::{
+        document::{Decoded, Manifest},
+        id::ObjectId,
+        namespaces::Namespaces,
+        not_checked::{Cause, NotChecked},
+        path_context::{Lowered, PathContext},
+        volumes,
+    },
+    report::diagnostic::{Diagnostic, ObjectReport, Strictness},
+};
+
+/// The number of objects that a thread takes at a time for the cross-object rules.
+const AT_A_TIME: usize = 64;
+
+/// An object that was checked.
+#[derive(Debug)]
+pub(crate) struct CheckedObject {
+    /// The report on the object.
+    pub(crate) report: ObjectReport,
+    /// The summary for the cross-object rules, if the object could be read.
+    pub(crate) item: Option<ObjectSummary>,
+    /// The first placeholder for which a denial is only a note.
+    pub(crate) postponed: Option<NotChecked>,
+}
+
+/// A finding, and its position in the file.
+type Located = (Violation, Mark);
+
+/// What is found in an object, before the comments of its document are applied.
+struct Found {
+    id: Arc<ObjectId>,
+    violations: Vec<Located>,
+    remarks: Vec<String>,
+    item: Option<ObjectSummary>,
+}
+
+/// The parts of the input that objects are checked against.
+#[derive(Debug, Default)]
+pub(crate) struct InputContext {
+    /// The namespaces that request the control-plane tolerations.
+    pub(crate) namespaces: Namespaces,
+    /// The namespaces that requested them before the change.
+    pub(crate) old_namespaces: Namespaces,
+    /// The namespace of manifests that set none.
+    pub(crate) namespace: Option<String>,
+    /// Whether any namespace may enforce a level of the Pod Security Standards.
+    pub(crate) has_pod_security: bool,
+    /// The claims and volumes.
+    pub(crate) storage: Storage,
+    /// Facts about a file from its path, by its name.
+    pub(crate) paths: HashMap<String, PathContext>,
+    /// Whether comments, annotations and the paths of files lower nothing.
+    pub(crate) no_ignores: bool,
+}
+
+impl InputContext {
+    /// Returns no parts yet, for manifests of which those that set no namespace belong to this one.
+    pub(crate) fn of_namespace(namespace: Option<String>) -> Self {
+        InputContext { namespace, ..InputContext::default() }
+    }
+
+    /// Returns whether a source may have anything to add.
+    pub(crate) fn may_learn_from(text: &str) -> bool {
+        Namespaces::may_be_in(text) || has_pod_security(text) || volumes::may_be_in(text)
+    }
+
+    /// Adds the namespaces, claims and volumes of a source.
+    pub(crate) fn add(&mut self, text: &str) {
+        self.namespaces.add(text);
+        self.has_pod_security |= has_pod_security(text);
+        volumes::add(&mut self.storage, text);
+    }
+}
+
+fn has_pod_security(text: &str) -> bool {
+    memchr::memmem::find(text.as_bytes(), ENFORCE_LABEL.as_bytes()).is_some()
+}
+
+/// All inputs of a verdict besides the object.
+#[derive(Debug)]
+pub(crate) struct Checker<'a> {
+    context: InputContext,
+    policy: &'a Policy,
+    previous: &'a OldObjects,
+    delivery: Delivery,
+    pub(super) strictness: Strictness,
+    now: Timestamp,
+}
+
+impl<'a> Checker<'a> {
+    pub(crate) fn new(
+        policy: &'a Policy,
+        previous: &'a OldObjects,
+        delivery: Delivery,
+        context: InputContext,
+        strictness: Strictness,
+    ) -> Self {
+        Checker { context, policy, previous, delivery, strictness, now: Timestamp::now() }
+    }
+
+    /// Returns the namespace of manifests that set none.
+    pub(crate) fn namespace(&self) -> Option<&str> {
+        self.context.namespace.as_deref()
+    }
+
+    /// Reads the comments of a document that exempt from warnings.
+    pub(crate) fn ignores(&self, document: &Document<'_>) -> Ignores {
+        if self.context.no_ignores { Ignores::default() } else { Ignores::of(document) }
+    }
+
+    /// Checks an object of a file, whose name exceptions may match. A placeholder postpones what the API server
+    /// would refuse, if the file was found in a folder.
+    pub(crate) fn check(
+        &self,
+        manifest: &Manifest<'_>,
+        file: &str,
+        is_named: bool,
+        ignores: &mut Ignores,
+    ) -> CheckedObject {
+        let mut found = Found {
+            id: ObjectId::of(&manifest.node).into(),
+            violations: manifest.problems.iter().cloned().map(schema).collect(),
+            remarks: Vec::new(),
+            item: None,
+        };
+        if let Some(decoded) = manifest.decode(self.policy.cluster.version) {
+            self.apply(&manifest.node, decoded, file, &mut found);
+        }
+        let mut postponed = None;
+        ignores.begin(&found.id);
+        for (violation, mark) in &mut found.violations {
+            if !is_named && let Some(text) = placeholder_in(violation, *mark, &manifest.node) {
+                let why = format!(
+                    "{text} seems to be replaced before this is applied; check what is applied"
+                );
+                postponed.get_or_insert_with(|| {
+                    NotChecked::object(file, mark.line, Cause::Placeholder, why)
+                });
+                violation.lower(Mode::Audit, Why::Placeholder(text));
+            }
+            ignores.apply(violation, *mark);
+        }
+        let is_denied = found.violations.iter().any(|(it, _)| it.mode == Mode::Deny);
+        if let Some(context) = self.path_context(file).filter(|_| is_denied) {
+            found.remarks.extend(context.built((&found.id.kind, &found.id.name), "check"));
+        }
+        let diagnostics = found
+            .violations
+            .into_iter()
+            .map(|(it, mark)| Diagnostic::of(it, mark, self.strictness));
+        let report = ObjectReport {
+            rendered_from: manifest.rendered_from(),
+            diagnostics: diagnostics.collect(),
+            remarks: found.remarks,
+            ..ObjectReport::of(found.id)
+        };
+        CheckedObject { report, item: found.item, postponed }
+    }
+
+    /// Returns the facts about a file from its path.
+    pub(super) fn path_context(&self, file: &str) -> Option<&PathContext> {
+        self.context.paths.get(file)
+    }
+
+    fn apply(&self, node: &Node<'_>, decoded: Decoded, file: &str, found: &mut Found) {
+        let Decoded { resource, json, problems } = decoded;
+        let decodes = problems.is_empty();
+        found.violations.extend(problems.into_iter().map(schema));
+        let id = found.id.clone();
+        let old = self.previous.get(&id, file);
+        found.remarks.extend(self.previous.namesake(&id, node));
+        let proposal = Proposal { id: &id, resource, node, json: &json, old };
+        // An unknown field doesn't keep the rest from being checked; a wrong type does.
+        self.simulator(file).apply(&proposal, |node, outcome| match outcome {
+            Outcome::Stored(stored) => self.stored(*stored, node, file, found),
+            Outcome::TooLarge(size) => self.too_large(&size, node, file, found),
+            Outcome::Undecodable(error) if decodes => {
+                found.violations.push(schema(Problem::at(node.mark, error.to_string())));
+            }
+            Outcome::Undecodable(_) => {}
+        });
+    }
+
+    fn simulator<'b>(&'b self, file: &'b str) -> Simulator<'b> {
+        Simulator {
+            context: Context { file: Some(file), ..self.context() },
+            delivery: &self.delivery,
+            storage: &self.context.storage,
+            namespaces: &self.context.namespaces,
+            old_namespaces: &self.context.old_namespaces,
+        }
+    }
+
+    fn too_large(&self, size: &ObjectSize, node: &Node<'_>, file: &str, found: &mut Found) {
+        let cx = Context { file: Some(file), ..self.context() };
+        let id = &found.id;
+        let (namespace, name, old) = (&id.namespace, &id.name, self.previous.get(id, file));
+        let verdict = engine::evaluate_too_large(size, namespace, name, old, &cx);
+        self.add(verdict, node, file, found);
+    }
+
+    fn stored(&self, stored: Stored<'_>, node: &Node<'_>, file: &str, found: &mut Found) {
+        let object = &stored.subject.object;
+        // An object that claims to be in deletion is ignored for other objects.
+        let is_there = object.metadata.deletion_timestamp.is_none();
+        let sets_replicas = node.get("spec").and_then(|spec| spec.get("replicas")).is_some();
+        let item = is_there.then(|| ObjectSummary::of(object).with_replicas_set(sets_replicas));
+        // Refusals are kept until the end, so only if they can matter.
+        found.item = item.map(|item| match self.context.has_pod_security {
+            true => item.with_refusals(object.template()),
+            false => item,
+        });
+        self.add(stored.verdict, node, file, found);
+        self.add(stored.of_injection, node, file, found);
+    }
+
+    fn add(&self, mut verdict: Verdict, node: &Node<'_>, file: &str, found: &mut Found) {
+        let id = &found.id;
+        self.lower(&mut verdict, file, (&id.kind, &id.name), Some(node));
+        found.remarks.extend(verdict.remarks);
+        found.violations.extend(verdict.violations.into_iter().map(|violation| {
+            let mark = node.locate(&violation.finding.field);
+            (violation, mark)
+        }));
+    }
+
+    /// Makes notes of warnings that the path of a file, a kustomization or the object itself gives a reason for.
+    pub(super) fn lower(
+        &self,
+        verdict: &mut Verdict,
+        file: &str,
+        (kind, name): (&str, &str),
+        node: Option<&Node<'_>>,
+    ) {
+        if self.context.no_ignores {
+            return;
+        }
+        let context = self.context.paths.get(file);
+        let by_path = context.map_or(&[][..], |it| &it.lowered);
+        let by_image = node.and_then(Lowered::by_image);
+        for lowered in by_path.iter().chain(&by_image) {
+            verdict.lower(|it| lowered.covers(it).then(|| lowered.why.clone()));
+        }
+        if let Some(context) = context {
+            verdict.lower(|it| context.patched((kind, name), node, it));
+        }
+    }
+
+    /// Runs the cross-object rules on all cores. Returns the objects about which something is found, each with
+    /// its index in the inventory.
+    pub(crate) fn check_cross_object(
+        &self,
+        inventory: &Inventory,
+        coverage: &Coverage,
+    ) -> Vec<(usize, Verdict)> {
+        let context = self.context();
+        let neighbors = Neighbors::new(inventory, coverage, &self.previous.inventory, &context);
+        let mut found = Vec::new();
+        let done: Result<(), Infallible> = workers::in_batches(
+            neighbors.evaluated().collect(),
+            AT_A_TIME,
+            |index| Some((index, neighbors.evaluate(index)?)),
+            |of_one| {
+                found.extend(of_one);
+                Ok(())
+            },
+        );
+        match done {
+            Ok(()) => found,
+        }
+    }
+
+    fn context(&self) -> Context<'a> {
+        let no_ignores = self.context.no_ignores;
+        Context { no_ignores, ..Context::of_command(self.policy, Origin::Manifest, self.now) }
+    }
+}
+
+/// Returns the placeholder that the API server would refuse, such as `${REPLICAS}`, `{{replicas}}`, `$(replicas)` or
+/// `$REPLICAS`. In a repository, it is replaced before the manifest is applied, so the object was not checked.
+fn placeholder_in(violation: &Violation, mark: Mark, node: &Node<'_>) -> Option<String> {
+    let Finding { rule, field, message, .. } = &violation.finding;
+    if violation.mode != Mode::Deny || !METAS.contains(rule) {
+        return None;
+    }
+    // The API server names a map of labels, or the whole selector, and repeats the value.
+    let repeated = message.strip_prefix("Invalid value: ");
+    let text = text_at(node, mark).or(repeated).unwrap_or_default();
+    placeholder(text, &field.to_string())
+}
+
+/// The fields in which the kubelet replaces `$(NAME)`, and a shell `$NAME`, so that these are applied as they are.
+const EXPANDED: [&str; 4] = [".command[", ".args[", ".env[", ".subPathExpr"];
+
+/// Returns the first placeholder in a text.
+fn placeholder(text: &str, field: &str) -> Option<String> {
+    let is_expanded = EXPANDED.iter().any(|it| field.contains(it));
+    let brackets = [("${", "}"), ("{{", "}}"), ("$(", ")")];
+    let brackets = brackets.into_iter().filter(|(open, _)| !is_expanded || *open != "$(");
+    let found = brackets.into_iter().find_map(|(open, close)| {
+        let (name, _) = text.split_once(open)?.1.split_once(close)?;
+        Some(format!("{open}{name}{close}"))
+    });
+    found.or_else(|| variable(text).filter(|_| !is_expanded))
+}
+
+/// Returns the first variable of a shell in a text, such as `$NAMESPACE`.
+fn variable(text: &str) -> Option<String> {
+    let (_, rest) = text.split_once('$')?;
+    let is_in_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    let name = rest.split(|c| !is_in_name(c)).next().unwrap_or_default();
+    let is_name = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
+    is_name.then(|| format!("${name}"))
+}
+
+fn text_at<'n>(node: &'n Node<'_>, mark: Mark) -> Option<&'n str> {
+    match &node.value {
+        Value::Str(text) => Some(&**text).filter(|_| node.mark == mark),
+        Value::Map(entries) => entries.iter().find_map(|(_, value)| text_at(value, mark)),
+        Value::Seq(items) => items.iter().find_map(|item| text_at(item, mark)),
+        _ => None,
+    }
+}
+
+fn schema(Problem { field, mark, message, help }: Problem) -> Located {
+    let help = help.map(Into::into);
+    let finding = Finding { help, ..Finding::new(SCHEMA, field, Reason::Invalid, message) };
+    (Violation::new(finding, SCHEMA.mode), mark)
+}
+
+/// Reports a document that cannot be read, or that isn't an object. `is_template` says whether its
+/// source looks like a Helm template.
+pub(super) fn syntax(mut problem: Problem, is_template: bool) -> Diagnostic {
+    if problem.help.is_none() && is_template {
+        let help = "if this is a Helm template, check the rendered chart: \
+                    helm template CHART | setguard check -";
+        problem.help = Some(help.to_owned());
+    }
+    let (violation, mark) = schema(problem);
+    Diagnostic::of(violation, mark, Strictness::default())
+}

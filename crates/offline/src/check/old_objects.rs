@@ -1,0 +1,125 @@
+//! The previous manifests (`--against`).
+
+use std::{cell::LazyCell, collections::HashMap, path::Path, sync::OnceLock};
+
+use kube_yaml::Node;
+use setguard_core::{
+    inventory::{Inventory, object_summary::ObjectSummary},
+    kubernetes::version::Version,
+    object::{Object, namespace_or_default},
+};
+pub(super) use setguard_files::manifests::{
+    alternatives::{Alternatives, Files},
+    document::{Decoded, Manifest, documents},
+    group::Group,
+    id::ObjectId,
+    namespaces,
+    not_a_manifest::Broken,
+    source::Source,
+};
+
+/// The previous objects.
+#[derive(Debug, Default)]
+pub(crate) struct OldObjects {
+    /// The objects as JSON.
+    objects: HashMap<ObjectId, Alternatives<String>>,
+    /// The namespaces of the objects, by kind and name; computed on first use.
+    namespaces: OnceLock<HashMap<(String, String), Vec<String>>>,
+    /// The objects as summaries, for the cross-object rules.
+    pub(crate) inventory: Inventory,
+    /// The namespace of manifests that set none.
+    namespace: Option<String>,
+    /// The new files in folders.
+    pub(crate) new: Files,
+    /// The clusters to which the policy assigns new files, by their names.
+    pub(crate) clusters: HashMap<String, Group>,
+}
+
+impl OldObjects {
+    /// Returns no objects yet, for manifests of which those that set no namespace belong to this one.
+    pub(crate) fn of_namespace(namespace: Option<String>) -> Self {
+        OldObjects { namespace, ..OldObjects::default() }
+    }
+
+    /// Adds the objects of a source. Returns a message for each document that cannot be read.
+    pub(crate) fn add(&mut self, source: &Source) -> Vec<String> {
+        let mut complaints = Vec::new();
+        let importance = LazyCell::new(|| Broken::of(source.text(), source.group()));
+        for objects in documents(source.text(), source.is_named()) {
+            match objects {
+                Ok(objects) => {
+                    let objects = objects.in_namespace(self.namespace.as_deref());
+                    for node in objects.related() {
+                        ObjectSummary::of_json(&node.to_json())
+                            .map(|item| self.inventory.add(item));
+                    }
+                    for manifest in objects.manifests {
+                        self.insert(&manifest, source);
+                    }
+                }
+                // A text that a folder leaves out today was no manifest then either.
+                Err(_) if *importance != Broken::Error => {}
+                Err(problem) => {
+                    let (name, line) = (source.name(), problem.mark.line);
+                    complaints.push(format!("{name}:{line}: {}", problem.message));
+                }
+            }
+        }
+        complaints
+    }
+
+    fn insert(&mut self, manifest: &Manifest<'_>, source: &Source) {
+        // A patch is no object that a cluster could have.
+        if manifest.is_partial() {
+            return;
+        }
+        if let Some(Decoded { resource, json, .. }) = manifest.decode(Version::NEWEST) {
+            if let Ok(object) = Object::parse(resource, &json) {
+                let item = ObjectSummary::of(&object).with_refusals(object.template());
+                self.inventory.add(item);
+            }
+            let alternatives = self.objects.entry(ObjectId::of(&manifest.node)).or_default();
+            alternatives.add(source.name(), source.group().clone(), json);
+        }
+    }
+
+    /// Returns the previous state of an object in a file, as JSON. `None` if there is none, or if the
+    /// API server generates the name, because such an object is always new.
+    pub(crate) fn get(&self, id: &ObjectId, file: &str) -> Option<&str> {
+        let alternatives = self.objects.get(id).filter(|_| !id.is_generated)?;
+        let has_nearer =
+            |old: &str, common: usize| self.new.nearer(old, common).any(|path| self.has(path, id));
+        let group = self.clusters.get(file).unwrap_or(&Group::Alone);
+        alternatives.continued_by(file, group, &has_nearer).map(String::as_str)
+    }
+
+    /// Returns a note if a manifest sets no namespace, and the previous manifests have an object with its name only
+    /// in another namespace.
+    pub(crate) fn namesake(&self, new: &ObjectId, manifest: &Node<'_>) -> Option<String> {
+        let sets_namespace = manifest.get("metadata").and_then(|it| it.get("namespace")).is_some();
+        if self.objects.is_empty() || sets_namespace || new.is_generated {
+            return None;
+        }
+        let all = self.namespaces.get_or_init(|| {
+            let mut all = HashMap::<_, Vec<_>>::new();
+            for ObjectId { kind, name, namespace, .. } in self.objects.keys() {
+                all.entry((kind.clone(), name.clone())).or_default().push(namespace.clone());
+            }
+            all
+        });
+        match &all.get(&(new.kind.clone(), new.name.clone()))?[..] {
+            [one] if *one != namespace_or_default(None) => Some(namespaces::hint(one)),
+            _ => None,
+        }
+    }
+
+    /// Returns whether a new file has an object.
+    fn has(&self, path: &Path, id: &ObjectId) -> bool {
+        let source = Source::FileInFolder(path.to_owned(), Group::Alone).reread();
+        documents(source.text(), false).flatten().any(|objects| {
+            let objects = objects.in_namespace(self.namespace.as_deref());
+            let mut manifests = objects.manifests.iter();
+            manifests.any(|it| !it.is_partial() && ObjectId::of(&it.node) == *id)
+        })
+    }
+}

@@ -1,0 +1,97 @@
+//! The findings that the user wants to see: `--select`, `--ignore` and `--min-severity`.
+
+use std::str::FromStr;
+
+use clap::{Args, ValueEnum};
+
+use setguard_core::catalogue;
+use setguard_files::report::{
+    args::Format,
+    diagnostic::{ObjectReport, Severity},
+};
+
+/// The flags about which findings are reported.
+#[derive(Clone, Debug, Default, Args)]
+pub(crate) struct Selection {
+    /// Reports only the findings of these rules, and fixes only these. Several are separated by commas
+    #[arg(long, value_name = "RULE", value_delimiter = ',', value_parser = rule)]
+    select: Vec<String>,
+    /// Does not report the findings of these rules, and does not fix them. Unlike a mode in the policy,
+    /// this is for a single run
+    #[arg(long, value_name = "RULE", value_delimiter = ',', value_parser = rule)]
+    ignore: Vec<String>,
+    /// Reports only findings that are at least this severe: note, warning or error. With a format, such
+    /// as sarif=note, for this format only. May be given more than once
+    #[arg(long, value_name = "[FORMAT=]SEVERITY")]
+    min_severity: Vec<MinSeverity>,
+}
+
+/// The least severity of what is reported.
+#[derive(Clone, Debug)]
+struct MinSeverity {
+    /// The only format for which it counts.
+    format: Option<Format>,
+    severity: Severity,
+}
+
+impl FromStr for MinSeverity {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (format, severity) = match text.split_once('=') {
+            Some((format, severity)) => (Some(value(format)?), severity),
+            None => (None, text),
+        };
+        Ok(MinSeverity { format, severity: value(severity)? })
+    }
+}
+
+/// Parses a value that stands in a list. An error names the list.
+fn value<T: ValueEnum>(text: &str) -> Result<T, String> {
+    T::from_str(text, false).map_err(|_| {
+        let all = T::value_variants().iter().filter_map(T::to_possible_value);
+        let all: Vec<_> = all.map(|value| value.get_name().to_owned()).collect();
+        format!("{text:?} is not one of {}", all.join(", "))
+    })
+}
+
+impl Selection {
+    /// Returns whether the findings of a rule are wanted.
+    pub(super) fn has(&self, rule: &str) -> bool {
+        let is_in = |rules: &[String]| rules.iter().any(|it| it == rule);
+        (self.select.is_empty() || is_in(&self.select)) && !is_in(&self.ignore)
+    }
+
+    /// Returns the least severity of what a report in this format has.
+    pub(super) fn min_severity(&self, format: Format) -> Severity {
+        let of = |format: Option<Format>| {
+            let given = self.min_severity.iter().rev().find(|it| it.format == format);
+            given.map(|it| it.severity)
+        };
+        of(Some(format)).or_else(|| of(None)).unwrap_or_default()
+    }
+
+    /// Returns the least severity of what any report may have.
+    fn lowest(&self) -> Severity {
+        let formats = Format::value_variants().iter();
+        formats.map(|format| self.min_severity(*format)).min().unwrap_or_default()
+    }
+
+    /// Removes the findings that are in none of the reports from the report on an object. Returns their number.
+    pub(super) fn apply(&self, report: &mut ObjectReport) -> usize {
+        let (before, lowest) = (report.diagnostics.len(), self.lowest());
+        report.diagnostics.retain(|it| it.severity >= lowest && self.has(it.rule.id));
+        before - report.diagnostics.len()
+    }
+}
+
+/// Parses the id of a rule.
+fn rule(text: &str) -> Result<String, String> {
+    if catalogue::find(text).is_some() {
+        return Ok(text.to_owned());
+    }
+    Err(match catalogue::nearest(text) {
+        Some(near) => format!("there is no such rule; did you mean {near}?"),
+        None => "there is no such rule; see setguard rules".to_owned(),
+    })
+}

@@ -1,0 +1,322 @@
+//! `setguard plan`: what the controllers will do with a change.
+
+mod cluster;
+mod difference;
+mod dump;
+mod forecast;
+mod forecaster;
+mod headline;
+mod input;
+mod json;
+pub mod live;
+mod markdown;
+mod name_list;
+mod picture;
+mod pod_counts;
+mod refusal;
+mod remedies;
+mod stop;
+mod styled_line;
+mod svg;
+mod text;
+mod timeline;
+
+use std::{
+    io::{self, IsTerminal as _, Write},
+    path::PathBuf,
+};
+
+use anstream::{AutoStream, ColorChoice};
+use clap::{Args, ValueEnum, error::ErrorKind};
+use jiff::Timestamp;
+
+use self::{
+    forecast::{ChangeKind, Forecast},
+    forecaster::{Forecaster, Plan},
+    headline::UNREAD,
+    input::{Input, Paths},
+    live::Reader,
+};
+use crate::proposal::apply::{Delivery, Verb};
+use setguard_core::{
+    engine::{Context, Origin},
+    policy::Policy,
+    printable::Printable,
+};
+pub use setguard_files::{
+    exit::Exit,
+    manifests::source::Source,
+    policy_file::args::PolicyArgs,
+    report::{self, screen::Screen},
+};
+
+/// Show what the controllers will do with a change, before it is made
+///
+/// Simulates the controllers of DaemonSets and StatefulSets: which pods are created, deleted and
+/// replaced, in which order, how many at a time, which claims are created and deleted, and where the
+/// rollout stops. Pods are assumed to become ready unless --never-ready says otherwise, and to be
+/// available when they have been ready for minReadySeconds. The pods and claims of the previous
+/// object are assumed to exist, to be of its template and to be available, unless --against has
+/// pods and claims too.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Exit codes:
+  0  everything can be applied
+  1  the API server, or a limit of the policy, would refuse at least one object
+  2  wrong usage, an invalid policy, or input that cannot be read
+
+Examples:
+  setguard plan deploy/ --against ../main/deploy/
+  setguard plan deploy/ --against-ref origin/main --new-only --format markdown
+  kubectl get sts db -o yaml > before.yaml && setguard plan db.yaml --against before.yaml
+  kubectl get nodes -o yaml > nodes.yaml && setguard plan agent.yaml --nodes nodes.yaml
+  setguard plan db.yaml --against before.yaml --never-ready db-2
+  setguard plan db.yaml --live
+  kubectl get sts,pods,pvc,controllerrevisions -o yaml > now.yaml && setguard plan db.yaml --against now.yaml")]
+pub struct PlanArgs {
+    /// Files and folders; `-` is standard input
+    #[arg(value_name = "PATH|-")]
+    paths: Vec<PathBuf>,
+    /// The previous manifests, or the objects in the cluster as `kubectl get -o yaml` prints them, with
+    /// their pods, claims and controllerrevisions for a rollout that is not complete; without them
+    /// everything is new. May be given more than once
+    #[arg(long, value_name = "PATH")]
+    against: Vec<PathBuf>,
+    /// Like --against, with the manifests as they were in git where the work tree left a branch, such as
+    /// `origin/main`: at the merge base. `origin/main..` is the tip of the branch instead
+    #[arg(long, value_name = "REF", conflicts_with = "against")]
+    against_ref: Option<String>,
+    /// Leave out objects for which nothing changes
+    #[arg(long)]
+    new_only: bool,
+    /// Compare with the objects, pods, claims and nodes of the cluster, which are read with the
+    /// kubeconfig; nothing is written
+    #[arg(long, conflicts_with_all = ["against", "against_ref", "nodes"])]
+    live: bool,
+    /// The context of the kubeconfig for --live
+    #[arg(long, value_name = "NAME", requires = "live")]
+    context: Option<String>,
+    /// The nodes of the cluster, as `kubectl get nodes -o yaml` prints them: without them nothing can
+    /// be said about the pods of a DaemonSet
+    #[arg(long, value_name = "FILE")]
+    nodes: Vec<PathBuf>,
+    /// The command by which the manifests will reach the cluster. It decides what becomes of fields
+    /// that the previous object has and the manifest leaves out. By default it is what the managed fields of
+    /// that object say, such as an upgrade by Helm or server-side apply by Flux, and otherwise apply
+    #[arg(long = "as", value_enum, value_name = "VERB")]
+    verb: Option<Verb>,
+    /// The field manager of --as server-side-apply [default: kubectl]
+    #[arg(long, value_name = "NAME")]
+    field_manager: Option<String>,
+    /// A pod that never becomes ready once it is created again, such as db-2; `new` means every pod
+    /// with the new template. May be given more than once
+    #[arg(long, value_name = "POD|new")]
+    never_ready: Vec<String>,
+    /// The namespace of manifests that set none
+    #[arg(short, long, value_name = "NAMESPACE")]
+    namespace: Option<String>,
+    /// Objects of a cluster (they have a uid) that the manifests lack are deleted. Without it they are
+    /// left as they are, as by kubectl
+    #[arg(long)]
+    prune: bool,
+    /// New manifests without objects are meant, so that everything is deleted. Otherwise they are an error,
+    /// because what should have written them may have failed
+    #[arg(long)]
+    allow_empty: bool,
+    /// The output format
+    #[arg(long, value_enum, default_value_t, value_name = "FORMAT")]
+    format: Format,
+    /// Use no characters but those of ASCII
+    #[arg(long)]
+    ascii: bool,
+    #[command(flatten)]
+    policy: PolicyArgs,
+    /// Uses no policy file that --policy does not name. Otherwise the policy file of the repository counts, as for
+    /// `setguard check`
+    #[arg(long)]
+    no_config: bool,
+}
+
+/// The format in which the plan is printed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+enum Format {
+    /// For people
+    #[default]
+    Text,
+    /// For a comment on a pull request
+    Markdown,
+    /// One JSON document for programs
+    Json,
+    /// A drawing of pods over waves
+    Svg,
+}
+
+/// Connects with a context of the kubeconfig, or with its current one.
+pub type Connect<'a> = &'a dyn Fn(Option<&str>) -> anyhow::Result<Box<dyn Reader>>;
+
+/// Runs `setguard plan`. `connect` is called for `--live`.
+///
+/// # Errors
+/// Returns an error if the policy or a feature gate is invalid, the cluster cannot be read, or the plan cannot be
+/// written.
+pub fn run(args: &PlanArgs, connect: Connect<'_>) -> anyhow::Result<Exit> {
+    if args.paths.is_empty() {
+        let mut command = PlanArgs::augment_args(clap::Command::new("setguard plan"));
+        let message = "which manifests? Give files or folders, or - for standard input";
+        let _ = command.error(ErrorKind::MissingRequiredArgument, message).print();
+        return Ok(Exit::Error);
+    }
+    let Some(policy) = report::policy::load_found(&args.policy, args.no_config)? else {
+        return Ok(Exit::Error);
+    };
+    let mut exit = Exit::Clean;
+    let mut complain = |message: String| {
+        exit = Exit::Error;
+        let _ = writeln!(Printable::new(anstream::stderr()).guarded(), "error: {message}");
+    };
+    let now = Timestamp::now();
+    let input = args.input(&policy, now, connect, &mut complain)?;
+    let forecaster = Forecaster {
+        input: &input,
+        files: input.files(),
+        context: Context::of_command(&policy, Origin::Manifest, now),
+        delivery: Delivery::new(args.verb, args.field_manager.clone())?,
+        never_ready: &args.never_ready,
+        prune: args.prune,
+    };
+    for pod in forecaster.unknown_pods() {
+        complain(format!("--never-ready: no StatefulSet of the input has a pod {pod:?}"));
+    }
+    let mut plan = forecaster.all();
+    let none = match plan.forecasts.is_empty() {
+        true => "no DaemonSets or StatefulSets",
+        false => "nothing changes",
+    };
+    if args.new_only {
+        plan.forecasts.retain(|forecast| !forecast.is_idle());
+    }
+    if !plan.left_alone.is_empty() {
+        let note = left_alone_note(&plan.left_alone);
+        report::note(&format!("{note}; --prune plans their deletion"));
+    }
+    if plan.forecasts.iter().any(is_denied) {
+        exit = exit.and(Exit::Denied);
+    }
+    args.print(&plan, none)?;
+    Ok(exit)
+}
+
+/// Returns whether the API server, or a limit of the policy, refuses an object.
+fn is_denied(forecast: &Forecast) -> bool {
+    forecast.change == ChangeKind::Refused || forecast.exceeded.iter().any(|it| it.is_denied)
+}
+
+impl PlanArgs {
+    fn input(
+        &self,
+        policy: &Policy,
+        now: Timestamp,
+        connect: Connect<'_>,
+        complain: &mut dyn FnMut(String),
+    ) -> anyhow::Result<Input> {
+        let paths = Paths {
+            new: &self.paths,
+            namespace: self.namespace.as_deref(),
+            old: &self.against,
+            old_commit: self.against_ref.as_deref(),
+            nodes: &self.nodes,
+            may_be_empty: self.allow_empty,
+        };
+        let mut input = Input::read(&paths, policy.cluster.version, now, complain);
+        if self.live {
+            live::add(&mut input, &*connect(self.context.as_deref())?)?;
+        }
+        Ok(input)
+    }
+
+    /// Prints a plan. `none` is printed if there are no objects.
+    fn print(&self, plan: &Plan, none: &str) -> io::Result<()> {
+        let Plan { forecasts, unknown, .. } = plan;
+        let stdout = io::stdout();
+        let choice = AutoStream::choice(&stdout);
+        let screen = Screen::of_stdout(stdout.is_terminal(), choice);
+        let plain = self.ascii || choice == ColorChoice::Never;
+        let stdout = io::BufWriter::new(AutoStream::new(stdout, choice));
+        let mut out: Box<dyn Write> = match self.format {
+            Format::Text => Box::new(Printable::styled(stdout).guarded()),
+            _ => Box::new(Printable::new(stdout)),
+        };
+        match self.format {
+            Format::Text => {
+                text::print(forecasts, none, plain, screen, &mut out)?;
+                unknown.iter().try_for_each(|it| writeln!(out, "\n{it}, {UNREAD}"))?;
+            }
+            Format::Markdown => markdown::print(forecasts, unknown, none, &mut out)?,
+            Format::Svg => svg::print(forecasts, unknown, none, &mut out)?,
+            Format::Json => json::print(forecasts, unknown, &mut out)?,
+        }
+        out.flush()
+    }
+}
+
+/// The texts of a plan, for a program without files.
+#[derive(Debug)]
+pub(crate) struct Texts<'a> {
+    /// The new manifests, the previous objects and the nodes.
+    pub(crate) sources: [Source; 3],
+    pub(crate) policy: &'a Policy,
+    /// The pods that never become ready, as in `--never-ready`.
+    pub(crate) never_ready: &'a [String],
+}
+
+impl Texts<'_> {
+    /// Returns the plan as `--format json` prints it, and a message for each part that could not be read.
+    ///
+    /// # Errors
+    /// Returns an error if the plan cannot be written as JSON.
+    pub(crate) fn plan(self) -> io::Result<(Vec<u8>, Vec<String>)> {
+        self.write(json::print)
+    }
+
+    /// Returns the plan as `--format markdown` prints it.
+    ///
+    /// # Errors
+    /// Returns an error if the plan cannot be written.
+    #[cfg(fuzzing)]
+    pub(crate) fn markdown(self) -> io::Result<Vec<u8>> {
+        let print = |forecasts: &[Forecast], unknown: &[String], out: &mut dyn Write| {
+            markdown::print(forecasts, unknown, "nothing changes", out)
+        };
+        self.write(print).map(|(plan, _)| plan)
+    }
+
+    /// Returns what `print` writes of the plan, and a message for each part that could not be read.
+    fn write(
+        self,
+        print: impl FnOnce(&[Forecast], &[String], &mut dyn Write) -> io::Result<()>,
+    ) -> io::Result<(Vec<u8>, Vec<String>)> {
+        let Texts { sources, policy, never_ready } = self;
+        let (now, mut failures) = (Timestamp::now(), Vec::new());
+        let mut complain = |message| failures.push(message);
+        let input = Input::of_texts(sources, policy.cluster.version, now, &mut complain);
+        let forecaster = Forecaster {
+            input: &input,
+            files: input.files(),
+            context: Context::of_command(policy, Origin::Manifest, now),
+            delivery: Delivery::default(),
+            never_ready,
+            prune: false,
+        };
+        let Plan { forecasts, unknown, left_alone } = forecaster.all();
+        if !left_alone.is_empty() {
+            complain(left_alone_note(&left_alone));
+        }
+        let mut plan = Vec::new();
+        print(&forecasts, &unknown, &mut Printable::new(&mut plan))?;
+        Ok((plan, failures))
+    }
+}
+
+fn left_alone_note(objects: &[String]) -> String {
+    format!("left alone, because the manifests lack them: {}", objects.join(", "))
+}

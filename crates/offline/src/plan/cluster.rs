@@ -1,0 +1,401 @@
+//! The pods, claims, revisions and nodes that a cluster has.
+
+pub(super) mod neighbors;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use jiff::Timestamp;
+use k8s_openapi::{
+    api::core::v1::PodTemplateSpec, apimachinery::pkg::apis::meta::v1::LabelSelector,
+};
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use super::remedies::Undo;
+use setguard_core::{
+    inventory::{
+        object_summary::ObjectSummary,
+        view::{Freshness, View},
+    },
+    kubernetes::{
+        kind::Kind,
+        resource::WorkloadKind,
+        selector::{self, matches_labels},
+        semantic,
+    },
+    object::defaults,
+    observed::{
+        Member, Node, Owner, PersistentVolume, PersistentVolumeClaim, Pod, PodDisruptionBudget,
+        Revision, StorageClass,
+    },
+    rollout::{Health, node::NodeInfo},
+};
+use setguard_files::manifests::id::ObjectId;
+
+/// Namespace and name.
+type Name = (Box<str>, Box<str>);
+
+type Labels = BTreeMap<String, String>;
+
+/// The names of the volume and the storage class of a claim.
+#[derive(Debug)]
+struct ClaimStorage {
+    volume: Option<Box<str>>,
+    class: Option<Box<str>>,
+}
+
+/// The template of a revision.
+#[derive(Debug)]
+struct RevisionTemplate {
+    kind: WorkloadKind,
+    /// The value of the label on the pods.
+    on_pods: String,
+    /// The number: the higher, the newer.
+    number: i64,
+    template: PodTemplateSpec,
+}
+
+/// The objects of a cluster other than the sets.
+#[derive(Debug, Default)]
+pub(super) struct PlannedCluster {
+    /// Whether all pods and claims are given, so that others don't exist.
+    is_whole: bool,
+    /// Whether any pod is given.
+    has_pods: bool,
+    /// The pods by their owner.
+    pods: BTreeMap<Owner, Vec<Member>>,
+    /// The pods without an owner, by namespace. A set with a matching selector adopts them.
+    orphans: BTreeMap<Box<str>, Vec<Member>>,
+    /// The pods that belong to other owners than sets.
+    strangers: BTreeSet<Name>,
+    /// The claims by namespace.
+    claims: BTreeMap<Name, ClaimStorage>,
+    /// The claims that are being deleted. They are gone as soon as no pod uses them.
+    ending_claims: BTreeMap<Name, ClaimStorage>,
+    /// Whether the volumes are retained when their claims are deleted, by name.
+    volumes: BTreeMap<Box<str>, bool>,
+    /// Whether the volumes of the storage classes are retained, by name.
+    classes: BTreeMap<Box<str>, bool>,
+    /// The PodDisruptionBudgets. Those that were read last replace others of the same name.
+    budgets: BTreeMap<Name, PodDisruptionBudget>,
+    /// The pods that are being deleted, by their owner.
+    ending: BTreeMap<Owner, Vec<Member>>,
+    /// The pods that are being deleted and that no set owns.
+    ending_orphans: Vec<Member>,
+    /// The claims that a pod owns, by the namespace and the name of the pod, with its uid. They are
+    /// deleted with the pod.
+    owned: BTreeMap<Name, Vec<(Box<str>, String)>>,
+    revisions: BTreeMap<Owner, Vec<RevisionTemplate>>,
+    /// The revisions without an owner, by namespace, each with all its labels.
+    orphaned_revisions: BTreeMap<Box<str>, Vec<(Labels, RevisionTemplate)>>,
+    /// The nodes; `None` if none were given.
+    pub(super) nodes: Option<Vec<NodeInfo>>,
+    /// The nodes as rules see them.
+    pub(super) view: View,
+    /// The time at which the cluster is examined.
+    pub(super) now: Timestamp,
+}
+
+impl PlannedCluster {
+    /// Adds an object. Returns an error if the kind is needed and the object cannot be read.
+    pub(super) fn add(
+        &mut self,
+        api_version: &str,
+        kind: &str,
+        json: &str,
+    ) -> Result<(), serde_json::Error> {
+        match (api_version, kind) {
+            ("v1", "Pod") => self.add_pod(Member::read(json)?),
+            ("v1", "PersistentVolumeClaim") => {
+                let (name, claim) = PersistentVolumeClaim::read(json)?;
+                let storage = ClaimStorage { volume: claim.volume, class: claim.class };
+                if claim.deleted.is_some() {
+                    self.ending_claims.insert(name, storage);
+                } else {
+                    for (pod, uid) in claim.owner_pods {
+                        let owned = self.owned.entry((name.0.clone(), pod)).or_default();
+                        owned.push((uid, name.1.to_string()));
+                    }
+                    self.claims.insert(name, storage);
+                }
+            }
+            ("v1", "PersistentVolume") => {
+                let (name, volume) = PersistentVolume::read(json)?;
+                self.volumes.insert(name, volume.is_retained);
+            }
+            ("storage.k8s.io/v1", "StorageClass") => {
+                let (name, class) = StorageClass::read(json)?;
+                self.classes.insert(name, class.retains_volumes);
+            }
+            ("v1", "Node") => self.add_node(json)?,
+            ("policy/v1", "PodDisruptionBudget") => {
+                let budget = PodDisruptionBudget::read(json)?;
+                self.budgets.insert((budget.namespace.clone(), budget.name.clone()), budget);
+            }
+            ("apps/v1", "ControllerRevision") => self.add_revision(json)?,
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// Remembers that all pods and claims are given, so that others don't exist.
+    pub(super) const fn know_all(&mut self) {
+        self.is_whole = true;
+    }
+
+    fn add_node(&mut self, json: &str) -> Result<(), serde_json::Error> {
+        self.nodes.get_or_insert_default().push(Node::read(json)?.place);
+        if let Some(item) = ObjectSummary::read(Kind::Node, json) {
+            self.view.set_freshness(Kind::Node, Freshness::Fresh);
+            self.view.inventory.put(item);
+        }
+        Ok(())
+    }
+
+    fn add_pod(&mut self, mut member: Member) {
+        self.has_pods = true;
+        let name = (member.namespace.clone(), member.pod.name.clone());
+        // No set adopts a pod that is being deleted, and its name is free soon.
+        if member.pod.deleted.is_some() {
+            match member.owner.take() {
+                Some(owner) => self.ending.entry(owner).or_default().push(member),
+                None => self.ending_orphans.push(member),
+            }
+        } else if let Some(owner) = member.owner.take() {
+            self.pods.entry(owner).or_default().push(member);
+        } else if member.orphan.is_some() {
+            self.orphans.entry(member.namespace.clone()).or_default().push(member);
+        } else {
+            self.strangers.insert(name);
+        }
+    }
+
+    fn add_revision(&mut self, json: &str) -> Result<(), serde_json::Error> {
+        #[derive(Deserialize)]
+        struct RawObject<'a> {
+            #[serde(default)]
+            metadata: Metadata,
+            #[serde(borrow)]
+            data: Option<&'a RawValue>,
+        }
+        #[derive(Default, Deserialize)]
+        struct Metadata {
+            #[serde(default)]
+            labels: Labels,
+        }
+        #[derive(Deserialize)]
+        struct Data {
+            spec: Spec,
+        }
+        #[derive(Deserialize)]
+        struct Spec {
+            template: PodTemplateSpec,
+        }
+        let (owner, revision) = Revision::read(json)?;
+        let RawObject { metadata, data } = serde_json::from_str(json)?;
+        let Some(data) = data else { return Ok(()) };
+        let data = serde_json::from_str::<Data>(data.get());
+        let Ok(Data { spec: Spec { mut template } }) = data else { return Ok(()) };
+        defaults::template(&mut template);
+        let kind = match revision.hash.is_empty() {
+            true => WorkloadKind::StatefulSet,
+            false => WorkloadKind::DaemonSet,
+        };
+        let on_pods = revision.on_pods().to_owned();
+        let number = revision.number.unwrap_or_default();
+        let template = RevisionTemplate { kind, on_pods, number, template };
+        match owner {
+            Some(owner) => self.revisions.entry(owner).or_default().push(template),
+            None if revision.is_owned => {}
+            None => {
+                let orphans = self.orphaned_revisions.entry(revision.namespace).or_default();
+                orphans.push((metadata.labels, template));
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns the pods of a set, and those that it adopts because its selector matches them and
+    /// they have no owner; `None` if it is not known that these are all, because the set counts more.
+    ///
+    /// Kubernetes: `ClaimPods`, pkg/controller/controller_ref_manager.go.
+    pub(super) fn pods<'a>(&'a self, set: &SetQuery<'_>) -> Option<Vec<&'a Member>> {
+        let pods = self.given(set);
+        let count = pods.len() + self.ending(set).len();
+        let are_all = set.pods.map_or(self.has_pods, |expected| count >= expected);
+        (self.is_whole || are_all).then_some(pods)
+    }
+
+    /// Returns the pods of a set in the input, whether they are all or not.
+    pub(super) fn given<'a>(&'a self, set: &SetQuery<'_>) -> Vec<&'a Member> {
+        let own = self.pods.get(&set.owner()).into_iter().flatten();
+        own.chain(self.adopted(set)).collect()
+    }
+
+    /// Returns the pods without an owner that a set adopts.
+    pub(super) fn adopted<'a>(&'a self, set: &SetQuery<'_>) -> impl Iterator<Item = &'a Member> {
+        let orphans = self.orphans.get(&*set.id.namespace).into_iter().flatten();
+        orphans.filter(|member| {
+            let is_member =
+                set.kind == WorkloadKind::DaemonSet || member.pod.ordinal(&set.id.name).is_some();
+            is_member && member.orphan.as_ref().is_some_and(|labels| set.selects(labels))
+        })
+    }
+
+    /// Returns whether a pod that the set neither has nor adopts has this name.
+    pub(super) fn is_taken(&self, set: &SetQuery<'_>, pod: &str) -> bool {
+        let namespace = &*set.id.namespace;
+        let mut orphans = self.orphans.get(namespace).into_iter().flatten();
+        self.strangers.contains(&(namespace.into(), pod.into()))
+            || orphans.any(|member| {
+                &*member.pod.name == pod
+                    && !member.orphan.as_ref().is_some_and(|labels| set.selects(labels))
+            })
+    }
+
+    /// Returns the revision of a set that has this template, as the label of its pods names it.
+    pub(super) fn revision(&self, set: &SetQuery<'_>, template: &PodTemplateSpec) -> Option<&str> {
+        let mut all = self.templates(set).into_iter();
+        let found = all.find(|own| semantic::equal_templates(&own.template, template));
+        found.map(|own| own.on_pods.as_str())
+    }
+
+    fn templates(&self, set: &SetQuery<'_>) -> Vec<&RevisionTemplate> {
+        let own = self.revisions.get(&set.owner()).into_iter().flatten();
+        let orphans = self.orphaned_revisions.get(&*set.id.namespace).into_iter().flatten();
+        let adopted = orphans.filter(|(labels, own)| own.kind == set.kind && set.selects(labels));
+        own.chain(adopted.map(|(_, own)| own)).collect()
+    }
+
+    /// Returns the revision to which a change to this template has to be rolled back: the newest of
+    /// the others if it has a pod that is available, otherwise the newest that has one.
+    pub(super) fn undo(
+        &self,
+        set: &SetQuery<'_>,
+        template: &PodTemplateSpec,
+        min_ready: i64,
+    ) -> Undo {
+        let mut others = self.templates(set);
+        if others.is_empty() {
+            return Undo::Before;
+        }
+        others.retain(|own| !semantic::equal_templates(&own.template, template));
+        others.sort_by_key(|own| std::cmp::Reverse(own.number));
+        let pods = self.pods(set).unwrap_or_default();
+        let works = |own: &&RevisionTemplate| {
+            let is_up = |it: &Pod| self.health(it, min_ready) == Health::Available;
+            pods.iter().any(|it| it.pod.is_of(&own.on_pods) && is_up(&it.pod))
+        };
+        let working = others.iter().copied().find(works);
+        match (others.first(), working) {
+            (None, _) => Undo::None,
+            (Some(before), Some(working)) if before.number != working.number => {
+                Undo::To(working.number)
+            }
+            (Some(_), _) => Undo::Before,
+        }
+    }
+
+    /// Returns the pods of a set that are being deleted.
+    pub(super) fn ending(&self, set: &SetQuery<'_>) -> &[Member] {
+        self.ending.get(&set.owner()).map_or(&[], Vec::as_slice)
+    }
+
+    /// Returns the claims that are deleted with pods that no set owns, but that have the names of pods of
+    /// this one.
+    pub(super) fn doomed_claims(&self, namespace: &str, set: &str) -> Vec<(i64, Vec<String>)> {
+        let here = self.ending_orphans.iter().filter(|it| *it.namespace == *namespace);
+        let named = here.filter_map(|it| {
+            let claims = self.claims_owned_by(it);
+            Some((it.pod.ordinal(set)?, claims.union(&self.claims_kept_by(it)).cloned().collect()))
+        });
+        let claims = named.filter(|(_, claims): &(i64, BTreeSet<String>)| !claims.is_empty());
+        claims.map(|(ordinal, claims)| (ordinal, claims.into_iter().collect())).collect()
+    }
+
+    /// Returns the nodes on which a pod of a DaemonSet is being deleted.
+    pub(super) fn ending_daemons(&self, set: &SetQuery<'_>) -> BTreeSet<&str> {
+        let running = self.ending(set).iter().filter(|it| !it.pod.has_ended);
+        running.filter_map(|it| it.pod.node.as_deref()).collect()
+    }
+
+    /// Returns the health of a pod now.
+    pub(super) fn health(&self, pod: &Pod, min_ready_seconds: i64) -> Health {
+        pod.health(self.now).after(min_ready_seconds)
+    }
+
+    /// Returns the claims that a pod owns. They are deleted with it.
+    ///
+    /// Kubernetes: `updateClaimOwnerRefForSetAndPod`,
+    /// pkg/controller/statefulset/stateful_set_utils.go.
+    pub(super) fn claims_owned_by(&self, pod: &Member) -> BTreeSet<String> {
+        let name = (pod.namespace.clone(), pod.pod.name.clone());
+        let owned = self.owned.get(&name).into_iter().flatten();
+        owned.filter(|(owner, _)| *owner == pod.uid).map(|(_, claim)| claim.clone()).collect()
+    }
+
+    /// Returns the claims that are being deleted and that this pod still keeps: they are gone with it. A pod
+    /// without a node keeps none.
+    ///
+    /// Kubernetes: `podUsesPVC`, pkg/controller/volume/pvcprotection/pvc_protection_controller.go.
+    pub(super) fn claims_kept_by(&self, pod: &Member) -> BTreeSet<String> {
+        let claims = pod.claims.iter().filter(|_| pod.pod.is_bound);
+        let names = claims.map(|(_, claim)| (pod.namespace.clone(), claim.clone()));
+        let ending = names.filter(|name| self.ending_claims.contains_key(name));
+        ending.map(|(_, claim)| claim.into()).collect()
+    }
+
+    /// Returns whether a claim of a set exists; `None` if it is not known, because the input lacks a claim that
+    /// a pod of the set has, or has no such pod.
+    pub(super) fn has_claim(&self, set: &SetQuery<'_>, name: &str) -> Option<bool> {
+        let key = |name: &str| (Box::from(&*set.id.namespace), Box::from(name));
+        if self.claims.contains_key(&key(name)) {
+            return Some(true);
+        }
+        let is_given = |(_, claim): &(Box<str>, Box<str>)| {
+            self.claims.contains_key(&key(claim)) || self.ending_claims.contains_key(&key(claim))
+        };
+        let pods = || self.pods(set).filter(|pods| !pods.is_empty() && !self.claims.is_empty());
+        let are_all =
+            || pods().is_some_and(|pods| pods.iter().all(|it| it.claims.iter().all(is_given)));
+        // A dump with the revisions and all pods of a set has its claims too.
+        let is_dump = || !self.templates(set).is_empty() && self.pods(set).is_some();
+        (self.is_whole || is_dump() || are_all()).then_some(false)
+    }
+
+    /// Returns whether the volume of a claim is known to be retained when the claim is deleted: by the
+    /// volume, or if that isn't given by its storage class.
+    pub(super) fn retains(&self, namespace: &str, claim: &str) -> bool {
+        let name = (namespace.into(), claim.into());
+        let claim = self.claims.get(&name);
+        let Some(ClaimStorage { volume, class }) = claim.or_else(|| self.ending_claims.get(&name))
+        else {
+            return false;
+        };
+        let volume = volume.as_ref().and_then(|it| self.volumes.get(it));
+        let class = class.as_ref().and_then(|it| self.classes.get(it));
+        volume.or(class).copied().unwrap_or(false)
+    }
+}
+
+/// A set whose pods are sought.
+pub(super) struct SetQuery<'a> {
+    pub(super) id: &'a ObjectId,
+    pub(super) kind: WorkloadKind,
+    pub(super) selector: Option<&'a LabelSelector>,
+    /// The number of pods that the set counts; `None` if it is new.
+    pub(super) pods: Option<usize>,
+}
+
+impl SetQuery<'_> {
+    fn owner(&self) -> Owner {
+        let (namespace, name) = (&*self.id.namespace, &*self.id.name);
+        Owner { namespace: namespace.into(), kind: self.kind, name: name.into() }
+    }
+
+    fn selects(&self, labels: &Labels) -> bool {
+        // An invalid selector is refused, and an empty one matches nothing here.
+        let usable = |it: &&LabelSelector| selector::parses(it) && !selector::is_empty(it);
+        self.selector.filter(usable).is_some_and(|it| matches_labels(it, Some(labels)))
+    }
+}

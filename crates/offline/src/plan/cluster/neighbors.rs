@@ -1,0 +1,74 @@
+//! Facts about a set that do not change the steps of its rollout.
+
+use super::{Labels, PlannedCluster, SetQuery};
+use setguard_core::{
+    kubernetes::int_or_percent::scaled,
+    observed::{Member, Pod},
+};
+
+/// A PodDisruptionBudget that allows fewer evictions than a rollout takes down.
+#[derive(Debug)]
+pub(crate) struct OverBudget {
+    pub(crate) name: Box<str>,
+    pub(crate) allowed: i64,
+}
+
+impl PlannedCluster {
+    /// Returns whether the pods of a set are given, and none of its revisions.
+    pub(crate) fn lacks_revisions(&self, set: &SetQuery<'_>) -> bool {
+        self.templates(set).is_empty() && self.pods(set).is_some_and(|pods| !pods.is_empty())
+    }
+
+    /// Returns whether a pod was certainly not made from a template. `revision` is the one that has the template,
+    /// if one has it.
+    pub(crate) fn is_of_another(
+        &self,
+        set: &SetQuery<'_>,
+        pod: &Pod,
+        revision: Option<&str>,
+    ) -> bool {
+        match revision {
+            Some(revision) => !pod.is_of(revision),
+            None => self.templates(set).iter().any(|own| pod.is_of(&own.on_pods)),
+        }
+    }
+
+    /// Returns the seconds from creation to readiness of those pods of a set for which they are known:
+    /// a container that was restarted has made its pod ready again later.
+    pub(crate) fn times_to_ready(&self, set: &SetQuery<'_>) -> Vec<i64> {
+        let pods = self.pods(set).unwrap_or_default();
+        let took = pods.iter().filter_map(|Member { pod, .. }| match pod.ready {
+            (true, since) if pod.restarts == 0 && pod.created > 0 => Some(since - pod.created),
+            _ => None,
+        });
+        took.filter(|seconds| *seconds >= 0).collect()
+    }
+
+    /// Returns the PodDisruptionBudgets for pods with these labels that would allow fewer evictions than
+    /// `down`, if all of the pods were healthy. The number of replicas is `None` for a DaemonSet,
+    /// which has no scale: there, the disruption controller computes nothing from percentages.
+    ///
+    /// Kubernetes: `getExpectedPodCount`, pkg/controller/disruption/disruption.go.
+    pub(crate) fn over_budgets(
+        &self,
+        set: &SetQuery<'_>,
+        labels: Option<&Labels>,
+        replicas: Option<i32>,
+        down: usize,
+    ) -> Vec<OverBudget> {
+        let down = i64::try_from(down).unwrap_or(i64::MAX);
+        let of_namespace = self.budgets.values().filter(|it| *it.namespace == *set.id.namespace);
+        let over = of_namespace.filter(|it| it.selects(labels)).filter_map(|it| {
+            let total = i64::from(replicas?);
+            let part = |value| scaled(value, replicas?, true);
+            let allowed = match (&it.min_available, &it.max_unavailable) {
+                (Some(least), _) => total - part(least)?,
+                (None, Some(most)) => part(most)?.min(total),
+                (None, None) => return None,
+            };
+            let (name, allowed) = (it.name.clone(), allowed.max(0));
+            (down > allowed).then_some(OverBudget { name, allowed })
+        });
+        over.collect()
+    }
+}

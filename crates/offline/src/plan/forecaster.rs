@@ -1,0 +1,385 @@
+//! The forecasts of all objects of the input.
+
+mod daemon_set;
+mod deleted;
+mod old_state;
+mod stateful_set;
+
+use std::collections::{BTreeSet, HashMap};
+
+use serde_json::Value;
+
+use super::{
+    difference::differences,
+    forecast::{ChangeKind, Forecast, Rollout},
+    input::{Given, Input},
+    refusal::{self, ExceededLimit, PlanFinding},
+    stop,
+};
+use crate::proposal::{
+    Outcome, Proposal, Simulator, Stored,
+    apply::{Delivery, Removals},
+};
+pub(super) use setguard_core::{
+    engine::{Context, evaluate_rollout},
+    object::{Object, Subject, Workload, deployer::Deployer, namespace_or_default},
+    rules::{
+        limit_exceeded::{Cause, Wave},
+        schema::SCHEMA,
+    },
+};
+pub(super) use setguard_files::manifests::{alternatives, group::Group, id::ObjectId, namespaces};
+
+/// A maker of forecasts.
+pub(super) struct Forecaster<'a> {
+    pub(super) input: &'a Input,
+    /// The names of the new files with each object.
+    pub(super) files: HashMap<&'a ObjectId, Vec<&'a str>>,
+    pub(super) context: Context<'a>,
+    pub(super) delivery: Delivery,
+    /// The pods that never become ready, as in `--never-ready`.
+    pub(super) never_ready: &'a [String],
+    /// Whether objects of a cluster that the manifests lack are deleted.
+    pub(super) prune: bool,
+}
+
+/// The forecasts, and what cannot be forecast.
+#[derive(Debug, Default)]
+pub(super) struct Plan {
+    pub(super) forecasts: Vec<Forecast>,
+    /// Objects whose change isn't known, because something could not be read.
+    pub(super) unknown: Vec<String>,
+    /// Objects of a cluster that the manifests lack. kubectl leaves them as they are.
+    pub(super) left_alone: Vec<String>,
+}
+
+/// A change that the API server stores, or that is made by making the object again.
+struct Transition<'a> {
+    id: &'a ObjectId,
+    /// The new object.
+    object: &'a Object<'a>,
+    /// The object before; `None` if it is new.
+    before: Option<&'a Object<'a>>,
+    template_changes: bool,
+    /// Whether the object is deleted without its pods and created again.
+    starts_anew: bool,
+}
+
+/// The part of a forecast that the simulation gives.
+#[derive(Default)]
+struct Simulated {
+    settings: Vec<String>,
+    notes: Vec<String>,
+    rollout: Option<Rollout>,
+}
+
+impl Simulated {
+    /// Returns a forecast without a rollout.
+    fn none(note: impl Into<String>) -> Self {
+        Simulated { notes: vec![note.into()], ..Simulated::default() }
+    }
+}
+
+impl Forecaster<'_> {
+    /// Returns the pods of `--never-ready` that belong to no StatefulSet in the input.
+    pub(super) fn unknown_pods(&self) -> impl Iterator<Item = &str> {
+        let sets = self.input.given.iter().map(|given| &given.id).chain(self.input.previous.keys());
+        let sets: BTreeSet<&str> =
+            sets.filter(|id| id.kind == "StatefulSet").map(|id| &*id.name).collect();
+        let is_known = move |pod: &&str| {
+            let ordinal = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+            *pod == "new"
+                || pod
+                    .rsplit_once('-')
+                    .is_some_and(|(set, last)| sets.contains(set) && ordinal(last))
+        };
+        self.never_ready.iter().map(String::as_str).filter(move |pod| !is_known(pod))
+    }
+
+    /// Returns the forecasts of all objects: first the objects in the manifests, then those that
+    /// the manifests no longer contain.
+    pub(super) fn all(&self) -> Plan {
+        let mut plan = Plan::default();
+        for given in &self.input.given {
+            if self.input.lacks_previous && !self.input.previous.contains_key(&given.id) {
+                plan.unknown.push(format!("{}: it may be new or not", given.id));
+            } else {
+                let mut forecast = self.given(given);
+                forecast.file = (self.files_of(&given.id).len() > 1).then(|| given.file.clone());
+                plan.forecasts.push(forecast);
+            }
+        }
+        let previous = self.input.previous.iter();
+        let mut gone: Vec<_> = previous.filter(|(id, _)| self.files_of(id).is_empty()).collect();
+        gone.sort_by_key(|(_, (order, ..))| *order);
+        for (id, (_, resource, json)) in gone {
+            let old = json.last().and_then(|json| Object::parse(resource, json).ok());
+            let Some(old) = old else { continue };
+            if self.input.lacks_new {
+                plan.unknown.push(format!("{id}: it may be deleted or not"));
+            } else if old.metadata.uid.is_some() && !self.prune {
+                plan.left_alone.push(id.to_string());
+            } else {
+                plan.forecasts.push(self.deleted(id, &old));
+            }
+        }
+        plan
+    }
+
+    /// Returns the names of the new files with an object; none if the manifests lack it.
+    fn files_of(&self, id: &ObjectId) -> &[&str] {
+        self.files.get(id).map(Vec::as_slice).unwrap_or_default()
+    }
+
+    /// Returns a note if a new object has the name of one that the manifests lack, and perhaps belongs to its
+    /// namespace.
+    fn namesake(&self, new: &ObjectId) -> Option<String> {
+        if new.namespace != namespace_or_default(None) {
+            return None;
+        }
+        let is_namesake = |id: &&ObjectId| {
+            id.kind == new.kind && id.name == new.name && self.files_of(id).is_empty()
+        };
+        let mut namesakes = self.input.previous.keys().filter(is_namesake);
+        let (Some(ObjectId { namespace, .. }), None) = (namesakes.next(), namesakes.next()) else {
+            return None;
+        };
+        Some(namespaces::hint(namespace))
+    }
+
+    /// Returns the previous state of an object, as JSON.
+    fn before(&self, given: &Given) -> Option<&String> {
+        let (_, resource, all) =
+            self.input.previous.get(&given.id).filter(|_| !given.id.is_generated)?;
+        let has_nearer = |old: &str, common: usize| {
+            self.files_of(&given.id).iter().any(|file| alternatives::common(old, file) > common)
+        };
+        all.continued_by(&given.file, &Group::Alone, &has_nearer)
+            .filter(|_| *resource == given.resource)
+    }
+
+    fn given(&self, given: &Given) -> Forecast {
+        let old = self.before(given);
+        let problem = |problem: &kube_yaml::Problem| PlanFinding {
+            rule: SCHEMA.id,
+            field: problem.field.to_string(),
+            message: problem.message.clone(),
+        };
+        let problems: Vec<_> = given.problems.iter().map(problem).collect();
+        let nothing = |change, refusals, notes| Forecast {
+            id: given.id.clone(),
+            file: None,
+            change,
+            differences: Vec::new(),
+            refusals,
+            exceeded: Vec::new(),
+            notes,
+            settings: Vec::new(),
+            rollout: None,
+        };
+        let Some(Ok(document)) = kube_yaml::documents(&given.json).next() else {
+            return nothing(ChangeKind::Create, problems, Vec::new());
+        };
+        let proposal = Proposal {
+            id: &given.id,
+            resource: given.resource,
+            node: &document.root,
+            json: &given.json,
+            old: old.map(String::as_str),
+        };
+        self.simulator().apply(&proposal, |_, applied| match applied {
+            Outcome::Stored(stored) => {
+                let mut forecast = self.stored(&proposal, &stored, problems);
+                if forecast.change == ChangeKind::Refused {
+                    let id = (&*given.id.kind, &*given.id.name);
+                    let context = self.input.contexts.get(&given.file);
+                    forecast.notes.extend(context.and_then(|it| it.built(id, "plan")));
+                }
+                forecast
+            }
+            Outcome::TooLarge(_) => {
+                let change = ChangeKind::of_incomplete(proposal.old.is_some());
+                let note = "not simulated: the object is too large to check".to_owned();
+                nothing(change, problems, vec![note])
+            }
+            Outcome::Undecodable(error) => {
+                let undecodable = |error: &dyn std::fmt::Display| PlanFinding {
+                    rule: SCHEMA.id,
+                    field: String::new(),
+                    message: error.to_string(),
+                };
+                let refusals = match problems.is_empty() {
+                    true => vec![undecodable(&error)],
+                    false => problems,
+                };
+                nothing(ChangeKind::Refused, refusals, Vec::new())
+            }
+        })
+    }
+
+    fn simulator(&self) -> Simulator<'_> {
+        Simulator {
+            context: Context { view: Some(&self.input.world.view), ..self.context },
+            delivery: &self.delivery,
+            storage: &self.input.storage,
+            namespaces: &self.input.namespaces,
+            old_namespaces: &self.input.old_namespaces,
+        }
+    }
+
+    /// Returns the forecast for an object that the API server is asked to store.
+    fn stored(
+        &self,
+        proposal: &Proposal<'_, '_>,
+        stored: &Stored<'_>,
+        problems: Vec<PlanFinding>,
+    ) -> Forecast {
+        let Proposal { id, resource, .. } = *proposal;
+        let object = &stored.subject.object;
+        let before = stored.old.and_then(|json| Object::parse(resource, json).ok());
+        let mut differs = Vec::new();
+        if let Some(before) = &before {
+            differences(&spec(before), &spec(object), "spec", &mut differs);
+        }
+        let mut refusals = problems;
+        refusals.extend(refusal::of(&stored.verdict));
+        let change = match &before {
+            _ if !refusals.is_empty() => ChangeKind::Refused,
+            Some(_) => ChangeKind::of(&differs),
+            None => ChangeKind::Create,
+        };
+        let remedies = match change {
+            ChangeKind::Refused => refusal::remedies(&stored.verdict),
+            _ => Vec::new(),
+        };
+        // The remedy, recreating the object around its pods, is simulated if the selector still
+        // matches them.
+        let same_selector = before.as_ref().map(Object::selector) == Some(object.selector());
+        let simulated = match change {
+            ChangeKind::Refused if remedies.is_empty() || !same_selector => Simulated::default(),
+            _ => self.simulated(id, &stored.subject, before.as_ref(), change),
+        };
+        let mut exceeded: Vec<_> = refusal::exceeded(&stored.verdict).collect();
+        if let Some(rollout) = simulated.rollout.as_ref().filter(|_| change.is_stored_update()) {
+            exceeded.extend(self.exceeded(&stored.subject, before.as_ref(), rollout));
+        }
+        let mut forecast = Forecast {
+            id: id.clone(),
+            file: None,
+            change,
+            differences: differs,
+            refusals,
+            exceeded,
+            notes: remedies
+                .into_iter()
+                .chain(refusal::remarks(&stored.verdict))
+                .chain(stored.of_injection.warnings().map(|it| it.finding.text().into_owned()))
+                .chain(removals(&self.simulator().removals(proposal)))
+                .chain(simulated.notes)
+                .collect(),
+            settings: simulated.settings,
+            rollout: simulated.rollout,
+        };
+        if stop::line(&forecast).is_some() {
+            forecast.notes.extend(Deployer::of(&object.metadata).map(|it| it.after_undo()));
+        }
+        if change == ChangeKind::Create {
+            forecast.notes.extend(self.namesake(id));
+        }
+        forecast
+    }
+
+    /// Returns the limits that a rollout of the pods that there are exceeds.
+    fn exceeded(
+        &self,
+        subject: &Subject<'_>,
+        before: Option<&Object<'_>>,
+        rollout: &Rollout,
+    ) -> Vec<ExceededLimit> {
+        let down = rollout.course.at_most_unavailable;
+        let is_worse = rollout.down_before.is_some_and(|before| down > before);
+        let is_real = self.never_ready.is_empty() && !self.context.policy.limits.is_empty();
+        let Some(before) = before.filter(|_| is_worse && is_real) else { return Vec::new() };
+        let all = match &before.workload {
+            Workload::DaemonSet(_) => rollout.nodes().iter().filter(|it| it.had_pod).count(),
+            Workload::StatefulSet(spec) => spec.replicas.unwrap_or(1).try_into().unwrap_or(0),
+        };
+        let [down, all] = [down, all].map(|it| i64::try_from(it).unwrap_or(i64::MAX));
+        let cause = match subject.template_changes(&self.context.policy.cluster) {
+            true => Cause::Template,
+            false => Cause::Strategy,
+        };
+        let wave = Wave { down, replaced: down, all, cause };
+        let verdict = evaluate_rollout(subject, &wave, &self.context);
+        refusal::exceeded(&verdict).collect()
+    }
+
+    fn simulated(
+        &self,
+        id: &ObjectId,
+        subject: &Subject<'_>,
+        before: Option<&Object<'_>>,
+        change: ChangeKind,
+    ) -> Simulated {
+        let object = &subject.object;
+        if object.resource.is_kruise() {
+            return Simulated::none("not simulated: OpenKruise has a controller of its own");
+        }
+        let cluster = &self.context.policy.cluster;
+        let transition = Transition {
+            id,
+            object,
+            before,
+            template_changes: before.is_some() && subject.template_changes(cluster),
+            starts_anew: change == ChangeKind::Refused,
+        };
+        let mut simulated = match &object.workload {
+            Workload::StatefulSet(spec) => self.stateful_set(spec, &transition),
+            Workload::DaemonSet(spec) => self.daemon_set(spec, &transition),
+        };
+        simulated.notes.extend(self.notes_around(&transition, simulated.rollout.as_ref()));
+        simulated
+    }
+}
+
+/// Returns a note about fields that the manifest leaves out, if their removal isn't certain.
+fn removals(removals: &Removals) -> Option<String> {
+    match removals {
+        Removals::Known => None,
+        Removals::Inferred(writer) => Some(format!(
+            "fields that the manifest lacks are removed, as in {writer}, the last to write the template; \
+             --as selects another command"
+        )),
+        Removals::Unknown(specs) => {
+            let (mut differs, [kept, removed]) = (Vec::new(), &**specs);
+            differences(kept, removed, "spec", &mut differs);
+            let fields: Vec<_> = differs.iter().take(3).map(|it| it.path.as_str()).collect();
+            let more = if differs.len() > fields.len() { ", …" } else { "" };
+            Some(format!(
+                "it isn't known whether fields stay that the manifest lacks: {}{more}; the managed fields \
+                 say who set them (--live, or kubectl get --show-managed-fields)",
+                fields.join(", ")
+            ))
+        }
+    }
+}
+
+fn spec(object: &Object<'_>) -> Value {
+    match &object.workload {
+        Workload::DaemonSet(spec) => serde_json::to_value(spec).unwrap_or_default(),
+        Workload::StatefulSet(spec) => {
+            let mut spec = serde_json::to_value(spec).unwrap_or_default();
+            let strategy = &mut spec["updateStrategy"];
+            // The API server stores these defaults or not, by the release and by how the object was written.
+            if strategy["type"] == "RollingUpdate" {
+                for (field, default) in [("partition", 0), ("maxUnavailable", 1)] {
+                    let value = &mut strategy["rollingUpdate"][field];
+                    if value.is_null() {
+                        *value = default.into();
+                    }
+                }
+            }
+            spec
+        }
+    }
+}

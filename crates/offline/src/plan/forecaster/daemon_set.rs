@@ -1,0 +1,111 @@
+//! The consequences of a change for a DaemonSet.
+
+mod nodes;
+
+use self::nodes::DaemonNode;
+use super::{
+    Forecaster, Simulated, Transition,
+    old_state::{adopted, estimate},
+};
+use crate::plan::forecast::{Kept, OfKind, Rollout};
+use setguard_core::{
+    object::{DaemonSetSpec, Object, Workload},
+    rollout::{
+        Course, NeverReady, Revision,
+        daemon_set::{Settings, simulate},
+    },
+};
+
+impl Forecaster<'_> {
+    /// Simulates the rollout of a DaemonSet.
+    pub(super) fn daemon_set(
+        &self,
+        spec: &DaemonSetSpec,
+        transition: &Transition<'_>,
+    ) -> Simulated {
+        let settings = Settings::of(spec);
+        let world = &self.input.world;
+        let Some(nodes) = &world.nodes else {
+            let settings = describe(&settings, None);
+            // Nothing happens on any node if the pods stay as they are.
+            if transition.before.is_some() && !transition.template_changes {
+                return Simulated { settings, ..Simulated::default() };
+            }
+            let note = "which nodes it runs on cannot be said without them: give --nodes";
+            return Simulated { settings, ..Simulated::none(note) };
+        };
+        let all_new = self.never_ready.iter().any(|pod| pod == "new");
+        let never_ready = NeverReady { all_new, ..NeverReady::default() };
+        let nodes = self.daemon_nodes(nodes, spec, transition, &never_ready);
+        let pods: Vec<_> = nodes.iter().map(|node| node.pods).collect();
+        let wanted = pods.iter().filter(|node| node.runs).count();
+        let course = simulate(&settings, pods.clone(), &never_ready);
+        let set = transition.set();
+        let mut notes: Vec<_> = adopted(world, &set).into_iter().collect();
+        if course.depends_on_chance {
+            let note = "the controller chooses the nodes of a wave at random, and not all of them \
+                        get a new pod: the waves below are one possible course";
+            notes.push(note.to_owned());
+        }
+        let kept = course.kept_daemons.iter().cloned();
+        let kept: Vec<_> = kept.map(|(target, revision)| Kept { target, revision }).collect();
+        let keeps_old = kept.iter().any(|it| it.revision == Revision::Old);
+        let without = |before: &Object<'_>| {
+            let Workload::DaemonSet(before) = &before.workload else { return None };
+            let settings = Settings::of(before);
+            // A new template begins a rollout of its own.
+            let settings = match transition.template_changes {
+                true => settings.without_rollout(),
+                false => settings,
+            };
+            Some(simulate(&settings, pods.clone(), &never_ready).at_most_unavailable)
+        };
+        let down_before = transition.before.and_then(without);
+        let works = course.stop.is_none() && !course.steps.is_empty();
+        let if_broken =
+            works.then(|| simulate(&settings, pods, &NeverReady::all_new()).stop).flatten();
+        let rollout = Rollout {
+            kept,
+            why_kept: keeps_old.then(|| why_kept(&settings, &course).to_owned()),
+            down_before,
+            if_broken,
+            undo: world.undo(&set, &spec.template, settings.min_ready_seconds),
+            estimate: estimate(&world.times_to_ready(&set), &course),
+            over_budgets: self.over_budgets(transition, &course),
+            of_kind: OfKind::DaemonSet {
+                nodes: nodes.into_iter().map(DaemonNode::outlook).collect(),
+            },
+            course,
+        };
+        let settings = describe(&settings, Some(wanted));
+        Simulated { settings, notes, rollout: Some(rollout) }
+    }
+}
+
+const fn why_kept(settings: &Settings, course: &Course) -> &'static str {
+    if settings.is_on_delete() {
+        "OnDelete: until they are deleted"
+    } else if course.stop.is_some() {
+        "the rollout stops earlier"
+    } else {
+        "where it counts as new by its label pod-template-generation until it is deleted"
+    }
+}
+
+fn describe(settings: &Settings, nodes: Option<usize>) -> Vec<String> {
+    if settings.is_on_delete() {
+        return vec!["OnDelete".to_owned()];
+    }
+    let mut words = vec!["RollingUpdate".to_owned()];
+    if let Some(nodes) = nodes {
+        let budget = settings.budget(nodes);
+        let of = if nodes == 1 { "of 1 node".to_owned() } else { format!("of {nodes} nodes") };
+        if budget.max_surge > 0 {
+            words.push(format!("maxSurge {} {of}", budget.max_surge));
+        }
+        if budget.max_unavailable > 0 {
+            words.push(format!("maxUnavailable {} {of}", budget.max_unavailable));
+        }
+    }
+    words
+}

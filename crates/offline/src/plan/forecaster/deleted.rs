@@ -1,0 +1,79 @@
+//! The forecast for an object that is no longer in the manifests.
+
+use std::collections::BTreeSet;
+
+use super::Forecaster;
+use crate::plan::{
+    forecast::{ChangeKind, Forecast, OfKind, Rollout},
+    remedies::Undo,
+};
+use setguard_core::{
+    object::{Object, StatefulSetSpec, Workload},
+    rollout::{Action, Course, Revision, Step, Target, stateful_set::Settings},
+};
+use setguard_files::manifests::id::ObjectId;
+
+impl Forecaster<'_> {
+    /// Returns the forecast for an object that is no longer in the manifests.
+    pub(super) fn deleted(&self, id: &ObjectId, old: &Object<'_>) -> Forecast {
+        let note =
+            "it is no longer among the manifests: this is what happens if it is deleted".to_owned();
+        let (more, rollout) = match &old.workload {
+            Workload::StatefulSet(spec) => (None, self.deleted_pods(id, spec)),
+            Workload::DaemonSet(_) => (Some("its pods are deleted, all at once".to_owned()), None),
+        };
+        Forecast {
+            id: id.clone(),
+            file: None,
+            change: ChangeKind::Delete,
+            differences: Vec::new(),
+            refusals: Vec::new(),
+            exceeded: Vec::new(),
+            notes: std::iter::once(note).chain(more).collect(),
+            settings: Vec::new(),
+            rollout,
+        }
+    }
+
+    fn deleted_pods(&self, id: &ObjectId, spec: &StatefulSetSpec) -> Option<Rollout> {
+        let settings = Settings::of(&id.name, spec, &self.context.policy.cluster)?;
+        let retention = spec.persistent_volume_claim_retention_policy.as_ref();
+        let deletes = retention.and_then(|it| it.when_deleted.as_deref()) == Some("Delete");
+        let claims = |ordinal| {
+            if deletes { settings.claims_of(ordinal).collect() } else { Vec::new() }
+        };
+        // The garbage collector deletes the pods in no particular order.
+        let steps = settings.ordinals.clone().map(|ordinal| Step {
+            wave: 1,
+            action: Action::Delete,
+            target: Target::Ordinal(ordinal),
+            revision: Revision::Old,
+            claims: claims(ordinal),
+        });
+        let steps: Vec<_> = steps.collect();
+        let course = Course { waves: usize::from(!steps.is_empty()), steps, ..Course::default() };
+        Some(Rollout {
+            of_kind: OfKind::StatefulSet {
+                is_ordered: settings.is_ordered,
+                min_ready_seconds: settings.min_ready_seconds,
+                retained: self.retained(&id.namespace, &course),
+                remedy: None,
+            },
+            course,
+            kept: Vec::new(),
+            why_kept: None,
+            down_before: None,
+            if_broken: None,
+            undo: Undo::Before,
+            estimate: None,
+            over_budgets: Vec::new(),
+        })
+    }
+
+    /// Returns the claims that a course deletes while their volumes are known to be retained.
+    pub(super) fn retained(&self, namespace: &str, course: &Course) -> BTreeSet<String> {
+        let deleted = course.steps.iter().filter(|it| it.action == Action::Delete);
+        let claims = deleted.flat_map(|step| &step.claims);
+        claims.filter(|claim| self.input.world.retains(namespace, claim)).cloned().collect()
+    }
+}

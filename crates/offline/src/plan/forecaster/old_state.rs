@@ -1,0 +1,130 @@
+//! Facts that the objects around a set add to its forecast: times of its pods, budgets, missing revisions.
+
+use k8s_openapi::api::apps::v1::{DaemonSetStatus, StatefulSetStatus};
+
+use super::{Forecaster, Transition};
+use crate::plan::{
+    cluster::{PlannedCluster, SetQuery, neighbors::OverBudget},
+    forecast::{Estimate, Rollout},
+};
+use setguard_core::{
+    kubernetes::resource::WorkloadKind,
+    object::{Object, Workload},
+    rollout::{Action, Course},
+};
+
+impl<'a> Transition<'a> {
+    /// Returns the set for which pods are sought.
+    pub(super) fn set(&self) -> SetQuery<'a> {
+        let kind = match &self.object.workload {
+            Workload::DaemonSet(_) => WorkloadKind::DaemonSet,
+            Workload::StatefulSet(_) => WorkloadKind::StatefulSet,
+        };
+        let pods = self.before.and_then(counted);
+        SetQuery { id: self.id, kind, selector: self.object.selector(), pods }
+    }
+}
+
+impl Forecaster<'_> {
+    /// Returns the budgets that would allow fewer evictions than the rollout takes down.
+    pub(super) fn over_budgets(
+        &self,
+        transition: &Transition<'_>,
+        course: &Course,
+    ) -> Vec<OverBudget> {
+        let template = transition.object.template();
+        let labels = template.metadata.as_ref().and_then(|it| it.labels.as_ref());
+        let replicas = match &transition.object.workload {
+            // The API server has no scale of a DaemonSet, so a budget knows only its pods.
+            Workload::DaemonSet(_) => None,
+            Workload::StatefulSet(spec) => Some(spec.replicas.unwrap_or(1)),
+        };
+        let down = course.at_most_unavailable;
+        self.input.world.over_budgets(&transition.set(), labels, replicas, down)
+    }
+
+    /// Returns notes about what is not known, and about budgets.
+    pub(super) fn notes_around(
+        &self,
+        transition: &Transition<'_>,
+        rollout: Option<&Rollout>,
+    ) -> Vec<String> {
+        let mut notes = Vec::new();
+        let (world, set) = (&self.input.world, transition.set());
+        let given = world.given(&set).len();
+        if let Some(all) = set.pods.filter(|_| given > 0 && world.pods(&set).is_none()) {
+            notes.push(format!(
+                "not known: the state of the pods; the input has {given} of {all}, so all are taken to be available \
+                 and of the previous template"
+            ));
+        }
+        if transition.template_changes && world.lacks_revisions(&set) {
+            notes.push(
+                "not known: whether some of the pods have this template already; the \
+                 ControllerRevisions of the set aren't in the input, so all pods count as old"
+                    .to_owned(),
+            );
+        }
+        if let Some(rollout) = rollout {
+            let down = rollout.course.at_most_unavailable;
+            notes.extend(rollout.over_budgets.iter().map(|OverBudget { name, allowed }| {
+                format!(
+                    "takes down {down} pods at a time, but the PodDisruptionBudget {name} allows the eviction of \
+                     {allowed}: the controller deletes pods and asks no budget"
+                )
+            }));
+        }
+        notes
+    }
+}
+
+/// Returns the number of pods that an object counts, in its status or otherwise in its spec.
+fn counted(object: &Object<'_>) -> Option<usize> {
+    let count = match &object.workload {
+        Workload::DaemonSet(_) => {
+            object.status.read::<DaemonSetStatus>().map_or(1, |it| it.current_number_scheduled)
+        }
+        Workload::StatefulSet(spec) => match object.status.read::<StatefulSetStatus>() {
+            Some(status) => status.replicas,
+            None => spec.replicas.unwrap_or(1).max(1),
+        },
+    };
+    usize::try_from(count).ok()
+}
+
+/// Returns a note about the pods that a set adopts, if there are any.
+pub(super) fn adopted(world: &PlannedCluster, set: &SetQuery<'_>) -> Option<String> {
+    let mut names: Vec<_> = world.adopted(set).map(|it| &*it.pod.name).collect();
+    names.sort_by_key(|name| (name.len(), *name));
+    let (first, last) = (names.first()?, names.last()?);
+    Some(match names.len() {
+        1 => format!("{first} has no owner and is adopted"),
+        2 => format!("{first} and {last} have no owner and are adopted"),
+        count => format!("{first} … {last} ({count} pods) have no owner and are adopted"),
+    })
+}
+
+/// Returns an estimate by the seconds that pods took to become ready.
+pub(super) fn estimate(times: &[i64], course: &Course) -> Option<Estimate> {
+    if course.stop.is_some() {
+        return None;
+    }
+    let creations = course.steps.iter().filter(|step| step.action == Action::Create);
+    let mut waves: Vec<_> = creations.map(|step| step.wave).collect();
+    waves.dedup();
+    let mut times = times.to_vec();
+    times.sort_unstable();
+    let median = *times.get(times.len() / 2).filter(|median| **median > 0)?;
+    let waves = i64::try_from(waves.len()).ok().filter(|waves| *waves > 0)?;
+    let seconds = course.at_least_seconds.saturating_add(waves.saturating_mul(median));
+    let pods = match times.len() {
+        1 => "1 pod".to_owned(),
+        count => format!("{count} pods"),
+    };
+    let in_waves = if waves == 1 { "1 wave".to_owned() } else { format!("{waves} waves") };
+    let text = format!(
+        "estimate: {seconds} s and the time that pods take to stop, because {pods} of the set took \
+         {median} s to become ready (median), in {in_waves}"
+    );
+    Some(Estimate { seconds, text })
+}

@@ -1,0 +1,370 @@
+//! The consequences of a change for a StatefulSet.
+
+use std::collections::BTreeSet;
+
+use k8s_openapi::api::apps::v1::StatefulSetStatus;
+
+use super::{
+    Forecaster, Simulated, Transition,
+    old_state::{adopted, estimate},
+};
+use crate::plan::{
+    cluster::SetQuery,
+    forecast::{Kept, OfKind, Rollout},
+    remedies::Remedy,
+};
+use setguard_core::{
+    kubernetes::cluster::STATEFUL_SET_RECREATE_STRATEGY,
+    object::{Object, StatefulSetSpec},
+    observed::{Member, Pod},
+    rollout::{
+        Action, Course, Health, NeverReady, Revision, Step, Stop, Target, Waits,
+        stateful_set::{Replica, Settings, State, Strategy, simulate},
+    },
+};
+
+/// The new settings of a set, and what the simulation needs to know of the set as it is.
+struct Present<'a> {
+    settings: &'a Settings,
+    spec: &'a StatefulSetSpec,
+    transition: &'a Transition<'a>,
+    set: &'a SetQuery<'a>,
+    never_ready: &'a NeverReady,
+}
+
+impl Forecaster<'_> {
+    /// Simulates the rollout of a StatefulSet.
+    pub(super) fn stateful_set(
+        &self,
+        spec: &StatefulSetSpec,
+        transition: &Transition<'_>,
+    ) -> Simulated {
+        let cluster = &self.context.policy.cluster;
+        let Some(settings) = Settings::of(&transition.id.name, spec, cluster) else {
+            return Simulated::none("not simulated: this update strategy is not known");
+        };
+        if settings.strategy == Strategy::Recreate
+            && !cluster.enabled(STATEFUL_SET_RECREATE_STRATEGY)
+        {
+            return Simulated::none(format!(
+                "nothing happens, whatever changes: the controller leaves a set with the update \
+                 strategy Recreate alone while the feature gate {STATEFUL_SET_RECREATE_STRATEGY} is off"
+            ));
+        }
+        let present = Present {
+            settings: &settings,
+            spec,
+            transition,
+            set: &transition.set(),
+            never_ready: &self.never_ready(&transition.id.name),
+        };
+        self.simulated_set(&present)
+    }
+
+    fn simulated_set(&self, present: &Present<'_>) -> Simulated {
+        let Present { settings, spec, transition, set, never_ready } = *present;
+        let (world, namespace) = (&self.input.world, &transition.id.namespace);
+        let state = self.state(present);
+        let mut course = simulate(settings, state.clone(), never_ready);
+        let moved: BTreeSet<_> = course.steps.iter().filter_map(ordinal).collect();
+        let kept = state.pods.iter().filter(|(ordinal, _)| !moved.contains(ordinal));
+        let kept: Vec<_> = kept
+            .map(|(ordinal, pod)| Kept {
+                target: Target::Ordinal(*ordinal),
+                revision: pod.revision,
+            })
+            .collect();
+        let keeps_old = kept.iter().any(|it| it.revision == Revision::Old);
+        let why_kept =
+            (transition.template_changes && keeps_old).then(|| why_kept(settings, &course));
+        let remedy = remedy(settings, &state, &course);
+        let mut notes: Vec<_> = adopted(world, set).into_iter().collect();
+        notes.extend(ending_note(&state, &course));
+        notes.extend(add_going(settings, &state, transition, &mut course));
+        notes.extend(claim_notes(&course));
+        let without = |before: &Object<'_>| {
+            let before = before.stateful_set()?;
+            let name = &transition.id.name;
+            let mut settings = Settings::of(name, before, &self.context.policy.cluster)?;
+            // A new template begins a rollout of its own.
+            if transition.template_changes {
+                settings.strategy = Strategy::OnDelete;
+            }
+            Some(simulate(&settings, state.clone(), never_ready).at_most_unavailable)
+        };
+        let down_before = transition.before.and_then(without);
+        let works = course.stop.is_none() && !course.steps.is_empty();
+        let if_broken =
+            works.then(|| simulate(settings, state, &NeverReady::all_new()).stop).flatten();
+        let rollout = Rollout {
+            kept,
+            why_kept,
+            down_before,
+            if_broken,
+            undo: world.undo(set, &spec.template, settings.min_ready_seconds),
+            estimate: estimate(&world.times_to_ready(set), &course),
+            over_budgets: self.over_budgets(transition, &course),
+            of_kind: OfKind::StatefulSet {
+                is_ordered: settings.is_ordered,
+                min_ready_seconds: settings.min_ready_seconds,
+                retained: self.retained(namespace, &course),
+                remedy,
+            },
+            course,
+        };
+        Simulated { settings: describe(settings, spec), notes, rollout: Some(rollout) }
+    }
+
+    /// Returns the state from which the controller starts: the pods and claims of the input, otherwise
+    /// those of the previous object, all of them available.
+    fn state(&self, present: &Present<'_>) -> State {
+        let Present { settings, transition, .. } = *present;
+        let cluster = &self.context.policy.cluster;
+        let name = &transition.id.name;
+        let old = transition.before.and_then(Object::stateful_set);
+        let before = old.and_then(|old| Settings::of(name, old, cluster));
+        let revision = present.revision();
+        let mut state = State {
+            is_current: !transition.template_changes || transition.starts_anew,
+            ..before.as_ref().map(|old| complete(old, revision)).unwrap_or_default()
+        };
+        if let Some(before) = before.as_ref().filter(|before| !settings.fit_pods_of(before)) {
+            state.misfits = before.ordinals.clone().collect();
+        }
+        self.as_it_is(present, &mut state);
+        state.is_current |= transition.starts_anew;
+        self.forget_claims(present.set, settings, &mut state);
+        state
+    }
+
+    /// Replaces the assumptions about pods by the known facts.
+    fn as_it_is(&self, present: &Present<'_>, state: &mut State) {
+        let Present { settings, spec, transition, set, never_ready } = *present;
+        let world = &self.input.world;
+        let Some(pods) = world.pods(set) else { return };
+        let ending = world.ending(set);
+        let status = transition.before.and_then(|it| it.status.read::<StatefulSetStatus>());
+        let known = world.revision(set, &spec.template);
+        let update = match &status {
+            Some(status) if !transition.template_changes => status.update_revision.as_deref(),
+            Some(_) | None => known,
+        };
+        let current = status.as_ref().map(|status| status.current_revision.as_deref());
+        // A new set begins with the revision of its template.
+        state.is_current = current.is_none_or(|current| update.is_some() && current == update);
+        state.pods.clear();
+        state.misfits.clear();
+        let revision_of = |pod: &Pod| match update.is_some_and(|update| pod.is_of(update)) {
+            true => Revision::New,
+            false => Revision::Old,
+        };
+        self.claims_with_pods(present, pods.iter().copied().chain(ending), state);
+        for Member { pod, .. } in ending {
+            let Some(ordinal) = pod.ordinal(&set.id.name) else { continue };
+            let health = if pod.has_ended { Health::Ended } else { Health::Starting };
+            state.terminating.insert(ordinal, Replica { revision: revision_of(pod), health });
+            if pod.is_pending {
+                state.pending.insert(ordinal);
+            }
+        }
+        for Member { pod, claims, .. } in pods {
+            let Some(ordinal) = pod.ordinal(&set.id.name) else { continue };
+            let revision = revision_of(pod);
+            let health = world.health(pod, settings.min_ready_seconds);
+            let health = never_ready.health(health, revision, Some(ordinal));
+            state.pods.insert(ordinal, Replica { revision, health });
+            if pod.is_pending {
+                state.pending.insert(ordinal);
+            }
+            if !settings.fits(ordinal, claims) {
+                state.misfits.insert(ordinal);
+            }
+        }
+        let exists = |it: &i64| state.pods.contains_key(it) || state.terminating.contains_key(it);
+        let missing = settings.ordinals.clone().filter(|it| !exists(it));
+        let is_taken = |ordinal: &i64| world.is_taken(set, &format!("{}-{ordinal}", set.id.name));
+        state.taken = missing.filter(is_taken).collect();
+    }
+
+    /// Adds the claims that are deleted with pods.
+    fn claims_with_pods<'m>(
+        &self,
+        present: &Present<'_>,
+        members: impl Iterator<Item = &'m Member>,
+        state: &mut State,
+    ) {
+        let Present { settings, set, .. } = *present;
+        let world = &self.input.world;
+        for member in members {
+            let Some(ordinal) = member.pod.ordinal(&set.id.name) else { continue };
+            let owned = world.claims_owned_by(member);
+            if !owned.is_empty() {
+                state.owned.insert(ordinal, owned);
+            }
+            let mut kept = world.claims_kept_by(member);
+            kept.retain(|claim| settings.claims_of(ordinal).any(|it| it == *claim));
+            if !kept.is_empty() {
+                state.ending_claims.insert(ordinal, kept);
+            }
+        }
+        state.doomed = world.doomed_claims(&set.id.namespace, &set.id.name);
+        state.doomed.retain_mut(|(ordinal, claims)| {
+            claims.retain(|claim| settings.claims_of(*ordinal).any(|it| it == *claim));
+            !claims.is_empty()
+        });
+    }
+
+    /// Replaces the assumptions about claims by the known facts.
+    fn forget_claims(&self, set: &SetQuery<'_>, settings: &Settings, state: &mut State) {
+        let all = state.pods.keys().chain(state.terminating.keys()).copied();
+        let all = all.chain(settings.ordinals.clone());
+        let names: BTreeSet<_> = all.flat_map(|ordinal| settings.claims_of(ordinal)).collect();
+        for name in names {
+            match self.input.world.has_claim(set, &name) {
+                Some(true) => drop(state.claims.insert(name)),
+                Some(false) => drop(state.claims.remove(&name)),
+                None => {}
+            }
+        }
+    }
+
+    fn never_ready(&self, set: &str) -> NeverReady {
+        let ordinals = self.never_ready.iter().filter_map(|pod| {
+            let (name, ordinal) = pod.rsplit_once('-')?;
+            (name == set).then(|| ordinal.parse().ok())?
+        });
+        NeverReady {
+            all_new: self.never_ready.iter().any(|pod| pod == "new"),
+            ordinals: ordinals.collect(),
+        }
+    }
+}
+
+impl Present<'_> {
+    /// Returns the revision of the pods before the change.
+    const fn revision(&self) -> Revision {
+        if self.transition.template_changes { Revision::Old } else { Revision::New }
+    }
+}
+
+/// Returns the state of a set whose rollout is complete.
+fn complete(settings: &Settings, revision: Revision) -> State {
+    let pod = Replica { revision, health: Health::Available };
+    let ordinals = settings.ordinals.clone();
+    State {
+        claims: ordinals.clone().flat_map(|it| settings.claims_of(it)).collect(),
+        pods: ordinals.map(|it| (it, pod)).collect(),
+        ..State::default()
+    }
+}
+
+const fn ordinal(step: &Step) -> Option<i64> {
+    match step.target {
+        Target::Ordinal(ordinal) => Some(ordinal),
+        Target::Node(_) | Target::SomeNodes { .. } => None,
+    }
+}
+
+fn describe(settings: &Settings, spec: &StatefulSetSpec) -> Vec<String> {
+    let count = settings.ordinals.end - settings.ordinals.start;
+    let mut words = match settings.strategy {
+        Strategy::OnDelete => vec!["OnDelete".to_owned()],
+        Strategy::Recreate => vec!["Recreate".to_owned()],
+        Strategy::RollingUpdate { .. } => vec!["RollingUpdate".to_owned()],
+    };
+    words.push(spec.pod_management_policy.clone().unwrap_or_default());
+    words.push(if count == 1 { "1 replica".to_owned() } else { format!("{count} replicas") });
+    if let Strategy::RollingUpdate { partition, max_unavailable } = settings.strategy {
+        if partition > 0 {
+            words.push(format!("partition {partition}"));
+        }
+        if let Some(most) = max_unavailable.filter(|most| *most > 1) {
+            words.push(format!("maxUnavailable {most}"));
+        }
+    }
+    words.retain(|word| !word.is_empty());
+    words
+}
+
+fn why_kept(settings: &Settings, course: &Course) -> String {
+    let is_early = course.stop.as_ref().is_some_and(|stop| stop.why != Waits::ForTheLast);
+    match settings.strategy {
+        Strategy::OnDelete => "OnDelete: until they are deleted".to_owned(),
+        Strategy::Recreate => "the rollout stops earlier".to_owned(),
+        Strategy::RollingUpdate { .. } if is_early => "the rollout stops earlier".to_owned(),
+        Strategy::RollingUpdate { partition, .. } => format!("partition {partition}"),
+    }
+}
+
+/// Adds the ends of pods that are being deleted already, and that take claims with them. Returns notes
+/// about them.
+fn add_going(
+    settings: &Settings,
+    state: &State,
+    transition: &Transition<'_>,
+    course: &mut Course,
+) -> Vec<String> {
+    if course.going.is_empty() {
+        return Vec::new();
+    }
+    course.waves = course.waves.max(1);
+    course.going.sort();
+    let (mut steps, mut notes) = (Vec::new(), Vec::new());
+    for (ordinal, claims) in std::mem::take(&mut course.going) {
+        let mut note = format!(
+            "{}-{ordinal} is being deleted already, and {} with it",
+            transition.id.name,
+            claims.join(", ")
+        );
+        // The controller waits for the end of such claims only if it deletes claims.
+        if settings.ordinals.contains(&ordinal) && !settings.deletes_claims {
+            note.push_str(
+                "; if the new pod comes first, it still gets the old claim, which goes with it",
+            );
+        }
+        notes.push(note);
+        let revision = state.terminating.get(&ordinal).map_or(Revision::Old, |it| it.revision);
+        let target = Target::Ordinal(ordinal);
+        steps.push(Step { wave: 1, action: Action::Delete, target, revision, claims });
+    }
+    course.steps.splice(..0, steps);
+    notes
+}
+
+/// Returns a note about claims that are being deleted already, and that are gone with a pod that the change
+/// deletes.
+fn ending_note(state: &State, course: &Course) -> Option<String> {
+    let ending: BTreeSet<_> = state.ending_claims.values().flatten().collect();
+    let lost = course.steps.iter().flat_map(|step| &step.claims).filter(|it| ending.contains(it));
+    let lost: BTreeSet<_> = lost.map(String::as_str).collect();
+    let lost: Vec<_> = lost.into_iter().collect();
+    let note = || format!("already being deleted, so gone with the pod: {}", lost.join(", "));
+    (!lost.is_empty()).then(note)
+}
+
+/// Returns the command that helps where the rollout stops, if it does.
+fn remedy(settings: &Settings, state: &State, course: &Course) -> Option<Remedy> {
+    let Stop { target: Target::Ordinal(ordinal), .. } = course.stop.as_ref()? else { return None };
+    let is_it =
+        |step: &&Step| step.action == Action::Create && step.target == Target::Ordinal(*ordinal);
+    let created = course.steps.iter().rev().find(is_it).map(|step| step.revision);
+    let comes_back_new = state.is_current
+        || settings.replaced().contains(ordinal)
+        || !matches!(settings.strategy, Strategy::RollingUpdate { .. });
+    Some(match created.or_else(|| Some(state.pods.get(ordinal)?.revision)) {
+        Some(Revision::New) => Remedy::Undo,
+        Some(Revision::Old) if created.is_none() && comes_back_new => Remedy::Delete,
+        Some(Revision::Old) | None => Remedy::Look,
+    })
+}
+
+/// Returns notes about claims that are created without a pod.
+fn claim_notes(course: &Course) -> Vec<String> {
+    let note = |all: &[(i64, Vec<String>)], what: &str| {
+        let claims: Vec<_> =
+            all.iter().flat_map(|(_, claims)| claims).map(String::as_str).collect();
+        (!claims.is_empty()).then(|| format!("created for pods that {what}: {}", claims.join(", ")))
+    };
+    let unused = note(&course.unused_claims, "cannot use it yet");
+    unused.into_iter().chain(note(&course.missing_claims, "wait for it")).collect()
+}

@@ -1,0 +1,149 @@
+//! The consequences that a reviewer must see first, for all objects.
+
+use std::fmt::Write as _;
+
+use super::{
+    forecast::{ChangeKind, Forecast, Rollout},
+    picture,
+    pod_counts::{Tally, count},
+    refusal::ExceededLimit,
+};
+use setguard_core::rollout::Action;
+
+/// The reason that is printed for an object whose change isn't known.
+pub(super) const UNREAD: &str = "because not everything could be read";
+
+/// The most names that a sentence lists.
+const MOST_NAMES: usize = 20;
+
+/// The kind of a consequence, the gravest first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum FactKind {
+    DataLost,
+    BeyondLimit,
+    Unknown,
+    NeverEnds,
+    Refused,
+    PodsDown,
+    Note,
+}
+
+impl FactKind {
+    pub(super) const fn as_str(self) -> &'static str {
+        match self {
+            FactKind::DataLost => "Data lost",
+            FactKind::BeyondLimit => "Beyond a limit",
+            FactKind::Unknown => "Not known",
+            FactKind::NeverEnds => "Never ends",
+            FactKind::Refused => "Refused",
+            FactKind::PodsDown => "Pods down",
+            FactKind::Note => "Note",
+        }
+    }
+}
+
+/// A consequence of a change for an object.
+#[derive(Debug)]
+pub(super) struct Fact {
+    pub(super) kind: FactKind,
+    /// The object.
+    pub(super) object: String,
+    pub(super) text: String,
+    /// Names that follow the text.
+    pub(super) names: Vec<String>,
+}
+
+impl Fact {
+    /// Returns the text and the names, each name written by `name`.
+    pub(super) fn sentence(&self, name: impl Fn(&str) -> String) -> String {
+        let mut sentence = self.text.clone();
+        for (i, one) in self.names.iter().take(MOST_NAMES).enumerate() {
+            let separator = if i > 0 { ", " } else { [" ", ""][usize::from(sentence.is_empty())] };
+            let _ = write!(sentence, "{separator}{}", name(one));
+        }
+        if self.names.len() > MOST_NAMES {
+            let _ = write!(sentence, " and {} more", self.names.len() - MOST_NAMES);
+        }
+        sentence
+    }
+}
+
+/// Returns the consequences, the gravest first. `unknown` are the objects about which nothing is known.
+pub(super) fn facts(forecasts: &[Forecast], unknown: &[String]) -> Vec<Fact> {
+    let mut facts: Vec<_> = forecasts.iter().flat_map(of).collect();
+    facts.extend(unknown.iter().map(|it| Fact {
+        kind: FactKind::Unknown,
+        object: it.clone(),
+        text: UNREAD.to_owned(),
+        names: Vec::new(),
+    }));
+    facts.sort_by_key(|fact| fact.kind);
+    facts
+}
+
+/// Returns a sentence for a plan without such consequences.
+pub(super) fn without(forecasts: &[Forecast]) -> &'static str {
+    match forecasts.iter().all(Forecast::is_idle) {
+        true => "Nothing changes.",
+        false => "No pod is down at any time, and no data is lost.",
+    }
+}
+
+fn of(forecast: &Forecast) -> Vec<Fact> {
+    let object = picture::title(forecast);
+    let fact = |kind, text: String, names| Fact { kind, object: object.clone(), text, names };
+    // The steps of a refused change are those of its remedy.
+    if forecast.change == ChangeKind::Refused {
+        let text = "the API server refuses the change".to_owned();
+        return vec![fact(FactKind::Refused, text, Vec::new())];
+    }
+    let beyond = |it: &ExceededLimit| {
+        fact(FactKind::BeyondLimit, String::new(), vec![it.what.message.clone()])
+    };
+    let mut facts: Vec<_> = forecast.exceeded.iter().map(beyond).collect();
+    let rollout = forecast.rollout.as_ref();
+    let lost = rollout.map(lost_claims).unwrap_or_default();
+    if !lost.is_empty() {
+        let claims = if lost.len() == 1 { "this claim is" } else { "these claims are" };
+        facts.push(fact(FactKind::DataLost, format!("{claims} deleted with the data:"), lost));
+    }
+    if let Some(stop) = rollout.and_then(|it| it.course.stop.as_ref()) {
+        let name = vec![forecast.name(&stop.target)];
+        let text = "the rollout stops and waits for".to_owned();
+        facts.push(fact(FactKind::NeverEnds, text, name));
+    }
+    if let Some(rollout) = rollout.filter(|it| !it.over_budgets.is_empty()) {
+        let names = rollout.over_budgets.iter().map(|it| it.name.to_string()).collect();
+        let text = "more at a time than a PodDisruptionBudget allows to evict:".to_owned();
+        facts.push(fact(FactKind::PodsDown, text, names));
+    }
+    if forecast.active().is_none() && forecast.change != ChangeKind::None {
+        let text = if forecast.notes.is_empty() { "no pod is created or deleted" } else { "" };
+        facts.push(fact(FactKind::Note, text.to_owned(), forecast.notes.clone()));
+    }
+    facts.extend(down(forecast).map(|text| fact(FactKind::PodsDown, text, Vec::new())));
+    facts
+}
+
+/// Returns the claims that are deleted with their data.
+fn lost_claims(rollout: &Rollout) -> Vec<String> {
+    let deleted = rollout.course.steps.iter().filter(|step| step.action == Action::Delete);
+    let claims = deleted.flat_map(|step| &step.claims);
+    claims.filter(|it| !rollout.retains(it)).cloned().collect()
+}
+
+/// Returns how many pods are down at a time, if any pod that there is.
+fn down(forecast: &Forecast) -> Option<String> {
+    if forecast.change == ChangeKind::Delete {
+        return Some("all pods are deleted".to_owned());
+    }
+    let rollout = forecast.rollout.as_ref().filter(|_| forecast.change != ChangeKind::Create)?;
+    let down = Some(rollout.course.at_most_unavailable).filter(|down| *down > 0)?;
+    let kept: usize = rollout.kept.iter().map(|it| count(&it.target)).sum();
+    let exist = Tally::of(&rollout.course).deleted + kept;
+    let pods = if down == 1 { "1 pod is" } else { &format!("{down} pods are") };
+    Some(match down >= exist {
+        true => format!("{pods} down at a time: all that there are"),
+        false => format!("at most {pods} down at a time, of {exist}"),
+    })
+}

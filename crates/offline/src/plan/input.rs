@@ -1,0 +1,439 @@
+//! The objects before and after, and the nodes.
+
+use std::{
+    cell::LazyCell,
+    collections::HashMap,
+    path::{Path, PathBuf},
+};
+
+use jiff::Timestamp;
+
+use super::{cluster::PlannedCluster, dump};
+use kube_yaml::{Node, Problem};
+use setguard_core::{
+    kubernetes::{resource::Resource, version::Version},
+    object::storage::Storage,
+    policy::FolderNames,
+};
+pub(super) use setguard_files::{
+    manifests::{
+        alternatives::Alternatives,
+        clusters::Clusters,
+        document::{Decoded, DocumentObjects, Manifest},
+        exclude::Exclude,
+        git::Commit,
+        id::ObjectId,
+        layout::{Layout, clean},
+        listing,
+        namespaces::Namespaces,
+        not_a_manifest::Broken,
+        objects::ManifestObject,
+        patches::items,
+        path_context::PathContext,
+        source::Source,
+        volumes,
+    },
+    report,
+};
+
+/// An object of the new manifests.
+#[derive(Debug)]
+pub(super) struct Given {
+    pub(super) id: ObjectId,
+    pub(super) resource: &'static Resource,
+    /// The name of its file.
+    pub(super) file: String,
+    /// The manifest as JSON, from which the tree can be read again.
+    pub(super) json: String,
+    /// The problems with the structure of the manifest.
+    pub(super) problems: Vec<Problem>,
+}
+
+/// All objects that were read.
+#[derive(Debug, Default)]
+pub(super) struct Input {
+    pub(super) given: Vec<Given>,
+    /// The previous objects as JSON, and the order in which they were read.
+    pub(super) previous: HashMap<ObjectId, (usize, &'static Resource, Alternatives<String>)>,
+    /// Pods, claims, revisions and nodes.
+    pub(super) world: PlannedCluster,
+    /// The namespaces that request the control-plane tolerations.
+    pub(super) namespaces: Namespaces,
+    /// The namespaces that requested them before the change.
+    pub(super) old_namespaces: Namespaces,
+    /// Claims and volumes of the new manifests.
+    pub(super) storage: Storage,
+    /// Facts about a new file from its path, by its name.
+    pub(super) contexts: HashMap<String, PathContext>,
+    /// Whether some of the new manifests could not be read. An object that is missing then isn't
+    /// necessarily gone.
+    pub(super) lacks_new: bool,
+    /// Whether some of the previous objects could not be read. An object that is missing then isn't
+    /// necessarily new.
+    pub(super) lacks_previous: bool,
+}
+
+/// The paths that a plan is made from.
+#[derive(Debug)]
+pub(super) struct Paths<'a> {
+    /// The new manifests.
+    pub(super) new: &'a [PathBuf],
+    /// The namespace of manifests that set none, new and previous.
+    pub(super) namespace: Option<&'a str>,
+    /// The previous objects.
+    pub(super) old: &'a [PathBuf],
+    /// The commit with the previous manifests, at the same paths as the new ones.
+    pub(super) old_commit: Option<&'a str>,
+    /// The nodes.
+    pub(super) nodes: &'a [PathBuf],
+    /// Whether input without objects is meant.
+    pub(super) may_be_empty: bool,
+}
+
+impl Input {
+    /// Reads all files, the new manifests by the schema of this release. Calls `complain` with a
+    /// message for each file and document that cannot be read.
+    pub(super) fn read(
+        paths: &Paths<'_>,
+        release: Version,
+        now: Timestamp,
+        complain: &mut dyn FnMut(String),
+    ) -> Input {
+        let mut input = Input::default();
+        input.world.now = now;
+        let mut lacks = false;
+        let mut complain_of_old = |message| {
+            lacks = true;
+            complain(message);
+        };
+        let (mut old, _) = texts(paths.old, &mut complain_of_old);
+        let empty = old.iter().find(|it| !paths.may_be_empty && is_empty(it)).map(nothing_in);
+        empty.into_iter().chain(unbuilt(&old, paths.old)).for_each(&mut complain_of_old);
+        let mut unreadable = Vec::new();
+        if let Some(reference) = paths.old_commit {
+            match at_commit(reference, paths.new, &mut unreadable) {
+                Ok(sources) => old = sources,
+                Err(message) => complain_of_old(message),
+            }
+        }
+        match paths.old_commit {
+            // A change that fixes such a file must not fail because of it.
+            Some(_) => {
+                input.read_previous(old, paths.namespace, &mut |message| unreadable.push(message));
+            }
+            None => input.read_previous(old, paths.namespace, &mut complain_of_old),
+        }
+        input.lacks_previous = lacks || !unreadable.is_empty();
+        unreadable.iter().for_each(|message| report::note(message));
+        lacks = false;
+        let mut complain_of_new = |message| {
+            lacks = true;
+            complain(message);
+        };
+        let (new, contexts) = texts(paths.new, &mut complain_of_new);
+        input.contexts = contexts;
+        if !paths.may_be_empty {
+            let empty = new.iter().find(|it| it.is_named() && is_empty(it)).map(nothing_in);
+            let are_all = || new.iter().all(is_empty).then(nothing_at_all);
+            empty.or_else(are_all).into_iter().for_each(&mut complain_of_new);
+        }
+        unbuilt(&new, paths.new).into_iter().for_each(&mut complain_of_new);
+        input.read_new(new, paths.namespace, release, &mut complain_of_new);
+        input.lacks_new = lacks;
+        let (nodes, _) = texts(paths.nodes, complain);
+        input.read_nodes(nodes, release, complain);
+        if !paths.nodes.is_empty() && input.world.nodes.is_none() {
+            complain("--nodes: the input has no Node".to_owned());
+        }
+        input
+    }
+
+    /// Returns the names of the new files with each object.
+    pub(super) fn files(&self) -> HashMap<&ObjectId, Vec<&str>> {
+        let mut files = HashMap::<_, Vec<_>>::new();
+        for Given { id, file, .. } in &self.given {
+            files.entry(id).or_default().push(&**file);
+        }
+        files
+    }
+
+    /// Reads texts: the new manifests, the previous ones and the nodes. A text that is empty counts as
+    /// not given.
+    pub(super) fn of_texts(
+        [new, old, nodes]: [Source; 3],
+        release: Version,
+        now: Timestamp,
+        complain: &mut dyn FnMut(String),
+    ) -> Input {
+        let mut input = Input::default();
+        input.world.now = now;
+        let given = |source: Source| match source.text().trim() {
+            "" => Vec::new(),
+            _ => vec![source],
+        };
+        let mut lacks = false;
+        input.read_previous(given(old), None, &mut |message| {
+            lacks = true;
+            complain(message);
+        });
+        input.lacks_previous = std::mem::take(&mut lacks);
+        let mut complain_of_new = |message| {
+            lacks = true;
+            complain(message);
+        };
+        if is_empty(&new) && !input.previous.is_empty() {
+            complain_of_new(nothing_in(&new));
+        }
+        input.read_new(given(new), None, release, &mut complain_of_new);
+        input.lacks_new = lacks;
+        input.read_nodes(given(nodes), release, complain);
+        input
+    }
+
+    fn read_nodes(
+        &mut self,
+        sources: Vec<Source>,
+        release: Version,
+        complain: &mut dyn FnMut(String),
+    ) {
+        for source in sources {
+            let world = &mut self.world;
+            let mut others = Others { world, namespace: None, which: Which::Nodes };
+            each(&source, release, &mut others, complain, &mut |_, _| {});
+        }
+    }
+
+    fn read_previous(
+        &mut self,
+        sources: Vec<Source>,
+        namespace: Option<&str>,
+        complain: &mut dyn FnMut(String),
+    ) {
+        for source in sources {
+            each(
+                &source,
+                Version::NEWEST,
+                &mut Others { world: &mut self.world, namespace, which: Which::Stored },
+                complain,
+                &mut |manifest, Decoded { resource, json, .. }| {
+                    // A patch is no object that a cluster could have.
+                    if !source.is_named() && manifest.is_partial() {
+                        return;
+                    }
+                    let id = ObjectId::of(&manifest.node);
+                    let order = self.previous.len();
+                    let old = self.previous.entry(id);
+                    let old = old.or_insert_with(|| (order, resource, Alternatives::default()));
+                    old.1 = resource;
+                    old.2.add(source.name(), source.group().clone(), json);
+                },
+            );
+            self.old_namespaces.add(source.text());
+        }
+    }
+
+    fn read_new(
+        &mut self,
+        sources: Vec<Source>,
+        namespace: Option<&str>,
+        release: Version,
+        complain: &mut dyn FnMut(String),
+    ) {
+        for source in sources {
+            self.namespaces.add(source.text());
+            let context = self.contexts.get(source.name());
+            let may_be_part = context.is_some_and(|it| it.partial.is_some());
+            volumes::add(&mut self.storage, source.text());
+            each(
+                &source,
+                release,
+                &mut Others { world: &mut self.world, namespace, which: Which::Budgets },
+                complain,
+                &mut |manifest, Decoded { resource, json, problems }| {
+                    if may_be_part && manifest.is_partial() {
+                        return;
+                    }
+                    let id = ObjectId::of(&manifest.node);
+                    let problems = manifest.problems.into_iter().chain(problems).collect();
+                    let file = source.name().to_owned();
+                    self.given.push(Given { id, resource, file, json, problems });
+                },
+            );
+        }
+    }
+}
+
+/// Returns the manifests below paths as they were at a commit, and adds the files that could not be read
+/// there.
+fn at_commit(
+    reference: &str,
+    paths: &[PathBuf],
+    unreadable: &mut Vec<String>,
+) -> Result<Vec<Source>, String> {
+    let (commit, note) = Commit::find_start("--against-ref", reference)?;
+    let old = commit.manifests(paths, &Clusters::default())?;
+    note.iter().chain(&old.notes).for_each(|note| report::note(note));
+    let readable =
+        old.sources.into_iter().filter_map(|it| it.map_err(|it| unreadable.push(it)).ok());
+    Ok(readable.collect())
+}
+
+/// Returns the texts below paths, and what the folders around them say.
+fn texts(
+    paths: &[PathBuf],
+    complain: &mut dyn FnMut(String),
+) -> (Vec<Source>, HashMap<String, PathContext>) {
+    let mut texts = Vec::new();
+    let listing = listing::list(paths, &Exclude::default(), &FolderNames::new());
+    listing.all_notes().for_each(|note| report::note(&note));
+    for source in listing.sources {
+        match source.and_then(Source::read) {
+            Ok(source) => texts.push(source),
+            Err(message) => complain(message),
+        }
+    }
+    (texts, listing.contexts)
+}
+
+/// Returns whether a text has nothing but comments.
+fn is_empty(source: &Source) -> bool {
+    let is_nothing = |line: &str| {
+        let line = line.trim();
+        line.is_empty() || line.starts_with('#') || matches!(line, "---" | "..." | "null")
+    };
+    source.text().lines().all(is_nothing)
+}
+
+fn nothing_in(source: &Source) -> String {
+    let name = source.name();
+    format!("{name} has no objects, perhaps because what wrote it failed; {ALLOW_EMPTY}")
+}
+
+fn nothing_at_all() -> String {
+    format!("there are no objects in the new manifests; {ALLOW_EMPTY}")
+}
+
+const ALLOW_EMPTY: &str = "if that is meant, use --allow-empty";
+
+/// Returns a message for each kustomization that builds on files outside of these paths: without them, it is not
+/// known which objects there are.
+fn unbuilt(sources: &[Source], paths: &[PathBuf]) -> Vec<String> {
+    let kustomizations = sources.iter().filter(|it| {
+        let name = Path::new(it.name()).file_name();
+        name.is_some_and(|name| Layout::KUSTOMIZATIONS.iter().any(|it| name == *it))
+    });
+    let outside = |source: &Source| {
+        let folder = Path::new(source.name()).parent()?;
+        let is_inside = |entry: &str| {
+            let path = clean(&folder.join(entry));
+            let is_remote =
+                ["://", "?ref=", "git@", "github.com/"].iter().any(|it| entry.contains(it));
+            !is_remote && paths.iter().any(|it| path.starts_with(clean(it)))
+        };
+        let document = kube_yaml::documents(source.text()).flatten().next()?;
+        let lists = ["resources", "bases", "components"];
+        let mut entries = lists.iter().flat_map(|key| items(document.root.get(key)));
+        let entry = entries.find(|it| it.as_str().is_some_and(|entry| !is_inside(entry)))?;
+        let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+        Some(format!(
+            "{}:{}: {} is not among the manifests, so it is not known what is applied; plan what is built: kubectl \
+             kustomize {} | setguard plan -",
+            source.name(),
+            entry.mark.line,
+            entry.as_str().unwrap_or_default(),
+            folder.display()
+        ))
+    };
+    kustomizations.filter_map(outside).collect()
+}
+
+/// A function that [`each`] calls with a DaemonSet or StatefulSet.
+type See<'a> = dyn FnMut(Manifest<'_>, Decoded) + 'a;
+
+/// The objects other than sets that are added to the world, and the namespace of objects that set none.
+struct Others<'a> {
+    world: &'a mut PlannedCluster,
+    namespace: Option<&'a str>,
+    which: Which,
+}
+
+/// The objects of a source that count.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Which {
+    /// Only Nodes.
+    Nodes,
+    /// Of the kinds that a cluster creates, only those with a `uid`: a chart can have a Pod for a test, and a
+    /// folder a claim to copy.
+    Stored,
+    /// Only PodDisruptionBudgets.
+    Budgets,
+}
+
+impl Others<'_> {
+    fn add(&mut self, object: &ManifestObject<'_>) -> Result<(), serde_json::Error> {
+        let (api_version, kind) = (object.api_version(), object.kind());
+        let counts = match self.which {
+            Which::Nodes => kind == "Node",
+            Which::Stored => !is_of_cluster(kind) || has_uid(&object.node),
+            Which::Budgets => kind == "PodDisruptionBudget",
+        };
+        if !counts {
+            return Ok(());
+        }
+        self.world.add(api_version, kind, &object.node.to_json())
+    }
+}
+
+/// Returns whether a cluster creates the objects of a kind, or most of them.
+fn is_of_cluster(kind: &str) -> bool {
+    matches!(kind, "ControllerRevision" | "Node" | "PersistentVolumeClaim" | "Pod")
+}
+
+fn has_uid(node: &Node<'_>) -> bool {
+    node.get("metadata").and_then(|metadata| metadata.get("uid")).is_some()
+}
+
+/// Calls `see` with each DaemonSet and StatefulSet of a source, and adds other objects to the world.
+fn each(
+    source: &Source,
+    release: Version,
+    others: &mut Others<'_>,
+    complain: &mut dyn FnMut(String),
+    see: &mut See<'_>,
+) {
+    let importance = LazyCell::new(|| Broken::of(source.text(), source.group()));
+    for (part, document) in dump::parts(source.text()) {
+        let place = |problem: &Problem| {
+            let line = part.line(problem.mark.line);
+            format!("{}:{line}: {}", source.name(), problem.message)
+        };
+        let document = match document {
+            Ok(document) => document,
+            Err(problem) => {
+                match *importance {
+                    Broken::Error => complain(place(&problem)),
+                    // A repository has much that isn't a manifest.
+                    Broken::NotAManifest => {}
+                    Broken::OtherKind => {
+                        report::note(&format!("{}; it is passed over", place(&problem)));
+                    }
+                }
+                continue;
+            }
+        };
+        let objects = DocumentObjects::of(document, source.is_named());
+        let objects = objects.in_namespace(others.namespace);
+        objects.strays.iter().for_each(|stray| complain(place(stray)));
+        for object in objects.others {
+            if let Err(error) = others.add(&object) {
+                let (kind, line) = (object.kind(), part.line(object.node.mark.line));
+                complain(format!("{}:{line}: this {kind} cannot be read: {error}", source.name()));
+            }
+        }
+        for manifest in objects.manifests {
+            if let Some(decoded) = manifest.decode(release) {
+                see(manifest, decoded);
+            }
+        }
+    }
+}

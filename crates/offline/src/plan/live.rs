@@ -1,0 +1,191 @@
+//! The state of a cluster, read with a kubeconfig: only the objects that a plan needs, and only
+//! with read requests.
+
+use std::collections::BTreeSet;
+
+use anyhow::{Context as _, bail};
+use serde_json::Value;
+use setguard_core::{kubernetes::resource::Resource, object::namespace_or_default};
+use setguard_files::{
+    manifests::{alternatives::Alternatives, group::Group},
+    report,
+};
+
+use super::input::Input;
+
+/// Reads objects from the API server of a cluster.
+pub trait Reader {
+    /// Returns the namespace of objects that name none.
+    fn default_namespace(&self) -> &str;
+
+    /// Returns the object at a path as JSON; `None` if it does not exist.
+    ///
+    /// # Errors
+    /// Returns an error if the API server does not answer or refuses.
+    fn get(&self, path: &str) -> anyhow::Result<Option<String>>;
+
+    /// Calls `on_item` with the JSON of each object in the collection at a path. Returns the reason why
+    /// the collection may not be read, if there is one.
+    ///
+    /// # Errors
+    /// Returns an error if the API server does not answer.
+    fn list(&self, path: &str, on_item: &mut dyn FnMut(&str)) -> anyhow::Result<Option<String>>;
+}
+
+/// Adds the objects of the manifests as they are in the cluster, with their pods, claims and
+/// revisions, and the nodes.
+///
+/// # Errors
+/// Returns an error if the API server does not answer or refuses.
+pub(super) fn add(input: &mut Input, reader: &dyn Reader) -> anyhow::Result<()> {
+    Cluster { reader }.add(input)
+}
+
+struct Cluster<'a> {
+    reader: &'a dyn Reader,
+}
+
+impl Cluster<'_> {
+    fn add(&self, input: &mut Input) -> anyhow::Result<()> {
+        let mut namespaces = BTreeSet::new();
+        let mut previous = Vec::new();
+        for given in &input.given {
+            let id = &given.id;
+            let namespace = self.namespace(&given.json);
+            if let Some(json) = self.object(given.resource, &namespace, &id.name)? {
+                previous.push((id.clone(), given.resource, json));
+            }
+            namespaces.insert((namespace, id.namespace.clone()));
+        }
+        for (id, resource, json) in previous {
+            let order = input.previous.len();
+            let mut alternatives = Alternatives::default();
+            alternatives.add("", Group::Named, json);
+            input.previous.insert(id, (order, resource, alternatives));
+        }
+        input.world.know_all();
+        for (namespace, known_as) in &namespaces {
+            let lists = [
+                ("v1", "pods", "Pod"),
+                ("v1", "persistentvolumeclaims", "PersistentVolumeClaim"),
+                ("apps/v1", "controllerrevisions", "ControllerRevision"),
+            ];
+            for (api_version, plural, kind) in lists {
+                let of = Listed::in_namespace(api_version, plural, kind, namespace);
+                self.list_all(&Listed { known_as: Some(known_as), ..of }, input)?;
+            }
+        }
+        for (namespace, known_as) in &namespaces {
+            let (plural, kind) = ("poddisruptionbudgets", "PodDisruptionBudget");
+            let of = Listed::in_namespace("policy/v1", plural, kind, namespace);
+            let lack = "whether the rollout takes more down than they allow to evict";
+            self.list_if_allowed(&Listed { known_as: Some(known_as), ..of }, lack, input)?;
+        }
+        if input.given.iter().any(|given| deletes_claims(&given.json)) {
+            let lack = "whether the volumes of deleted claims are retained with their data";
+            let of = Listed::of_cluster("v1", "persistentvolumes", "PersistentVolume");
+            self.list_if_allowed(&of, lack, input)?;
+        }
+        if input.given.iter().any(|given| given.id.kind == "DaemonSet") {
+            self.list_all(&Listed::of_cluster("v1", "nodes", "Node"), input)?;
+        }
+        Ok(())
+    }
+
+    /// Returns the namespace of a manifest, or the namespace of the kubeconfig if the manifest sets
+    /// none.
+    fn namespace(&self, manifest: &str) -> String {
+        let object: Value = serde_json::from_str(manifest).unwrap_or_default();
+        let namespace = object["metadata"]["namespace"].as_str().filter(|it| !it.is_empty());
+        let namespace = namespace.unwrap_or_else(|| self.reader.default_namespace());
+        namespace_or_default(Some(namespace)).to_owned()
+    }
+
+    /// Returns an object as JSON; `None` if it does not exist.
+    fn object(
+        &self,
+        resource: &Resource,
+        namespace: &str,
+        name: &str,
+    ) -> anyhow::Result<Option<String>> {
+        let (group, plural) = (resource.api_version(), resource.plural);
+        let path = format!("/apis/{group}/namespaces/{namespace}/{plural}/{name}");
+        self.reader.get(&path).context(path)
+    }
+
+    /// Lists objects without which the plan knows less: if they may not be read, a note says so.
+    fn list_if_allowed(
+        &self,
+        of: &Listed<'_>,
+        lack: &str,
+        input: &mut Input,
+    ) -> anyhow::Result<()> {
+        if self.list(of, input)?.is_some() {
+            let kind = of.kind;
+            report::note(&format!("{kind}s may not be read, so it isn't known {lack}"));
+        }
+        Ok(())
+    }
+
+    /// Lists objects without which there is no plan.
+    fn list_all(&self, of: &Listed<'_>, input: &mut Input) -> anyhow::Result<()> {
+        match self.list(of, input)? {
+            None => Ok(()),
+            Some(why) => bail!("{}: {why}", of.path),
+        }
+    }
+
+    /// Lists objects. Returns the reason why they may not be read, if there is one.
+    fn list(&self, of: &Listed<'_>, input: &mut Input) -> anyhow::Result<Option<String>> {
+        let mut wrong = None;
+        let listed = self.reader.list(&of.path, &mut |item| {
+            let read = of.add(item, input);
+            wrong = wrong.take().or(read.err());
+        });
+        let listed = listed.with_context(|| of.path.clone())?;
+        wrong.map_or(Ok(listed), Err).with_context(|| format!("a {} cannot be read", of.kind))
+    }
+}
+
+/// The objects of a list.
+struct Listed<'a> {
+    path: String,
+    api_version: &'a str,
+    kind: &'a str,
+    /// The namespace that the manifests have in the input.
+    known_as: Option<&'a str>,
+}
+
+impl<'a> Listed<'a> {
+    fn in_namespace(api_version: &'a str, plural: &str, kind: &'a str, namespace: &str) -> Self {
+        let path = format!("{}/namespaces/{namespace}/{plural}", root(api_version));
+        Listed { path, api_version, kind, known_as: None }
+    }
+
+    fn of_cluster(api_version: &'a str, plural: &str, kind: &'a str) -> Self {
+        let path = format!("{}/{plural}", root(api_version));
+        Listed { path, api_version, kind, known_as: None }
+    }
+
+    /// Adds an object of the list to the input.
+    fn add(&self, item: &str, input: &mut Input) -> anyhow::Result<()> {
+        let mut item: Value = serde_json::from_str(item)?;
+        if let Some(namespace) = self.known_as {
+            item["metadata"]["namespace"] = Value::String(namespace.to_owned());
+        }
+        Ok(input.world.add(self.api_version, self.kind, &item.to_string())?)
+    }
+}
+
+/// Returns the path below which the resources of a version are.
+fn root(api_version: &str) -> String {
+    let prefix = if api_version.contains('/') { "/apis" } else { "/api" };
+    format!("{prefix}/{api_version}")
+}
+
+/// Returns whether a StatefulSet deletes the claims of its pods.
+fn deletes_claims(manifest: &str) -> bool {
+    let object: Value = serde_json::from_str(manifest).unwrap_or_default();
+    let policy = &object["spec"]["persistentVolumeClaimRetentionPolicy"];
+    ["whenScaled", "whenDeleted"].iter().any(|when| policy[when] == "Delete")
+}

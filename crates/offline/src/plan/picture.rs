@@ -1,0 +1,131 @@
+//! A forecast in lines of text.
+
+mod nodes;
+mod waves;
+
+use super::{
+    forecast::{ChangeKind, Forecast, OfKind, Rollout},
+    stop,
+    styled_line::{Line, Symbols, Tone},
+};
+use setguard_core::rollout::Action;
+
+/// Returns the first line: what the object is and how it is rolled out.
+pub(super) fn title(forecast: &Forecast) -> String {
+    let id = &forecast.id;
+    let name = if id.is_generated { format!("{}…", id.name) } else { id.name.clone() };
+    let file = forecast.file.iter().map(|file| format!(" in {file}"));
+    format!("{} {}/{name}{}", id.kind, id.namespace, file.collect::<String>())
+}
+
+/// Returns the lines that describe the change and its rollout.
+pub(super) fn lines(forecast: &Forecast, symbols: Symbols) -> Vec<Line> {
+    let mut lines = told(forecast, symbols);
+    let join = |line: Line, (tone, text)| {
+        let line = if line.is_empty() { line } else { line.and(Tone::Plain, "; ") };
+        line.and(tone, text)
+    };
+    let summary = summary(forecast).into_iter().fold(Line::default(), join);
+    if !summary.is_empty() {
+        lines.push(summary);
+    }
+    lines.extend(stop::line(forecast));
+    lines
+}
+
+/// Returns the lines that describe the change and its rollout, without the summary.
+pub(super) fn story(forecast: &Forecast, symbols: Symbols) -> Vec<Line> {
+    let mut lines = told(forecast, symbols);
+    lines.extend(stop::line(forecast));
+    lines
+}
+
+fn told(forecast: &Forecast, symbols: Symbols) -> Vec<Line> {
+    let mut lines = Vec::new();
+    match forecast.change {
+        ChangeKind::Create => lines.push(Line::new(Tone::Plain, "is new")),
+        ChangeKind::Delete => lines.push(Line::new(Tone::Bad, "is deleted")),
+        ChangeKind::None if forecast.active().is_some() => {
+            lines.push(Line::new(Tone::Plain, "nothing changes, but a rollout is under way"));
+        }
+        ChangeKind::None => lines.push(Line::new(Tone::Plain, "nothing changes")),
+        ChangeKind::Refused => lines.push(Line::new(Tone::Bad, "is refused by the API server")),
+        ChangeKind::Update | ChangeKind::Scale => {}
+    }
+    for refusal in &forecast.refusals {
+        lines.push(format!("{}: {}", refusal.field, refusal.message).into());
+    }
+    for it in &forecast.exceeded {
+        let tone = if it.is_denied { Tone::Bad } else { Tone::Caution };
+        lines.push(Line::new(tone, format!("beyond a limit: {}", it.what.message)));
+    }
+    for it in &forecast.differences {
+        let side = |value: &Option<String>| value.clone().unwrap_or_else(|| "(none)".to_owned());
+        let line = Line::from(format!("changes  {}: ", it.path)).and(Tone::Old, side(&it.old));
+        let line = line.and(Tone::Plain, format!(" {} ", symbols.arrow));
+        lines.push(line.and(Tone::New, side(&it.new)));
+    }
+    lines.extend(forecast.notes.iter().cloned().map(Line::from));
+    if !forecast.refusals.is_empty() && forecast.active().is_some() {
+        lines.push("and then:".to_owned().into());
+    }
+    if let Some(rollout) = &forecast.rollout {
+        lines.extend(match &rollout.of_kind {
+            OfKind::StatefulSet { min_ready_seconds, .. } => {
+                waves::lines(rollout, *min_ready_seconds, forecast, symbols)
+            }
+            OfKind::DaemonSet { nodes } => nodes::lines(rollout, nodes, forecast, symbols),
+        });
+    }
+    lines
+}
+
+/// Returns the parts of the summary; none if nothing happens.
+pub(super) fn summary(forecast: &Forecast) -> Vec<(Tone, String)> {
+    let Some(rollout) = forecast.active() else { return Vec::new() };
+    let course = &rollout.course;
+    let mut parts = Vec::new();
+    if forecast.change != ChangeKind::Create && forecast.change != ChangeKind::Delete {
+        let text = match course.at_most_unavailable {
+            0 => "no pod is down at any time".to_owned(),
+            1 => "at most 1 pod is down at a time".to_owned(),
+            count => format!("at most {count} pods are down at a time"),
+        };
+        parts.push((Tone::Plain, text));
+    }
+    if course.at_least_seconds > 0 {
+        parts.push((Tone::Plain, format!("at least {} s in all", course.at_least_seconds)));
+    }
+    if let Some(estimate) = &rollout.estimate {
+        parts.push((Tone::Plain, estimate.text.clone()));
+    }
+    parts.extend(claims(rollout));
+    parts
+}
+
+/// Returns what happens to claims.
+fn claims(rollout: &Rollout) -> Vec<(Tone, String)> {
+    let mut parts = Vec::new();
+    let claims = |action| {
+        let steps = rollout.course.steps.iter().filter(move |step| step.action == action);
+        steps.flat_map(|step| &step.claims).collect::<Vec<_>>()
+    };
+    let (new, gone) = (claims(Action::Create), claims(Action::Delete));
+    if !new.is_empty() {
+        parts.push((Tone::Plain, format!("claims created: {}", new.len())));
+    }
+    let (retained, lost): (Vec<_>, Vec<_>) =
+        gone.iter().map(|name| name.as_str()).partition(|name| rollout.retains(name));
+    if !lost.is_empty() {
+        parts.push((Tone::Bad, format!("claims DELETED with their data: {}", lost.join(" "))));
+    }
+    if !retained.is_empty() {
+        let names = retained.join(" ");
+        let text = format!("claims DELETED, but their volumes are retained: {names}");
+        parts.push((Tone::Bad, text));
+    }
+    if gone.is_empty() && matches!(rollout.of_kind, OfKind::StatefulSet { .. }) {
+        parts.push((Tone::Plain, "claims deleted: none".to_owned()));
+    }
+    parts
+}

@@ -1,0 +1,137 @@
+//! The waves of a StatefulSet.
+
+use std::collections::BTreeMap;
+
+use crate::plan::{
+    forecast::{Forecast, Rollout},
+    name_list::list,
+    styled_line::{Line, Symbols},
+};
+use setguard_core::rollout::{Action, Course, Revision, Target};
+
+/// The most waves that are shown individually.
+const MOST_WAVES: usize = 12;
+
+/// A pod of a StatefulSet that is created, deleted or both.
+struct Move {
+    ordinal: i64,
+    wave: usize,
+    /// The wave in which a deleted pod comes back.
+    back: Option<usize>,
+    is_deleted: bool,
+    /// The template of the pod that is created.
+    revision: Option<Revision>,
+}
+
+/// Returns a line for each wave, and lines for the pods that are left alone.
+pub(super) fn lines(
+    rollout: &Rollout,
+    min_ready_seconds: i64,
+    forecast: &Forecast,
+    symbols: Symbols,
+) -> Vec<Line> {
+    let moves = moves(&rollout.course);
+    let mut by_wave: BTreeMap<usize, Vec<&Move>> = BTreeMap::new();
+    for one in &moves {
+        by_wave.entry(one.wave).or_default().push(one);
+    }
+    let mut lines = Vec::new();
+    let mut before: Option<String> = None;
+    let has_old = moves.iter().any(|it| it.revision == Some(Revision::Old));
+    let total = by_wave.len();
+    for (i, (wave, moves)) in by_wave.into_iter().enumerate() {
+        let is_shown = total <= MOST_WAVES || i < MOST_WAVES / 2 || i + 2 > total;
+        if total > MOST_WAVES && i == MOST_WAVES / 2 {
+            let more = total - MOST_WAVES / 2 - 1;
+            let text = format!("{} {more} more like these, one after the other", symbols.more);
+            lines.push(text.into());
+        }
+        if is_shown {
+            let what = fates(&moves, has_old, forecast, symbols);
+            let once = before.map(|before| once(min_ready_seconds, &before)).unwrap_or_default();
+            lines.push(Line::moves(symbols, &format!("{wave}. {what}{once}")));
+        }
+        before = moves.last().map(|it| {
+            let is_gone = it.is_deleted && it.back.is_none();
+            let name = forecast.name(&Target::Ordinal(it.ordinal));
+            format!("{name} {}", if is_gone { "is gone" } else { "is available" })
+        });
+    }
+    lines.extend(kept(rollout, forecast, symbols));
+    lines
+}
+
+fn moves(course: &Course) -> Vec<Move> {
+    let mut moves: Vec<Move> = Vec::new();
+    let mut indexes = BTreeMap::new();
+    for step in &course.steps {
+        let Target::Ordinal(ordinal) = step.target else { continue };
+        let is_deleted = step.action == Action::Delete;
+        let revision = (!is_deleted).then_some(step.revision);
+        match indexes.get(&ordinal).and_then(|index: &usize| moves.get_mut(*index)) {
+            Some(known) => {
+                known.back = (!is_deleted).then_some(step.wave);
+                known.revision = revision.or(known.revision);
+            }
+            None => {
+                indexes.insert(ordinal, moves.len());
+                moves.push(Move { ordinal, wave: step.wave, back: None, is_deleted, revision });
+            }
+        }
+    }
+    moves
+}
+
+/// Returns the pods of a wave by what happens to them. If pods are created from both templates, that
+/// is said too.
+fn fates(moves: &[&Move], has_old: bool, forecast: &Forecast, symbols: Symbols) -> String {
+    let mut kinds: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for it in moves {
+        let what = match (it.is_deleted, it.back) {
+            (false, _) => "created".to_owned(),
+            (true, None) => "deleted".to_owned(),
+            (true, Some(back)) if back == it.wave => "replaced".to_owned(),
+            (true, Some(back)) => format!("deleted; back in wave {back}"),
+        };
+        let template = match it.revision.filter(|_| has_old) {
+            Some(revision) => format!(" with the {} template", revision.as_str()),
+            None => String::new(),
+        };
+        let name = forecast.name(&Target::Ordinal(it.ordinal));
+        kinds.entry(what + &template).or_default().push(name);
+    }
+    let what = kinds.into_iter().map(|(what, names)| format!("{} {what}", list(&names, symbols)));
+    what.collect::<Vec<_>>().join(", ")
+}
+
+fn once(min_ready_seconds: i64, before: &str) -> String {
+    match min_ready_seconds {
+        0 => format!(", once {before}"),
+        seconds => {
+            let ready = format!("has been ready for {seconds} s");
+            format!(", once {}", before.replace("is available", &ready))
+        }
+    }
+}
+
+/// Returns the lines for the pods that are left alone.
+fn kept(rollout: &Rollout, forecast: &Forecast, symbols: Symbols) -> Vec<Line> {
+    let names = |revision| -> Vec<String> {
+        let kept = rollout.kept.iter().rev().filter(|it| it.revision == revision);
+        kept.map(|it| forecast.name(&it.target)).collect()
+    };
+    let (old, same) = (names(Revision::Old), names(Revision::New));
+    let mut lines = Vec::new();
+    if !old.is_empty() {
+        let why = rollout.why_kept.as_ref().map(|why| format!(": {why}")).unwrap_or_default();
+        let keep = if old.len() == 1 { "keeps" } else { "keep" };
+        let names = list(&old, symbols);
+        lines.push(Line::stays(symbols, &format!("{names} {keep} the old template{why}")));
+    }
+    if !same.is_empty() {
+        let is = if same.len() == 1 { "is" } else { "are" };
+        let names = list(&same, symbols);
+        lines.push(Line::stays(symbols, &format!("{names} {is} left alone")));
+    }
+    lines
+}

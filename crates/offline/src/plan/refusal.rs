@@ -1,0 +1,58 @@
+//! The reasons why the API server, or a limit of the policy, refuses an object.
+
+use setguard_core::{
+    engine::verdict::{Verdict, Violation},
+    finding::Mode,
+    rules::{immutable_field, limit_exceeded::LIMIT_EXCEEDED},
+};
+
+/// A finding of a plan: a reason why an object is refused, or a consequence beyond a limit.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct PlanFinding {
+    pub(super) rule: &'static str,
+    pub(super) field: String,
+    pub(super) message: String,
+}
+
+impl PlanFinding {
+    fn of(violation: &Violation) -> Self {
+        let finding = &violation.finding;
+        PlanFinding {
+            rule: finding.rule.id,
+            field: finding.field.to_string(),
+            message: finding.message.clone(),
+        }
+    }
+}
+
+/// Returns why the API server refuses an object.
+pub(super) fn of(verdict: &Verdict) -> impl Iterator<Item = PlanFinding> {
+    verdict.refusals().map(PlanFinding::of)
+}
+
+/// A consequence that a limit of the policy forbids.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct ExceededLimit {
+    pub(super) is_denied: bool,
+    pub(super) what: PlanFinding,
+}
+
+/// Returns the consequences that the limits of the policy forbid.
+pub(super) fn exceeded(verdict: &Verdict) -> impl Iterator<Item = ExceededLimit> {
+    let shown = verdict.denials().chain(verdict.warnings());
+    shown.filter(|violation| violation.finding.rule == LIMIT_EXCEEDED).map(|violation| {
+        ExceededLimit { is_denied: violation.mode == Mode::Deny, what: PlanFinding::of(violation) }
+    })
+}
+
+/// Returns the remarks about limits, such as why an annotation doesn't permit to exceed one.
+pub(super) fn remarks(verdict: &Verdict) -> impl Iterator<Item = String> {
+    verdict.remarks.iter().filter(|it| it.starts_with(LIMIT_EXCEEDED.id)).cloned()
+}
+
+/// Returns the ways to make a change that the API server refuses because the field is immutable.
+pub(super) fn remedies(verdict: &Verdict) -> Vec<String> {
+    let changes = verdict.violations.iter().map(|violation| &violation.finding);
+    let changes = changes.filter(|finding| *finding.rule == immutable_field::RULE.meta);
+    changes.filter_map(|finding| finding.help.as_ref().map(ToString::to_string)).collect()
+}

@@ -1,0 +1,220 @@
+//! The object that results when a manifest is applied over an old one.
+//!
+//! `kubectl apply` does not replace an object. A field that the manifest leaves out is removed only
+//! if it was applied before; other fields keep their values, including defaults of the API server.
+//! The previously applied fields are in the annotation of `kubectl apply` or, for server-side
+//! apply, in the managed fields. If the old object is itself a manifest, all of it was applied.
+
+mod fields;
+mod lists;
+mod merge;
+pub(super) mod refused;
+mod verb;
+
+use serde_json::Value;
+
+pub use self::verb::{Delivery, Verb};
+use self::{
+    fields::Owned,
+    lists::Lists,
+    merge::Merger,
+    verb::{LAST_APPLIED, Writer},
+};
+use kube_yaml::Node;
+use setguard_core::{
+    kubernetes::resource::Resource,
+    object::{Object, Workload},
+};
+
+/// Returns the objects that the API server is asked to store, one after the other, when `manifest`
+/// is applied over an old object. `given` is the old object as it was read, `stored` the same
+/// object after the webhook's injection.
+///
+/// There are two objects if server-side apply takes over from client-side apply: kubectl applies
+/// the manifest, makes itself the owner of the fields that were applied client-side, and applies
+/// the manifest once more.
+///
+/// Values of the old object get the position of the nearest mapping in the manifest. If the old
+/// object cannot be read, the result is the manifest.
+pub fn outcomes<'a>(
+    delivery: &Delivery,
+    manifest: &Node<'a>,
+    resource: &'static Resource,
+    given: &str,
+    stored: &str,
+) -> Vec<Node<'a>> {
+    let (Ok(given), Some(stored)) = (serde_json::from_str(given), with_defaults(resource, stored))
+    else {
+        return vec![manifest.clone()];
+    };
+    merged(&delivery.writer(&given), manifest, resource, (&given, &stored))
+}
+
+/// Returns the basis on which fields of the old object that `manifest` leaves out are removed or stay.
+pub(super) fn removals(
+    delivery: &Delivery,
+    manifest: &Node<'_>,
+    resource: &'static Resource,
+    given: &str,
+    stored: &str,
+) -> Removals {
+    let (Ok(given), Some(stored)) =
+        (serde_json::from_str::<Value>(given), with_defaults(resource, stored))
+    else {
+        return Removals::Known;
+    };
+    let spec = |writer: &Writer<'_>| {
+        let objects = merged(writer, manifest, resource, (&given, &stored));
+        let object = with_defaults(resource, &objects.last()?.to_json());
+        object.map(|mut object| object["spec"].take())
+    };
+    let writer = delivery.writer(&given);
+    if writer.verb != Verb::Replace && is_of_unknown_origin(&given) {
+        let all = Writer { takes_all: true, ..writer };
+        return match (spec(&writer), spec(&all)) {
+            (Some(kept), Some(removed)) if kept != removed => {
+                Removals::Unknown(Box::new([kept, removed]))
+            }
+            _ => Removals::Known,
+        };
+    }
+    match writer.is_inferred && spec(&writer) != spec(&Writer::default()) {
+        true => Removals::Inferred(writer.name()),
+        false => Removals::Known,
+    }
+}
+
+/// Returns whether an object of a cluster says nothing about who set its fields.
+fn is_of_unknown_origin(object: &Value) -> bool {
+    let metadata = &object["metadata"];
+    metadata["uid"].is_string()
+        && !metadata["annotations"][LAST_APPLIED].is_string()
+        && !metadata["managedFields"].is_array()
+}
+
+/// The basis on which fields of an old object are removed or stay.
+#[derive(Debug)]
+pub(crate) enum Removals {
+    /// The command was given, or makes no difference.
+    Known,
+    /// The command was not given, and with `kubectl apply` fields would stay that are removed. It follows from
+    /// the managed fields of the old object.
+    Inferred(String),
+    /// The old object says nothing about who set its fields: its spec if fields stay, and if they are removed.
+    Unknown(Box<[Value; 2]>),
+}
+
+fn merged<'a>(
+    writer: &Writer<'_>,
+    manifest: &Node<'a>,
+    resource: &'static Resource,
+    (given, stored): (&Value, &Value),
+) -> Vec<Node<'a>> {
+    let verb = writer.verb;
+    let lists = match verb {
+        Verb::Replace => return vec![manifest.clone()],
+        // Lists of custom resources are replaced as a whole.
+        _ if resource.is_kruise() => Lists::Whole,
+        Verb::Apply => Lists::ClientSide,
+        Verb::ServerSideApply => Lists::ServerSide,
+    };
+    let merger = Merger { lists, null_removes: verb == Verb::Apply };
+    let steps = Owned::before(writer, given, lists).into_iter();
+    steps.map(|owned| merger.object(manifest, stored, &owned)).collect()
+}
+
+/// Returns an object as the API server stores it, without its managed fields.
+fn with_defaults(resource: &'static Resource, json: &str) -> Option<Value> {
+    let mut stored: Value = serde_json::from_str(json).ok()?;
+    // The API server sets no defaults in a custom resource.
+    if !resource.is_kruise() {
+        let spec = match Object::parse(resource, json).ok()?.workload {
+            Workload::DaemonSet(spec) => serde_json::to_value(spec),
+            Workload::StatefulSet(spec) => serde_json::to_value(spec),
+        };
+        stored.as_object_mut()?.insert("spec".to_owned(), spec.ok()?);
+    }
+    if let Some(metadata) = stored.get_mut("metadata").and_then(Value::as_object_mut) {
+        metadata.remove("managedFields");
+    }
+    Some(stored)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn applied(verb: Verb, new: &Value, old: &Value) -> Value {
+        let object = |ports: &Value| {
+            json!({"apiVersion": "apps/v1", "kind": "DaemonSet", "spec": {"template": {"spec": {
+                "containers": [{"name": "a", "ports": ports}]}}}})
+            .to_string()
+        };
+        let (new, old) = (object(new), object(old));
+        let manifest = kube_yaml::parse(&new).remove(0).unwrap().root;
+        let resource = Resource::of("apps/v1", "DaemonSet").unwrap();
+        let delivery = Delivery::new(Some(verb), None).unwrap();
+        let outcome = outcomes(&delivery, &manifest, resource, &old, &old).remove(0);
+        let outcome: Value = serde_json::from_str(&outcome.to_json()).unwrap();
+        outcome["spec"]["template"]["spec"]["containers"][0]["ports"].clone()
+    }
+
+    #[test]
+    fn items_with_one_key_are_not_mixed_up() {
+        let both = json!([
+            {"name": "dns", "containerPort": 53, "protocol": "UDP"},
+            {"containerPort": 53, "protocol": "TCP"},
+        ]);
+        for verb in [Verb::Apply, Verb::ServerSideApply] {
+            assert_eq!(applied(verb, &both, &both), both);
+        }
+    }
+
+    #[test]
+    fn a_port_has_other_keys_on_the_server() {
+        let (new, old) =
+            (json!([{"containerPort": 53, "protocol": "UDP"}]), json!([{"containerPort": 53}]));
+        assert_eq!(applied(Verb::Apply, &new, &old), new);
+        assert_eq!(applied(Verb::ServerSideApply, &new, &old), new);
+    }
+
+    /// Helm 3 merges like client-side apply: a list that the chart no longer has goes with items that others have
+    /// added, and so does a key of a mapping that belongs to one manager as a whole.
+    #[test]
+    fn helm_3_removes_what_a_chart_no_longer_has() {
+        let object = |metadata: Value, spec: Value| {
+            json!({"apiVersion": "apps/v1", "kind": "DaemonSet", "metadata": metadata,
+                "spec": {"template": {"spec": spec}}})
+            .to_string()
+        };
+        let fields = json!({
+            "f:metadata": {"f:annotations": {"f:meta.helm.sh/release-name": {}}},
+            "f:spec": {"f:template": {"f:spec": {"f:nodeSelector": {}, "f:containers": {
+                "k:{\"name\":\"a\"}": {".": {}, "f:name": {}, "f:env":
+                    {".": {}, "k:{\"name\":\"OWN\"}": {".": {}, "f:name": {}, "f:value": {}}}}}}}},
+        });
+        let helm = json!({"manager": "helm", "operation": "Update", "fieldsV1": fields});
+        let old = object(
+            json!({"uid": "u", "managedFields": [helm]}),
+            json!({"nodeSelector": {"disk": "ssd", "zone": "a"}, "containers": [{"name": "a",
+                "env": [{"name": "OWN", "value": "1"}, {"name": "MEDDLED", "value": "1"}]}]}),
+        );
+        let new = object(
+            json!({}),
+            json!({"nodeSelector": {"zone": "a"}, "containers": [{"name": "a"}]}),
+        );
+        let manifest = kube_yaml::parse(&new).remove(0).unwrap().root;
+        let resource = Resource::of("apps/v1", "DaemonSet").unwrap();
+        let pod = |delivery: &Delivery| {
+            let outcome = outcomes(delivery, &manifest, resource, &old, &old).remove(0);
+            let outcome: Value = serde_json::from_str(&outcome.to_json()).unwrap();
+            let spec = &outcome["spec"]["template"]["spec"];
+            (spec["nodeSelector"].clone(), spec["containers"][0]["env"].clone())
+        };
+        assert_eq!(pod(&Delivery::default()), (json!({"zone": "a"}), Value::Null));
+        let apply = Delivery::new(Some(Verb::Apply), None).unwrap();
+        assert_eq!(pod(&apply).0, json!({"zone": "a", "disk": "ssd"}));
+    }
+}
