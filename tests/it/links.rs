@@ -159,7 +159,9 @@ fn contributing_names_only_existing_files() {
     let text = fs::read_to_string(root.join("CONTRIBUTING.md")).unwrap();
     let words = text.split('`').skip(1).step_by(2).filter(|word| !word.contains([' ', '<', '…']));
     let is_path = |word: &&str| {
-        ["src/", "crates/", "tests/", "docs/", "charts/", "benches/"].iter().any(|it| word.starts_with(it))
+        ["src/", "crates/", "tests/", "docs/", "charts/", "benches/"]
+            .iter()
+            .any(|it| word.starts_with(it))
     };
     let paths: Vec<&str> = words.filter(is_path).collect();
     assert!(paths.len() > 5, "{paths:?}");

@@ -69,7 +69,8 @@ fn copy() -> (Folder, Vec<String>) {
     let folder = Folder::new([]);
     let mut named = Vec::new();
     for (path, text) in texts() {
-        let is_code = ["src/", "crates/", "benches/", "fuzz/"].iter().any(|it| path.starts_with(it));
+        let is_code =
+            ["src/", "crates/", "benches/", "fuzz/"].iter().any(|it| path.starts_with(it));
         let is_named = !is_code && text.contains(env!("CARGO_PKG_VERSION"));
         if is_named || path.starts_with(".ci/") || path == "CHANGELOG.md" {
             folder.write(&path, text);

@@ -12,7 +12,11 @@ mod scan;
 mod webhook_health;
 
 use std::{
-    cell::RefCell, convert::Infallible, io::Write as _, path::PathBuf, process::ExitCode, rc::Rc,
+    convert::Infallible,
+    io::Write as _,
+    path::PathBuf,
+    process::ExitCode,
+    sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
 
@@ -127,7 +131,7 @@ pub fn run(args: &AuditArgs) -> anyhow::Result<ExitCode> {
     let Some(policy) = report::policy::load(&args.policy)? else { return Ok(Exit::Error.into()) };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {
-        let progress = Rc::new(RefCell::new(Progress::reading()));
+        let progress = Arc::new(Mutex::new(Progress::reading()));
         tokio::select! {
             done = audit(args, policy, progress.clone()) => done.map(Into::into),
             never = tick(&progress) => match never {},
@@ -138,17 +142,17 @@ pub fn run(args: &AuditArgs) -> anyhow::Result<ExitCode> {
 }
 
 /// Moves the bar while the audit waits for an answer.
-async fn tick(progress: &RefCell<Progress>) -> Infallible {
+async fn tick(progress: &Mutex<Progress>) -> Infallible {
     loop {
         sleep(TICK).await;
-        progress.borrow_mut().tick();
+        progress.lock().unwrap_or_else(PoisonError::into_inner).tick();
     }
 }
 
 async fn audit(
     args: &AuditArgs,
     policy: Policy,
-    progress: Rc<RefCell<Progress>>,
+    progress: Arc<Mutex<Progress>>,
 ) -> anyhow::Result<Exit> {
     let earlier = args.against.as_deref().map(EarlierReport::read).transpose()?;
     let reports = Reports::open(&args.output, &Repository::find(), &policy)?;
@@ -161,7 +165,7 @@ async fn audit(
     let evaluator = Evaluator::new(&policy, strictness);
     let namespaces = namespaces(args, &reader)?;
     let mut seen = scan(&reader, &evaluator, &namespaces, progress.clone()).await;
-    progress.borrow().end();
+    progress.lock().unwrap_or_else(PoisonError::into_inner).end();
     if !seen.has_read_sets {
         return Err(nothing_read(&seen, &namespaces));
     }
@@ -201,11 +205,11 @@ async fn audit(
 }
 
 /// Connects to the API server. If it has too much to do, that is said next to the bar.
-async fn connect(args: &AuditArgs, bar: Rc<RefCell<Progress>>) -> anyhow::Result<Reader> {
+async fn connect(args: &AuditArgs, bar: Arc<Mutex<Progress>>) -> anyhow::Result<Reader> {
     let on_busy = move || {
         let say = || writeln!(Printable::new(anstream::stderr()).guarded(), "note: {THROTTLED}");
-        // The bar is not borrowed now: requests are not sent while a page is read.
-        let _ = bar.try_borrow().map(|bar| bar.aside(say));
+        // The bar is not in use now: requests are not sent while a page is read.
+        let _ = bar.try_lock().map(|bar| bar.aside(say));
     };
     Reader::connect(args.context.as_deref(), "audit", on_busy).await
 }

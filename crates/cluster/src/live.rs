@@ -10,9 +10,9 @@ mod args;
 mod backoff;
 mod bounds;
 pub mod call;
-pub(crate) mod follow;
+pub(crate) mod follower;
 mod kinds;
-mod message;
+pub(crate) mod message;
 pub(crate) mod named;
 pub(crate) mod object_metadata;
 pub mod reader;
@@ -21,22 +21,24 @@ mod release;
 mod source;
 mod state;
 mod supervise;
-mod times;
+pub(crate) mod times;
 
-use std::{
-    sync::{Arc, Mutex},
-    thread,
-};
+use std::{sync::Arc, thread, time::Duration};
 
 use kube::Client;
-use tokio::{runtime, sync::Semaphore, time};
+use tokio::{runtime, time};
 
 pub use self::{
     args::{InventoryArgs, Mode, namespace},
     release::{Discover, Release},
     state::{KindState, Live},
 };
-use self::{source::Source, state::ListGate};
+use self::{
+    bounds::Bounds,
+    follower::{Follower, ListGate},
+    reader::{Limits, Reader},
+    source::Source,
+};
 
 /// Starts the view, the discovery of the release, or neither, depending on the flags.
 ///
@@ -59,6 +61,19 @@ pub fn start(
     Ok(())
 }
 
+/// Returns the limits for requests of the view: five times the size that it is made for. The follower repeats what
+/// fails.
+fn limits(list: Duration, call: Duration) -> Limits {
+    Limits {
+        page: 100,
+        largest_page: 4 << 20,
+        list: Bounds { objects: 100_000, bytes: 2 << 30, pages: 10_000, time: list },
+        call,
+        tries_while_busy: 1,
+        tries: 1,
+    }
+}
+
 async fn run(
     live: Arc<Live>,
     client: Client,
@@ -73,13 +88,20 @@ async fn run(
     let on_release = Arc::new(on_release);
     first.into_iter().for_each(&*on_release);
 
-    let streaming = Mutex::new(streaming.then(time::Instant::now));
-    let plan = Arc::new(ListGate { turn: Semaphore::new(1), streaming });
+    let gate = Arc::new(ListGate::new(streaming));
+    let reader = Reader::of(client, limits(times.list + times.bookmark, times.call));
+    reader.be_patient();
+    let reader = Arc::new(reader);
     let sources = (0..live.sources()).map(|index| {
-        let (live, client, plan) = (live.clone(), client.clone(), plan.clone());
+        let (live, reader, gate) = (live.clone(), reader.clone(), gate.clone());
         let name = live.name(index);
-        let delays = times.backoff();
-        let source = move || Source::new(live.clone(), index, client.clone(), plan.clone()).run();
+        let (delays, times) = (times.backoff(), times.clone());
+        let source = move || {
+            let (list, source) = (live.list(index), Source::new(live.clone(), index));
+            let follower = Follower::new(reader.clone(), list, times.clone(), source);
+            let follower = follower.behind(gate.clone());
+            async { match follower.run().await {} }
+        };
         supervise::forever(name, delays, source)
     });
     let sources: Vec<_> = sources.map(tokio::spawn).collect();

@@ -22,7 +22,7 @@ mod target;
 #[cfg(test)]
 mod tests;
 
-use std::{cell::RefCell, io::Write as _, path::PathBuf, process::ExitCode};
+use std::{cell::RefCell, io::Write as _, path::PathBuf, process::ExitCode, sync::Arc};
 
 use anyhow::bail;
 use clap::{ArgGroup, Args};
@@ -31,7 +31,7 @@ use jiff::{SignedDuration, Timestamp};
 use tokio::sync::Notify;
 
 use self::{
-    cluster::WatchedCluster,
+    cluster::{WatchedCluster, WatchedSource},
     manifests::Given,
     obstacle::Limits,
     output::{Format, Output},
@@ -41,10 +41,11 @@ use self::{
 };
 use crate::{
     live::{
-        follow::follow,
+        follower::Follower,
         named::{Named, named},
         namespace,
         reader::{Reader, THROTTLED},
+        times::Times,
     },
     signals,
 };
@@ -150,27 +151,25 @@ async fn wait(args: &WaitArgs) -> anyhow::Result<Exit> {
     let policy = Policy::default().in_cluster(release.version, &release.gates);
     let targets = targets(args, given.as_deref(), &reader).await?;
     reader.be_patient();
+    let reader = Arc::new(reader);
     let output = Output::of(args.format, &targets);
     let world = RefCell::new(WatchedCluster::around(targets));
     let news = Notify::new();
     let lists = world.borrow().lists();
+    let has_lists = !lists.is_empty();
     let follows: FuturesUnordered<_> = lists
-        .iter()
+        .into_iter()
         .enumerate()
         .map(|(index, list)| {
-            let (world, news) = (&world, &news);
-            let keep = move |json: &str| world.borrow().keep(index, json);
-            follow(&reader, list, keep, move |it| {
-                world.borrow_mut().hear(index, it);
-                news.notify_one();
-            })
+            let source = WatchedSource { cluster: &world, index, news: &news };
+            Follower::new(reader.clone(), list, Times::of_commands(), source).run()
         })
         .collect();
     let mut rollout = RolloutWait::new(&reader, &world, &policy, options(args, begun), output);
     tokio::select! {
         done = rollout.keep(&news) => done,
         // The followers never end; without any followers, this would wait for ever.
-        () = follows.for_each(|never| async move { match never {} }), if !lists.is_empty() => {
+        () = follows.for_each(|never| async move { match never {} }), if has_lists => {
             Ok(Exit::Error)
         }
     }

@@ -4,7 +4,7 @@
 use std::{
     cell::RefCell,
     collections::{BTreeMap, BTreeSet},
-    rc::Rc,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
 use futures::{StreamExt as _, stream};
@@ -50,7 +50,13 @@ pub(super) struct Seen {
     /// Whether DaemonSets or StatefulSets could be read anywhere.
     pub(super) has_read_sets: bool,
     storage: Storage,
-    progress: Rc<RefCell<Progress>>,
+    progress: Arc<Mutex<Progress>>,
+}
+
+impl Seen {
+    fn progress(&self) -> MutexGuard<'_, Progress> {
+        self.progress.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 /// The parts that could not be read.
@@ -74,7 +80,7 @@ pub(super) async fn scan<'a>(
     reader: &'a Reader,
     evaluator: &'a Evaluator<'a>,
     namespaces: &'a [String],
-    progress: Rc<RefCell<Progress>>,
+    progress: Arc<Mutex<Progress>>,
 ) -> Seen {
     let seen = RefCell::new(Seen {
         found: Found::new(evaluator.strictness),
@@ -175,7 +181,7 @@ impl Scan<'_> {
             Some(namespace) => format!("{name} in {namespace}"),
             None => name,
         };
-        self.seen.borrow().progress.borrow().says(now);
+        self.seen.borrow().progress().says(now);
         let on_page = |items: &[&RawValue]| {
             let mut seen = self.seen.borrow_mut();
             for item in items {
@@ -183,7 +189,7 @@ impl Scan<'_> {
                     seen.missing.failures.push(failure);
                 }
             }
-            seen.progress.borrow_mut().advance_by(items.len());
+            seen.progress().advance_by(items.len());
         };
         let listed = self.reader.list(&collection.list(namespace), on_page).await;
         let mut seen = self.seen.borrow_mut();

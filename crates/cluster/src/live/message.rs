@@ -49,13 +49,13 @@ pub(super) enum Event<'a> {
 /// The metadata that every object needs.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Meta<'a> {
+pub(crate) struct Meta<'a> {
     #[serde(borrow, default)]
-    pub(super) name: Cow<'a, str>,
+    pub(crate) name: Cow<'a, str>,
     #[serde(borrow, default)]
-    pub(super) namespace: Cow<'a, str>,
+    pub(crate) namespace: Cow<'a, str>,
     #[serde(borrow, default)]
-    pub(super) resource_version: Cow<'a, str>,
+    pub(crate) resource_version: Cow<'a, str>,
 }
 
 /// An error of the API server.

@@ -3,9 +3,12 @@
 
 use std::{
     borrow::Cow,
-    cell::{Cell, RefCell},
     error::Error as _,
-    time::{Duration, Instant},
+    sync::{
+        Mutex, PoisonError,
+        atomic::{AtomicBool, Ordering::SeqCst},
+    },
+    time::Duration,
 };
 
 use anyhow::anyhow;
@@ -22,33 +25,25 @@ use kube::{
 };
 use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
-use tokio::{sync::Semaphore, time::sleep};
+use tokio::{
+    sync::Semaphore,
+    time::{Instant, sleep},
+};
 use tokio_util::codec::LinesCodecError;
 
 use super::{
-    bounds::Bounds,
+    bounds::{Bounds, Count},
     call::{self, Problem},
     message::Page,
     release::{self, Release},
 };
 
-/// The number of objects in a page. A list has no resourceVersion parameter: with `0`, API servers
-/// before 1.34 ignore the limit.
-const PAGE: u32 = 500;
-/// A larger page is requested again, with a fifth of the objects.
-const LARGEST_PAGE: usize = 16 << 20;
-/// The limits of one list. Kubernetes supports 150,000 Pods, each of which may have 10 KiB.
-const BOUNDS: Bounds =
-    Bounds { objects: 300_000, bytes: 4 << 30, pages: 20_000, time: Duration::from_secs(900) };
+/// The largest answer, also for one object.
+const LARGEST: usize = 16 << 20;
 /// The maximum number of concurrent requests: more would only wait.
 pub(crate) const AT_ONCE: usize = 2;
-/// The time limit for an answer.
-const CALL: Duration = Duration::from_secs(60);
 /// The time limit for connecting.
 const CONNECT: Duration = Duration::from_secs(10);
-/// The maximum number of attempts while the API server is busy, and while requests fail.
-const TRIES_WHILE_BUSY: u32 = 10;
-const TRIES: u32 = 3;
 /// The maximum number of times that a list starts again because the API server no longer has the
 /// rest.
 const BEGINNINGS: u32 = 3;
@@ -62,21 +57,59 @@ pub const THROTTLED: &str = "throttled: the API server asks to wait";
 /// A request, or the reason why it cannot be built.
 pub(crate) type Call = Result<Request<Vec<u8>>, core::request::Error>;
 
-/// A client for commands that run once, on one thread.
+/// The limits for requests.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Limits {
+    /// The number of objects in a page. A list has no resourceVersion parameter: with `0`, API servers
+    /// before 1.34 ignore the limit.
+    pub(super) page: u32,
+    /// A larger page is requested again, with a fifth of the objects.
+    pub(super) largest_page: usize,
+    /// The limits of one list.
+    pub(super) list: Bounds,
+    /// The time limit for an answer.
+    pub(super) call: Duration,
+    /// The maximum number of attempts while the API server is busy, and while requests fail.
+    pub(super) tries_while_busy: u32,
+    pub(super) tries: u32,
+}
+
+/// The limits of a command. Kubernetes supports 150,000 Pods, each of which may have 10 KiB.
+pub(super) const OF_COMMANDS: Limits = Limits {
+    page: 500,
+    largest_page: LARGEST,
+    list: Bounds {
+        objects: 300_000,
+        bytes: 4 << 30,
+        pages: 20_000,
+        time: Duration::from_secs(900),
+    },
+    call: Duration::from_secs(60),
+    tries_while_busy: 10,
+    tries: 3,
+};
+
+/// A client that reads the API server.
 pub struct Reader {
     client: Client,
     /// The URL of the API server.
     url: String,
-    /// The reason why the API server can no longer be reached. No further requests are sent then,
-    /// unless `is_patient` is set.
-    lost: RefCell<Option<String>>,
+    limits: Limits,
     /// Whether requests are sent although the API server could not be reached.
-    is_patient: Cell<bool>,
+    is_patient: AtomicBool,
     turns: Semaphore,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    /// The reason why the API server can no longer be reached. No further requests are sent then,
+    /// unless the reader is patient.
+    lost: Option<String>,
     /// The time before which no request is sent.
-    not_before: Cell<Option<Instant>>,
+    not_before: Option<Instant>,
     /// Called when the API server first asks to wait.
-    on_busy: Cell<Option<Box<dyn FnOnce()>>>,
+    on_busy: Option<Box<dyn FnOnce() + Send>>,
 }
 
 /// A list, and the requested part of it.
@@ -101,7 +134,7 @@ impl Reader {
     pub async fn connect(
         context: Option<&str>,
         command: &str,
-        on_busy: impl FnOnce() + 'static,
+        on_busy: impl FnOnce() + Send + 'static,
     ) -> anyhow::Result<Self> {
         let mut config = configuration(context).await?;
         let agent = format!("setguard-{command}/{}", env!("CARGO_PKG_VERSION"));
@@ -110,26 +143,30 @@ impl Reader {
         config.default_retry = false;
         config.connect_timeout = Some(CONNECT);
         let url = config.cluster_url.to_string().trim_end_matches('/').to_owned();
-        let reader = Reader::of(Client::try_from(config)?);
-        Ok(Reader { url, on_busy: Cell::new(Some(Box::new(on_busy))), ..reader })
+        let reader = Reader::of(Client::try_from(config)?, OF_COMMANDS);
+        reader.state().on_busy = Some(Box::new(on_busy));
+        Ok(Reader { url, ..reader })
     }
 
     /// Reads by this client.
-    pub(super) fn of(client: Client) -> Self {
+    pub(super) fn of(client: Client, limits: Limits) -> Self {
         Reader {
             client,
             url: String::new(),
-            lost: RefCell::new(None),
-            is_patient: Cell::new(false),
+            limits,
+            is_patient: AtomicBool::new(false),
             turns: Semaphore::new(AT_ONCE),
-            not_before: Cell::new(None),
-            on_busy: Cell::new(None),
+            state: Mutex::default(),
         }
+    }
+
+    fn state(&self) -> std::sync::MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Keeps sending requests to an API server that does not answer.
     pub(crate) fn be_patient(&self) {
-        self.is_patient.set(true);
+        self.is_patient.store(true, SeqCst);
     }
 
     /// Returns the namespace of the kubeconfig.
@@ -140,19 +177,19 @@ impl Reader {
     /// Returns the release of the API server, and its feature gates if they may be read.
     pub(crate) async fn release(&self) -> Result<Release, Problem> {
         let mut release = release::parse(&self.get("/version").await?)?;
-        release.gates = release::gates(&self.client, CALL).await.unwrap_or_default();
+        release.gates = release::gates(&self.client, self.limits.call).await.unwrap_or_default();
         Ok(release)
     }
 
     /// Returns the answer to a GET of this path.
     pub async fn get(&self, path: &str) -> Result<String, Problem> {
         let request = Request::get(path).body(Vec::new());
-        self.call(request.map_err(core::request::Error::BuildRequest), LARGEST_PAGE).await
+        self.call(request.map_err(core::request::Error::BuildRequest), LARGEST).await
     }
 
     /// Returns the answer to a request.
     pub(crate) async fn send(&self, request: Call) -> Result<String, Problem> {
-        self.call(request, LARGEST_PAGE).await
+        self.call(request, LARGEST).await
     }
 
     /// Lists page by page. `on_page` gets the JSON of the objects, without `apiVersion` and `kind`.
@@ -196,16 +233,17 @@ impl Reader {
         let mut params = ListParams {
             label_selector: list.labels.as_deref().map(str::to_owned),
             field_selector: list.fields.map(str::to_owned),
-            limit: Some(PAGE),
+            limit: Some(self.limits.page),
             ..ListParams::default()
         };
         let mut beginnings = 1;
-        let mut count = BOUNDS.begin();
+        let mut count = self.count();
         loop {
-            let limit = params.limit.unwrap_or(PAGE);
+            let limit = params.limit.unwrap_or(1);
+            let most = if limit > 1 { self.limits.largest_page } else { LARGEST };
             let call =
                 if list.is_bare { request.list_metadata(&params) } else { request.list(&params) };
-            let text = match self.call(call, LARGEST_PAGE).await {
+            let text = match self.call(call, most).await {
                 Ok(text) => text,
                 Err(Problem::TooLarge) if limit > 1 => {
                     params.limit = Some((limit / 5).max(1));
@@ -232,6 +270,11 @@ impl Reader {
         }
     }
 
+    /// Starts counting the objects of a list.
+    pub(super) fn count(&self) -> Count {
+        self.limits.list.begin()
+    }
+
     /// Returns the lines of a watch that the API server ends after this time.
     pub(super) async fn watch(
         &self,
@@ -239,59 +282,88 @@ impl Reader {
         version: &str,
         seconds: u32,
     ) -> Result<impl Stream<Item = Result<String, LinesCodecError>> + Unpin + use<>, Problem> {
+        let params = WatchParams { timeout: Some(seconds), ..WatchParams::default() };
+        self.lines(list, params, version).await
+    }
+
+    /// Returns the lines of a watch that begins with the existing objects.
+    pub(super) async fn stream(
+        &self,
+        list: &List,
+        seconds: u32,
+    ) -> Result<impl Stream<Item = Result<String, LinesCodecError>> + Unpin + use<>, Problem> {
+        let timeout = Some(seconds);
+        let params = WatchParams { timeout, send_initial_events: true, ..WatchParams::default() };
+        self.lines(list, params, "").await
+    }
+
+    async fn lines(
+        &self,
+        list: &List,
+        params: WatchParams,
+        version: &str,
+    ) -> Result<impl Stream<Item = Result<String, LinesCodecError>> + Unpin + use<>, Problem> {
         let params = WatchParams {
             label_selector: list.labels.as_deref().map(str::to_owned),
             field_selector: list.fields.map(str::to_owned),
-            timeout: Some(seconds),
-            ..WatchParams::default()
+            ..params
         };
         let request = core::Request::new(&list.path);
         let request = match list.is_bare {
             true => request.watch_metadata(&params, version),
             false => request.watch(&params, version),
         };
-        call::lines(&self.client, request, CALL).await
+        call::lines(&self.client, request, self.limits.call).await
     }
 
     /// Sends a request when the limits allow it, and repeats it while a retry can help.
     async fn call(&self, request: Call, most: usize) -> Result<String, Problem> {
         let request = request.map_err(Problem::failed)?;
         let _turn = self.turns.acquire().await.map_err(Problem::failed)?;
+        let Limits { call, tries: most_tries, tries_while_busy, .. } = self.limits;
         let mut tries = 1;
         loop {
             self.wait().await;
-            if let Some(why) = self.lost.borrow().clone() {
+            if let Some(why) = self.state().lost.clone() {
                 return Err(Problem::Unreachable(why));
             }
             let request = Ok::<_, core::request::Error>(request.clone());
-            let pause = match call::text(&self.client, request, CALL, most).await {
-                Err(Problem::Busy { pause, .. }) if tries < TRIES_WHILE_BUSY => {
-                    if let Some(on_busy) = self.on_busy.take() {
+            let pause = match call::text(&self.client, request, call, most).await {
+                Err(Problem::Busy { pause, .. }) if tries < tries_while_busy => {
+                    let on_busy = self.state().on_busy.take();
+                    if let Some(on_busy) = on_busy {
                         on_busy();
                     }
                     pause.unwrap_or(PAUSE)
                 }
-                Err(Problem::Failed(_) | Problem::Unreachable(_)) if tries < TRIES => PAUSE * tries,
+                Err(Problem::Failed(_) | Problem::Unreachable(_)) if tries < most_tries => {
+                    PAUSE * tries
+                }
+                Err(Problem::Unreachable(why)) if self.is_patient.load(SeqCst) => {
+                    return Err(Problem::Unreachable(self.unreachable(&why)));
+                }
                 Err(Problem::Unreachable(why)) => {
-                    let why = format!("the API server {} does not answer: {why}", self.url);
-                    if self.is_patient.get() {
-                        return Err(Problem::Unreachable(why));
-                    }
-                    self.lost.replace(Some(why.clone()));
+                    let why = self.unreachable(&why);
+                    self.state().lost = Some(why.clone());
                     return Err(Problem::Unreachable(why));
                 }
                 outcome => return outcome,
             };
             tries += 1;
             // The pause applies to all requests: the cause of one delay also delays the others.
-            self.not_before.set(Some(Instant::now() + pause.min(LONGEST_PAUSE)));
+            self.state().not_before = Some(Instant::now() + pause.min(LONGEST_PAUSE));
         }
     }
 
+    fn unreachable(&self, why: &str) -> String {
+        format!("the API server {} does not answer: {why}", self.url)
+    }
+
     async fn wait(&self) {
-        while let Some(pause) =
-            self.not_before.get().and_then(|it| it.checked_duration_since(Instant::now()))
-        {
+        loop {
+            let not_before = self.state().not_before;
+            let pause = not_before.and_then(|it| it.checked_duration_since(Instant::now()));
+            let Some(pause) = pause else { return };
             sleep(pause.max(Duration::from_millis(1))).await;
         }
     }

@@ -11,15 +11,13 @@ use std::{
 
 use arc_swap::ArcSwap;
 use jiff::{SignedDuration, Timestamp};
-use tokio::{
-    sync::{Semaphore, watch},
-    time::timeout_at,
-};
+use tokio::{sync::watch, time::timeout_at};
 
 use super::{
     args::{InventoryArgs, Mode},
     kinds::{self, Watched},
     message::{self, Meta},
+    reader::List,
     times::Times,
 };
 use setguard_core::inventory::{
@@ -75,30 +73,6 @@ pub struct KindState {
     pub freshness: Freshness,
     /// The number of objects of the kind.
     pub objects: usize,
-}
-
-/// The state that the sources share.
-#[derive(Debug)]
-pub(super) struct ListGate {
-    /// A permit is held while listing, so that no two kinds are listed at one time.
-    pub(super) turn: Semaphore,
-    /// The time from which lists are requested as streams. `None` if the API server has no such
-    /// lists.
-    pub(super) streaming: Mutex<Option<tokio::time::Instant>>,
-}
-
-impl ListGate {
-    /// Returns whether the API server is asked to stream a list now.
-    pub(super) fn is_streaming(&self) -> bool {
-        let from = *self.streaming.lock().unwrap_or_else(PoisonError::into_inner);
-        from.is_some_and(|from| from <= tokio::time::Instant::now())
-    }
-
-    /// Requests pages for this long.
-    pub(super) fn pause_streaming(&self, pause: Duration) {
-        let mut streaming = self.streaming.lock().unwrap_or_else(PoisonError::into_inner);
-        *streaming = Some(tokio::time::Instant::now() + pause);
-    }
 }
 
 impl Live {
@@ -254,10 +228,10 @@ impl Live {
         }
     }
 
-    /// Returns the path of a source on the API server.
-    pub(super) fn path(&self, index: usize) -> String {
+    /// Returns the list of a source.
+    pub(super) fn list(&self, index: usize) -> List {
         let SourceState { watched, namespace, .. } = &self.sources[index];
-        watched.path(namespace.as_deref())
+        List { path: watched.path(namespace.as_deref()), ..List::default() }
     }
 
     fn kind(&self, index: usize) -> Kind {
@@ -278,10 +252,6 @@ impl Live {
     /// not current.
     pub(super) fn broken(&self, index: usize) {
         self.sources[index].is_broken.store(true, SeqCst);
-    }
-
-    pub(super) fn is_broken(&self, index: usize) -> bool {
-        self.sources[index].is_broken.load(SeqCst)
     }
 
     /// Returns whether the objects of at least one kind are known.
@@ -306,13 +276,13 @@ impl Live {
     }
 
     /// Completes a list of this version: objects that were not in it are gone.
-    pub(super) fn complete(&self, index: usize, relist: Relist, version: Option<&str>) {
+    pub(super) fn complete(&self, index: usize, relist: Relist, version: &str) {
         let mut working = self.lock();
         relist.finish(&mut working);
         self.sources[index].seen.store(self.now(), SeqCst);
         self.sources[index].is_broken.store(false, SeqCst);
         self.publish(&working);
-        self.reached(index, version.unwrap_or_default());
+        self.reached(index, version);
     }
 
     /// Records the version up to which all changes of this source are published.

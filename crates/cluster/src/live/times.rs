@@ -6,7 +6,7 @@ use super::backoff::Backoff;
 
 /// All times of the view.
 #[derive(Clone, Debug)]
-pub(super) struct Times {
+pub(crate) struct Times {
     /// The duration of a watch. The API server ends it, in whole seconds.
     pub(super) watch: Duration,
     /// The time after which a watch that was not ended is dead: the other end is gone.
@@ -62,6 +62,21 @@ impl Times {
             release: seconds(30),
             shortest_pause: Duration::from_millis(800) / divisor,
             longest_pause: seconds(30),
+        }
+    }
+
+    /// Returns the times of a command, which somebody waits for.
+    pub(crate) fn of_commands() -> Self {
+        let seconds = Duration::from_secs;
+        Times {
+            watch: seconds(30),
+            // An overloaded machine ends a watch late.
+            dead: seconds(45),
+            forbidden: seconds(60),
+            jitter: Duration::ZERO,
+            shortest_pause: Duration::from_millis(500),
+            longest_pause: seconds(5),
+            ..Times::divided_by(1)
         }
     }
 

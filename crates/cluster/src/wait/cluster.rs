@@ -1,14 +1,19 @@
 //! The known part of the cluster: the objects as the API server sent them, kept as JSON. The rules
 //! see the same parts of them as in an audit.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    cell::RefCell,
+    collections::{BTreeMap, BTreeSet},
+};
 
 use serde::{Deserialize, de::IgnoredAny};
+
+use tokio::sync::Notify;
 
 use super::target::Target;
 use crate::{
     audit::collections::{AROUND, CLAIMS, Collection, SETS, UNHEALTHY, VOLUMES},
-    live::{follow::News, reader::List},
+    live::{call::Problem, follower::Listener, message::Meta, reader::List},
 };
 use setguard_core::{
     kubernetes::kind::Kind,
@@ -44,6 +49,100 @@ enum State {
     Unread,
     Known,
     Forbidden(String),
+}
+
+/// Takes in a followed collection of the cluster.
+pub(crate) struct WatchedSource<'a> {
+    pub(crate) cluster: &'a RefCell<WatchedCluster>,
+    pub(crate) index: usize,
+    /// Notified of each change.
+    pub(crate) news: &'a Notify,
+}
+
+impl WatchedSource<'_> {
+    /// Changes the source. `change` returns whether the rules may see a difference.
+    fn change(&self, change: impl FnOnce(&mut Source, &[Target]) -> bool) {
+        let WatchedCluster { targets, sources, has_changed } = &mut *self.cluster.borrow_mut();
+        if let Some(source) = sources.get_mut(self.index) {
+            *has_changed |= change(source, targets);
+            self.news.notify_one();
+        }
+    }
+
+    fn resume(source: &mut Source) -> bool {
+        let was_lost = source.lost.take().is_some();
+        std::mem::take(&mut source.is_broken) || was_lost
+    }
+}
+
+/// What is kept of an object is decided page by page, so that no more than a page is in memory.
+impl Listener for WatchedSource<'_> {
+    type Listed = Vec<String>;
+
+    fn begin(&mut self) -> Vec<String> {
+        // The list says when the known state is out of date.
+        self.change(|source, _| {
+            source.is_broken = true;
+            false
+        });
+        Vec::new()
+    }
+
+    fn listed(&mut self, listed: &mut Vec<String>, object: &str) {
+        listed.extend(self.cluster.borrow().keep(self.index, object));
+    }
+
+    fn complete(&mut self, listed: Vec<String>, _: &str, is_certain: bool) {
+        self.change(|source, _| {
+            source.objects.clear();
+            listed.into_iter().for_each(|json| {
+                source.put(json);
+            });
+            source.state = State::Known;
+            if is_certain {
+                Self::resume(source);
+            }
+            true
+        });
+    }
+
+    fn applied(&mut self, object: &str) {
+        self.change(|source, targets| {
+            source.keep(targets, object).is_some_and(|json| source.put(json))
+        });
+    }
+
+    fn deleted(&mut self, meta: &Meta<'_>) {
+        let key = (meta.namespace.clone().into_owned(), meta.name.clone().into_owned());
+        self.change(|source, _| source.objects.remove(&key).is_some());
+    }
+
+    fn current(&mut self, _: &str) {
+        self.change(|source, _| Self::resume(source));
+    }
+
+    fn broken(&mut self) {
+        self.change(|source, _| {
+            source.is_broken = true;
+            false
+        });
+    }
+
+    fn failed(&mut self, problem: &Problem, is_first: bool) {
+        if !is_first {
+            self.change(|source, _| source.lost.replace(problem.to_string()).is_none());
+        }
+    }
+
+    fn forbidden(&mut self, why: &str) {
+        self.change(|source, _| {
+            Self::resume(source);
+            // The known objects are out of date.
+            source.objects.clear();
+            source.state = State::Forbidden(why.to_owned());
+            true
+        });
+    }
 }
 
 /// The fields that determine whether an object is kept.
@@ -119,49 +218,6 @@ impl WatchedCluster {
     /// Returns what is kept of an object of a source; `None` if it does not matter.
     pub(crate) fn keep(&self, index: usize, json: &str) -> Option<String> {
         self.sources.get(index)?.keep(&self.targets, json)
-    }
-
-    /// Applies a change of a source.
-    pub(crate) fn hear(&mut self, index: usize, news: News<'_>) {
-        let WatchedCluster { targets, sources, has_changed } = self;
-        let Some(source) = sources.get_mut(index) else { return };
-        *has_changed |= match news {
-            News::All(all) => {
-                source.objects.clear();
-                all.into_iter().for_each(|json| {
-                    source.put(json);
-                });
-                source.state = State::Known;
-                true
-            }
-            News::Applied(json) => {
-                let kept = source.keep(targets, json);
-                kept.is_some_and(|json| source.put(json))
-            }
-            News::Gone { namespace, name } => {
-                let key = (namespace.to_owned(), name.to_owned());
-                source.objects.remove(&key).is_some()
-            }
-            News::Broken => {
-                source.is_broken = true;
-                false
-            }
-            News::Lost(why) => {
-                source.lost = Some(why);
-                true
-            }
-            News::Back => {
-                (source.lost, source.is_broken) = (None, false);
-                true
-            }
-            News::Forbidden(why) => {
-                (source.lost, source.is_broken) = (None, false);
-                // The known objects are out of date.
-                source.objects.clear();
-                source.state = State::Forbidden(why);
-                true
-            }
-        };
     }
 
     /// Returns whether all collections that may be read have been read, and are followed.
@@ -316,7 +372,7 @@ mod tests {
         let kind = WorkloadKind::StatefulSet;
         let target =
             Target { namespace: "shop".to_owned(), kind, name: "db".to_owned(), has_claims: false };
-        let mut world = WatchedCluster::around(vec![target]);
+        let world = WatchedCluster::around(vec![target]);
         let is_of_events = |it: &Source| it.collection.kind == Kind::Event;
         let index = world.sources.iter().position(is_of_events).unwrap();
         let event = |name: &str, reason: &str| {
@@ -339,7 +395,9 @@ mod tests {
         };
         assert_eq!(read(&kept), read(&event("a", "FailedMount")));
         let many = (0..2 * MOST_EVENTS).map(|i| kept.replacen("\"a\"", &format!("\"a{i}\""), 1));
-        world.hear(index, News::All(many.collect()));
-        assert_eq!(world.sources[index].objects.len(), MOST_EVENTS);
+        let (world, news) = (RefCell::new(world), Notify::new());
+        let mut source = WatchedSource { cluster: &world, index, news: &news };
+        source.complete(many.collect(), "7", true);
+        assert_eq!(world.borrow().sources[index].objects.len(), MOST_EVENTS);
     }
 }
