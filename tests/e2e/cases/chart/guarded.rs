@@ -8,7 +8,12 @@ use kube::{Api, Client, api::PostParams};
 use serde_json::{Value, json};
 use tokio::time::{MissedTickBehavior, interval};
 
-use super::{KINDS, NAME, Site, arming, load::spoil, release::Release, values};
+use super::{
+    KINDS, NAME, Site, arming,
+    load::spoil,
+    release::{self, Release},
+    values,
+};
 use crate::{
     background::{Background, Stop},
     harness::{
@@ -23,8 +28,9 @@ use crate::{
 
 const PACE: Duration = Duration::from_millis(100);
 
-/// From the installation to the uninstallation, for the modes with a server.
+/// From the installation to the uninstallation, in each mode.
 pub(super) fn life(shared: &Namespace<'_>) {
+    life_of_policies(shared);
     for mode in ["webhook", "both"] {
         eprintln!("mode {mode}");
         let control_plane = ControlPlane::start(&shared.control_plane.assets);
@@ -59,6 +65,67 @@ pub(super) fn life(shared: &Namespace<'_>) {
         release.run("uninstall", &Value::Null);
         assert_eq!(pairs.end("the uninstallation").refused, [""; 0]);
     }
+}
+
+/// The rules of which a policy has to refuse what `helm test` sends.
+const RULES: [&str; 2] = ["name-too-long", "selector-on-managed-labels"];
+
+/// Without a server nothing says that setguard is armed but `helm test`.
+fn life_of_policies(shared: &Namespace<'_>) {
+    eprintln!("mode policies");
+    let control_plane = ControlPlane::start(&shared.control_plane.assets);
+    let site = Site::new(&control_plane);
+    let release = Release::new(&site.own, "guard");
+    let mut values = json!({ "mode": "policies", "test": { "namespace": "shop" } });
+    values["webhook"] = json!({ "mutating": { "enabled": control_plane.minor() >= 36 } });
+
+    let pairs = Pairs::start(&site);
+    release.run("install", &values);
+    arming::wait(&site.load);
+    assert_eq!(pairs.end("the installation").refused, [""; 0]);
+
+    let pairs = Pairs::start(&site);
+    release.run("test", &Value::Null);
+    values["commonAnnotations"] = json!({ "e2e": "another" });
+    release.run("upgrade", &values);
+    release.run("rollback", &Value::Null);
+    let kinds = "validatingadmissionpolicies,validatingadmissionpolicybindings";
+    let get = ["get", kinds, "-l=app.kubernetes.io/instance=guard", "-o=json"];
+    let rendered = site.own.kubectl(&get, "").accepted().stdout;
+    for _ in 0..4 {
+        site.own.kubectl(&["replace", "-f", "-"], &rendered).accepted();
+    }
+    pairs.end("an upgrade, a rollback and a tool that heals").assert_all_refused();
+
+    // Somebody lets the rules of the test select nothing.
+    let pairs = Pairs::start(&site);
+    let patch = r#"--patch={"spec": {"matchResources": {"namespaceSelector": {"matchLabels": {"no": "where"}}}}}"#;
+    for rule in RULES {
+        let name = format!("{rule}.{NAME}.setguard.io");
+        let binding = ["patch", "validatingadmissionpolicybinding", &name, "--type=merge", patch];
+        site.own.kubectl(&binding, "").accepted();
+    }
+    eventually("the test to fail", || match release.output("test", &[], &Value::Null) {
+        (false, _) => Ok(()),
+        (true, text) => Err(text),
+    });
+    // Helm 3 leaves fields alone that it has not set.
+    if !release::sees_conflicts() {
+        for rule in RULES {
+            let name = format!("{rule}.{NAME}.setguard.io");
+            site.own.kubectl(&["delete", "validatingadmissionpolicybinding", &name], "").accepted();
+        }
+    }
+    release.take_back(&values);
+    eventually("the test to succeed", || match release.output("test", &[], &Value::Null) {
+        (true, _) => Ok(()),
+        (false, text) => Err(text),
+    });
+    pairs.end("another selector").assert_all_refused();
+
+    let pairs = Pairs::start(&site);
+    release.run("uninstall", &Value::Null);
+    assert_eq!(pairs.end("the uninstallation").refused, [""; 0]);
 }
 
 /// A tool restores the configurations as they were rendered, without rules, again and again.
@@ -128,7 +195,7 @@ fn changed(site: &Site<'_>, release: &Release<'_>, has_policies: bool) {
         });
         let armed = "setguard_webhooks_armed{kind=\"ValidatingWebhookConfiguration\"} ";
         assert_eq!(metric(site, armed), 0);
-        let said = format!("create.validate.setguard.io has another {field}");
+        let said = format!("create.validate.{NAME}.setguard.io has another {field}");
         logs_say(&site.kubelet, &said);
         let (_, audit) = setguard(site, &["audit"]);
         assert!(audit.contains(&said), "{audit}");
