@@ -135,7 +135,7 @@ impl Input {
         let compared = commit.map(|it| it.compare(&mut not_read, false));
         compared.and_then(Result::err).into_iter().for_each(&mut complain_of_new);
         let edited = not_read.iter().filter(|it| it.is_changed);
-        edited.map(NotChecked::sentence).map(of_plan).for_each(&mut complain_of_new);
+        edited.map(|it| of_plan(&it.sentence())).for_each(&mut complain_of_new);
         input.contexts = contexts;
         if !paths.may_be_empty {
             let empty = new.iter().find(|it| it.is_named() && is_empty(it)).map(nothing_in);
@@ -289,7 +289,7 @@ fn texts(
 ) -> (Vec<Source>, HashMap<String, PathContext>, Vec<NotChecked>) {
     let mut texts = Vec::new();
     let listing = listing::list(paths, &Exclude::default(), &FolderNames::new());
-    listing.all_notes().for_each(|note| report::note(&of_plan(note)));
+    listing.all_notes().for_each(|note| report::note(&of_plan(&note)));
     for source in listing.sources {
         match source.and_then(Source::read) {
             Ok(source) => texts.push(source),
@@ -300,7 +300,7 @@ fn texts(
 }
 
 /// Returns a sentence with the command for a plan instead of that for a check.
-fn of_plan(sentence: String) -> String {
+fn of_plan(sentence: &str) -> String {
     sentence.replace("setguard check -", "setguard plan -").replace("not checked", "not planned")
 }
 
