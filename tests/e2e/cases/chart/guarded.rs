@@ -69,7 +69,7 @@ pub(super) fn life(shared: &Namespace<'_>) {
     }
 }
 
-/// The rules of which a policy has to refuse what `helm test` sends.
+/// The rules that the DaemonSet of `helm test` violates.
 const RULES: [&str; 2] = ["name-too-long", "selector-on-managed-labels"];
 
 /// Without a server nothing says that setguard is armed but `helm test`.
@@ -99,7 +99,7 @@ fn life_of_policies(shared: &Namespace<'_>) {
     }
     pairs.end("an upgrade, a rollback and a tool that heals").assert_all_refused();
 
-    // Somebody lets the rules of the test select nothing.
+    // Another client lets these policies select nothing.
     let pairs = Pairs::start(&site);
     let patch = r#"--patch={"spec": {"matchResources": {"namespaceSelector": {"matchLabels": {"no": "where"}}}}}"#;
     for rule in RULES {
