@@ -48,6 +48,10 @@ struct VapArgs {
     /// Exports only these rules
     #[arg(long, value_name = "RULES", value_delimiter = ',')]
     rules: Vec<String>,
+    /// Puts up to five rules into one policy. Before Kubernetes 1.37 a write then takes much less of the API server's
+    /// time; in its metrics and at the start of its messages, policies no longer have the names of rules
+    #[arg(long)]
+    group: bool,
     #[command(flatten)]
     output: OutputArgs,
 }
@@ -104,7 +108,11 @@ pub(super) fn run(args: &ExportArgs) -> anyhow::Result<Exit> {
         Form::Vap(args) => {
             known(&args.rules)?;
             let today = jiff::Timestamp::now().to_zoned(jiff::tz::TimeZone::UTC).date();
-            vap::export(&policy, &args.rules, today)
+            let mut export = vap::export(&policy, &args.rules, today);
+            if args.group {
+                export.objects = objects::grouped(export.objects);
+            }
+            export
         }
         Form::Map(_) => map::export(&policy)?,
     };

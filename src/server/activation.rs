@@ -95,7 +95,7 @@ pub(crate) struct Activation {
     verification: Verification,
     /// The wait after the next round that fails.
     wait: Duration,
-    /// The last problem, so that each problem is logged once.
+    /// The last problem, without source ports, so that each problem is logged once.
     problem: Option<String>,
 }
 
@@ -157,7 +157,7 @@ impl Unarmed {
         mut rules: Vec<(usize, Value)>,
     ) -> Option<Self> {
         let of_rehearsal = |(i, _): &(usize, Value)| {
-            read["webhooks"][*i]["name"].as_str().is_some_and(|it| it.starts_with("rehearsal."))
+            read["webhooks"][*i]["name"].as_str().is_some_and(|it| it.starts_with(why::REHEARSAL))
         };
         let is_rehearsal = rules.iter().any(of_rehearsal);
         rules.retain(|it| !is_rehearsal || of_rehearsal(it));
@@ -250,7 +250,8 @@ impl Activation {
         let passes = matches!(problem, Some(Problem::NotYet(_)));
         let was_armed = matches!(problem, Some(Problem::NoLonger(_)));
         let problem = problem.map(|problem| problem.to_string());
-        if let Some(problem) = problem.as_ref().filter(|it| self.problem.as_ref() != Some(*it)) {
+        let known = problem.as_deref().map(problem::without_source_ports);
+        if let Some(problem) = problem.filter(|_| self.problem != known) {
             if passes {
                 tracing::info!(problem, "the webhook configurations have no rules yet");
             } else if was_armed {
@@ -262,7 +263,7 @@ impl Activation {
                 tracing::warn!(problem, "the webhook configurations are not as they should be yet");
             }
         }
-        self.problem = problem;
+        self.problem = known;
     }
 
     async fn read(&self, configuration: Configuration) -> Result<Option<Value>, Problem> {

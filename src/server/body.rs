@@ -137,7 +137,7 @@ impl Share<'_> {
         if state.extra == Some(self.id) {
             return true;
         }
-        state.waiting.insert((kib, self.id));
+        let waited = !state.waiting.insert((kib, self.id));
         if state.waiting.first() != Some(&(kib, self.id)) {
             return false;
         }
@@ -153,7 +153,10 @@ impl Share<'_> {
         }
         state.waiting.pop_first();
         drop(state);
-        self.memory.changed.notify_waiters();
+        // Nothing changes for the others if this body was never in their way. Each frame of each body would wake them all.
+        if waited {
+            self.memory.changed.notify_waiters();
+        }
         true
     }
 }

@@ -153,4 +153,23 @@ fn a_second_file_is_no_way_around_limits() {
     folder.commit();
     let ran = folder.setguard(&["plan", "deploy", "--against-ref", "HEAD"]);
     assert_eq!(ran.stdout.matches("nothing changes").count(), 2, "{ran:?}");
+    // A third one changes the last of them.
+    folder.write("deploy/zzz.yaml", with(1));
+    for command in ["check", "plan"] {
+        let ran = folder.setguard(&[command, "deploy", "--against-ref", "HEAD"]);
+        assert_eq!(ran.code, 1, "{command}: {ran:?}");
+    }
+    // In another folder it may be for another cluster.
+    for [old, new] in [["zz.yaml", "one/db.yaml"], ["zzz.yaml", "two/db.yaml"]] {
+        std::fs::remove_file(folder.path(&format!("deploy/{old}"))).unwrap();
+        folder.write(&format!("deploy/{new}"), with(3));
+    }
+    std::fs::remove_file(folder.path("deploy/db.yaml")).unwrap();
+    folder.commit();
+    folder.write("deploy/three/x.yaml", with(1));
+    for command in ["check", "plan"] {
+        let ran = folder.setguard(&[command, "deploy", "--against-ref", "HEAD"]).ends(0);
+        let unclear = "it is not clear whether this one changes it";
+        assert!(ran.stdout.contains(unclear) || ran.stderr.contains(unclear), "{ran:?}");
+    }
 }

@@ -228,6 +228,29 @@ fn each_registration_in_the_code_is_in_the_webhook_configurations() {
     assert!(asked("guards").is_empty(), "its own namespace");
 }
 
+/// Neither Helm nor the metrics of the API server can tell objects of two releases apart by anything but their names.
+#[test]
+fn two_releases_share_no_name() {
+    let Some(helm) = helm::find() else { return };
+    let flags = ["--api-versions=admissionregistration.k8s.io/v1/MutatingAdmissionPolicy"];
+    for mode in ["webhook", "policies", "both"] {
+        let mode = format!("--set=mode={mode},admissionPolicy.enabled=true,audit.enabled=true");
+        let names = |other: &[&str]| -> BTreeSet<String> {
+            let objects = objects(&render(&helm, &[&flags[..], &[&mode], other].concat()));
+            let entries = objects.iter().filter_map(|it| it["webhooks"].as_array()).flatten();
+            let all = objects.iter().map(|it| (&it["kind"], &it["metadata"]["name"]));
+            let all = all.chain(entries.map(|it| (&it["sideEffects"], &it["name"])));
+            all.map(|(kind, name)| format!("{kind} {name}")).collect()
+        };
+        let (one, two) = (names(&[]), names(&["--set=fullnameOverride=guard"]));
+        assert!(one.len() > 20, "{one:?}");
+        assert!(one.is_disjoint(&two), "{mode}: {:?}", one.intersection(&two));
+        let is_qualified =
+            |it: &&String| !it.contains(".setguard.io") || it.contains(".guard.setguard.io");
+        assert!(two.iter().all(|it| is_qualified(&it)), "{two:?}");
+    }
+}
+
 #[test]
 fn writes_of_the_scale_are_sent_if_a_limit_needs_them() {
     let Some(helm) = helm::find() else { return };

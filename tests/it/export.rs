@@ -62,6 +62,33 @@ fn each_policy_has_a_binding_with_the_mode_of_the_rule() {
 }
 
 #[test]
+fn a_group_has_the_same_validations_in_fewer_policies() {
+    let text = "rules: {surge-host-port: audit, claim-unmounted: off}\nlimits: [{deletesClaims: false, reason: r}]";
+    let validations = |args: &[&str]| {
+        let objects = objects(&export(text, args));
+        let policies = names(&objects, "ValidatingAdmissionPolicy");
+        assert_eq!(policies, names(&objects, "ValidatingAdmissionPolicyBinding"));
+        assert_eq!(BTreeSet::from_iter(&policies).len(), policies.len(), "{policies:?}");
+        let mut found = BTreeSet::new();
+        for [policy, binding] in objects.as_chunks().0 {
+            let (spec, name) = (&policy["spec"], &policy["metadata"]["name"]);
+            assert_eq!(binding["spec"]["policyName"], *name);
+            let validations = spec["validations"].as_array().unwrap();
+            assert!(validations.len() <= 5, "{name}");
+            for validation in validations {
+                let actions = &binding["spec"]["validationActions"];
+                found.insert(format!("{actions} {} {validation}", spec["matchConstraints"]));
+            }
+        }
+        (policies.len(), found)
+    };
+    let (count, each) = validations(&[]);
+    let (groups, grouped) = validations(&["--group"]);
+    assert_eq!(each, grouped);
+    assert!(count > 40 && groups < count / 2, "{count} {groups}");
+}
+
+#[test]
 fn every_expression_is_about_an_object() {
     let all: String = in_cel().map(|(rule, _)| format!("  {}: deny\n", rule.meta.id)).collect();
     let objects = objects(&export(&format!("rules:\n{all}"), &["--kube-version", "1.37"]));

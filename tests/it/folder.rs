@@ -111,9 +111,9 @@ impl Folder {
         self.feed(args, "")
     }
 
-    pub fn feed(&self, args: &[&str], stdin: &str) -> Ran {
+    pub fn feed(&self, args: &[&str], stdin: impl AsRef<[u8]>) -> Ran {
         let mut command = self.command(env!("CARGO_BIN_EXE_setguard"));
-        support::feed(command.args(args), stdin.as_bytes()).into()
+        support::feed(command.args(args), stdin.as_ref()).into()
     }
 
     /// `setguard check`, with these arguments separated by spaces.

@@ -109,7 +109,6 @@ fn the_defaults_of_the_chart() {
         "affinity",
         "deploymentAnnotations",
         "dnsConfig",
-        "lifecycle",
         "livenessProbe",
         "nodeSelector",
         "podSecurityContext",

@@ -98,7 +98,7 @@ fn line_breaks_of_windows_change_no_finding() {
         let (code, mut report) = folder.json("a.yaml --policy p.yaml");
         assert_eq!(code, 1, "{report}");
         report.as_object_mut().unwrap().remove("policy");
-        let pasted = folder.feed(&["check", "-", "--policy", "p.yaml"], &change(&text));
+        let pasted = folder.feed(&["check", "-", "--policy", "p.yaml"], change(&text));
         assert_eq!(pasted.code, 1, "{pasted:?}");
         (report, folder.check("a.yaml --policy p.yaml").stdout, pasted.stdout)
     };

@@ -93,7 +93,7 @@ fn findings_name_the_template() {
     let text = on_delete("agent", "").replacen("namespace: ops", origin, 1);
     folder.feed(&["check", "-"], &text).prints("= from: ../base/ds.yaml, rendered");
     // A comment in the text of another document says nothing about this one.
-    folder.feed(&["check", "-"], &on_delete("agent", "")).prints_no("from:");
+    folder.feed(&["check", "-"], on_delete("agent", "")).prints_no("from:");
 }
 
 /// `helm template` prints no namespace, and a dump of a cluster has one.

@@ -112,6 +112,7 @@ fn ways(set: &str) -> Vec<(&'static str, Files, Outcome)> {
         ("the name of a policy", with("deploy/setguard.yaml", &[]), Denied),
         ("ignored by git", with(evil, &[("deploy/.gitignore", "evil.yaml\n")]), Denied),
         ("a folder that git ignores", with("deploy/a/evil.yaml", &[(".gitignore", "a/\n")]), Denied),
+        ("another version", of(evil, set.replace("apps/v1", "apps.kruise.io/v1alpha1").into_bytes()), NotChecked("version")),
         ("dependencies", with("deploy/vendor/evil.yaml", &[]), NotChecked("foreign")),
         ("test data", with("deploy/testdata/evil.json", &[]), NotChecked("foreign")),
         (
@@ -145,6 +146,28 @@ fn ways(set: &str) -> Vec<(&'static str, Files, Outcome)> {
     ]
 }
 
+/// A plan that leaves out what a change edits would be green and wrong.
+#[test]
+fn no_plan_leaves_out_what_a_change_edits() {
+    let mut folder = change(&vec![(
+        "deploy/prod/kustomization.yaml".to_owned(),
+        b"resources: [../good.yaml]\nreplicas: [{name: db, count: 5}]\n".to_vec(),
+    )]);
+    let plan = |folder: &Folder| folder.setguard(&["plan", "deploy", "--against-ref", "main"]);
+    let command = "kubectl kustomize deploy/prod | setguard plan -";
+    plan(&folder).ends(2).reports("not planned, and this change edits it: a kustomization");
+    // What was there before does not fail the plan of another change.
+    folder.git("checkout -q -B main");
+    folder.git("checkout -q -b another");
+    folder.write("deploy/good.yaml", GOOD.replace("db:1", "db:2"));
+    plan(&folder).ends(0).reports(command);
+    folder = change(&vec![(
+        "deploy/chart/Chart.yaml".to_owned(),
+        b"name: a\nversion: 1.0.0\n".to_vec(),
+    )]);
+    plan(&folder).ends(2).reports("helm template deploy/chart | setguard plan -");
+}
+
 /// A repository with a policy and a good set, and a change on a branch.
 fn change(files: &Files) -> Folder {
     let folder = Folder::new([("deploy/good.yaml", GOOD), ("setguard.yaml", POLICY)]);
@@ -169,6 +192,12 @@ fn no_way_hides_a_set_from_a_check() {
     for set in [TRAP.to_owned(), refused()] {
         for (way, files, outcome) in ways(&set) {
             let folder = change(&files);
+            let (path, bytes) = &files[0];
+            for (input, stdin) in [(&**path, &[][..]), ("-", bytes), (".", &[])] {
+                let ran = folder.feed(&["check", input], stdin);
+                let is_said = ran.stdout.contains("not checked: ");
+                assert!(ran.code != 0 || outcome != Denied && is_said, "{way} {input}: {ran:#?}");
+            }
             let (file, _) = files[0].0.rsplit_once('.').unwrap();
             let name = file.rsplit_once('/').unwrap().1;
             for args in refs {

@@ -183,7 +183,7 @@ there; here is what depends on several values, or deserves a sentence.
   "metrics.prometheusRule.labels" .metrics.prometheusRule.labels "metrics.dashboard.labels" .metrics.dashboard.labels -}}
 {{- $part := "[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?" -}}
 {{- $annotations := dict
-  "webhook.annotations" .webhook.annotations "service.annotations" .service.annotations
+  "commonAnnotations" .commonAnnotations "webhook.annotations" .webhook.annotations "service.annotations" .service.annotations
   "serviceAccount.annotations" .serviceAccount.annotations "podAnnotations" .podAnnotations
   "deploymentAnnotations" .deploymentAnnotations "cleanup.podAnnotations" .cleanup.podAnnotations
   "audit.podAnnotations" .audit.podAnnotations "test.podAnnotations" .test.podAnnotations

@@ -19,6 +19,16 @@ looks into the cluster, creates keys or distinguishes an installation from an up
 {{- end -}}
 {{- end -}}
 
+{{/*
+A name of a webhook or a policy, from a list with $ and the name in the code. In messages and metrics of the API server it
+says which release it belongs to, unless that has the usual name.
+*/}}
+{{- define "setguard.qualified" -}}
+{{- $name := include "setguard.fullname" (index . 0) -}}
+{{- $suffix := ternary "" (printf ".%s" $name) (eq $name "setguard") -}}
+{{- printf "%s%s.setguard.io" (trimSuffix ".setguard.io" (index . 1)) $suffix -}}
+{{- end -}}
+
 {{- define "setguard.namespace" -}}
 {{- default .Release.Namespace .Values.namespaceOverride -}}
 {{- end -}}
@@ -63,8 +73,7 @@ kind: ConfigMap
 metadata:
   name: {{ .name | quote }}
   namespace: {{ .namespace | quote }}
-  labels:
-    {{- include "setguard.labels" .root | nindent 4 }}
+  {{- include "setguard.metadata" (dict "root" .root) | nindent 2 }}
 data:
   policy.yaml: |
     apiVersion: setguard.io/v1alpha1
@@ -129,7 +138,8 @@ app.kubernetes.io/component: webhook
 
 {{/*
 The labels of an object: those by which pods are selected, the chart's, `more`, and commonLabels. What comes first
-wins, so nothing can replace the chart's own.
+wins, so nothing can replace the chart's own. `component` keeps pods of hooks and of the audit away from the selectors of the
+Service, the NetworkPolicy and the disruption budget.
 */}}
 {{- define "setguard.labelsWith" -}}
 {{- $own := dict
@@ -142,13 +152,16 @@ wins, so nothing can replace the chart's own.
 {{- toYaml (merge $own $selected (default dict .more) .root.Values.commonLabels) -}}
 {{- end -}}
 
-{{- define "setguard.labels" -}}
-{{- include "setguard.labelsWith" (dict "root" .) -}}
-{{- end -}}
-
-{{/* The labels of the hooks' pods. Service, NetworkPolicy and disruption budget must not select these pods. */}}
-{{- define "setguard.hookLabels" -}}
-{{- include "setguard.labelsWith" . -}}
+{{/*
+The labels of an object as above, and its annotations: those of `annotations`, and commonAnnotations.
+*/}}
+{{- define "setguard.metadata" -}}
+labels:
+  {{- include "setguard.labelsWith" . | nindent 2 }}
+{{- with merge (dict) (default dict .annotations) .root.Values.commonAnnotations }}
+annotations:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
 {{- end -}}
 
 {{/* The caBundle of the webhook configurations; empty if cert-manager or setguard writes it. */}}

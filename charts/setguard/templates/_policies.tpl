@@ -69,7 +69,10 @@ here only if its policy finds everything that the rule finds, in every release, 
 {{- join " || " $any -}}
 {{- end -}}
 
-{{/* The namespaces and objects that `webhook` selects, for the binding of a policy, as JSON. */}}
+{{/*
+The namespaces and objects that `webhook` selects, for the binding of a policy, as JSON. Selectors that select everything are
+there too: otherwise those that another client adds would survive every upgrade.
+*/}}
 {{- define "setguard.matchResources" -}}
 {{- $webhook := .Values.webhook -}}
 {{- $found := dict -}}
@@ -83,8 +86,8 @@ here only if its policy finds everything that the rule finds, in every release, 
 {{- $_ := set $namespaces "matchExpressions" . -}}
 {{- end -}}
 {{- with $webhook.namespaceSelector.matchLabels -}}{{- $_ := set $namespaces "matchLabels" . -}}{{- end -}}
-{{- with $namespaces -}}{{- $_ := set $found "namespaceSelector" . -}}{{- end -}}
-{{- with $webhook.objectSelector -}}{{- $_ := set $found "objectSelector" . -}}{{- end -}}
+{{- $_ := set $found "namespaceSelector" $namespaces -}}
+{{- $_ := set $found "objectSelector" $webhook.objectSelector -}}
 {{- toJson $found -}}
 {{- end -}}
 
@@ -113,8 +116,7 @@ apiVersion: admissionregistration.k8s.io/v1
 kind: {{ $kind }}
 metadata:
   name: {{ $.name | quote }}
-  labels:
-    {{- include "setguard.labels" $.root | nindent 4 }}
+  {{- include "setguard.metadata" (dict "root" $.root) | nindent 2 }}
 spec:
   {{- if eq $kind $.kind }}
   {{- toYaml $.spec | nindent 2 }}

@@ -132,12 +132,12 @@ One entry of a webhook configuration.
 {{- define "setguard.webhook" -}}
 {{- $values := .root.Values.webhook -}}
 {{- $excluded := include "setguard.excludedNamespaces" .root -}}
-- name: {{ default .registration.name .name }}
+- name: {{ include "setguard.qualified" (list .root (default .registration.name .name)) }}
   admissionReviewVersions: [v1]
   clientConfig:
     {{- include "setguard.clientConfig" (dict "root" .root "path" .registration.path) | nindent 4 }}
   failurePolicy: {{ .failurePolicy }}
-  matchPolicy: {{ $values.matchPolicy }}
+  matchPolicy: Equivalent
   sideEffects: None
   timeoutSeconds: {{ $values.timeoutSeconds }}
   {{- $expressions := .namespaces }}
@@ -165,7 +165,7 @@ One entry of a webhook configuration.
   objectSelector:
     {{- toYaml . | nindent 4 }}
   {{- end }}
-  {{- $conditions := default list (ternary .registration.matchConditions list $values.builtInMatchConditions) }}
+  {{- $conditions := default list .registration.matchConditions }}
   {{- with include "setguard.prefixes" $excluded | fromJsonArray }}
   {{- $conditions = append $conditions (dict "name" "not-in-excluded-namespaces" "expression" (include "setguard.inNamespaces" (dict "prefixes" . "not" true))) }}
   {{- end }}
@@ -220,12 +220,7 @@ apiVersion: admissionregistration.k8s.io/v1
 kind: {{ .kind }}
 metadata:
   name: {{ include "setguard.fullname" .root | quote }}
-  labels:
-    {{- include "setguard.labelsWith" (dict "root" .root "more" .root.Values.webhook.labels) | nindent 4 }}
-  {{- with merge $annotations .root.Values.webhook.annotations }}
-  annotations:
-    {{- toYaml . | nindent 4 }}
-  {{- end }}
+  {{- include "setguard.metadata" (dict "root" .root "more" .root.Values.webhook.labels "annotations" (merge $annotations .root.Values.webhook.annotations)) | nindent 2 }}
 webhooks:
   {{- /*
   Without rules a webhook matches nothing. They get the rules of the annotation from setguard itself: as soon as the API
@@ -239,7 +234,7 @@ webhooks:
 
 {{/* The webhook by which setguard sees that it can be called. It matches dry-run patches by setguard's own account only. */}}
 {{- define "setguard.rehearsalWebhook" -}}
-- name: rehearsal.{{ trimAll "/" .rehearsal.path }}.setguard.io
+- name: {{ include "setguard.qualified" (list .root (printf "rehearsal.%s.setguard.io" (trimAll "/" .rehearsal.path))) }}
   admissionReviewVersions: [v1]
   clientConfig:
     {{- include "setguard.clientConfig" (dict "root" .root "path" .rehearsal.path) | nindent 4 }}

@@ -1,5 +1,7 @@
 //! The objects of an export, and the literals of their expressions.
 
+use std::collections::HashMap;
+
 use serde_json::{Value, json};
 
 use setguard_core::{
@@ -60,6 +62,40 @@ pub(super) fn pair(
 /// Returns a ValidatingAdmissionPolicy with its binding.
 pub(super) fn validating(name: &str, mode: Mode, spec: &Value) -> [Value; 2] {
     pair(("v1", "ValidatingAdmissionPolicy"), name, spec, Some(&[action(mode)]))
+}
+
+/// How many rules one policy has at most. The API server lets an expression cost a tenth of what it lets a policy cost, and
+/// each rule has two, so that no rule of a policy can keep the others from being evaluated.
+const MOST: usize = 5;
+
+/// Merges policies that differ only in their validations, with their bindings. Up to 1.36, what a policy costs does not
+/// depend on the number of its validations.
+pub(super) fn grouped(objects: Vec<Value>) -> Vec<Value> {
+    let mut groups: Vec<Value> = Vec::new();
+    let mut open: HashMap<String, usize> = HashMap::new();
+    let mut counts: HashMap<String, usize> = HashMap::new();
+    let mut objects = objects.into_iter();
+    while let (Some(mut policy), Some(mut binding)) = (objects.next(), objects.next()) {
+        let validations = policy["spec"]["validations"].take();
+        let action = binding["spec"]["validationActions"][0].as_str().unwrap_or_default();
+        let action = action.to_lowercase();
+        let key = format!("{} {action}", policy["spec"]);
+        let known = open.get(&key).and_then(|i| groups[*i]["spec"]["validations"].as_array_mut());
+        if let Some(known) = known.filter(|it| it.len() < MOST) {
+            known.extend(validations.as_array().into_iter().flatten().cloned());
+            continue;
+        }
+        policy["spec"]["validations"] = validations;
+        let count = counts.entry(action.clone()).or_default();
+        *count += 1;
+        let name = format!("{action}-{count}.{SUFFIX}");
+        policy["metadata"]["name"] = json!(name);
+        binding["metadata"]["name"] = json!(name);
+        binding["spec"]["policyName"] = json!(name);
+        open.insert(key, groups.len());
+        groups.extend([policy, binding]);
+    }
+    groups
 }
 
 /// Returns the action of a binding for a mode.

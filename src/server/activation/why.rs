@@ -13,18 +13,13 @@ use setguard_core::object::annotations::REHEARSAL_LABEL;
 /// less than a second. Only after this time is it a problem.
 pub(super) const PATIENCE: Duration = Duration::from_secs(15);
 
-/// Returns the name of the webhook that receives a rehearsal.
-const fn webhook(configuration: Configuration) -> &'static str {
-    match configuration {
-        Configuration::Validating => "rehearsal.validate.setguard.io",
-        Configuration::Mutating => "rehearsal.mutate.setguard.io",
-    }
-}
+/// The beginning of the name of the webhook that receives a rehearsal. The name of the release may follow.
+pub(super) const REHEARSAL: &str = "rehearsal.";
 
 /// Explains a patch that the API server refused.
 pub(super) fn refused(target: &Target, status: StatusCode, message: &str) -> String {
     let Target { namespace, name } = target;
-    if message.contains("failed calling webhook \"rehearsal.") {
+    if message.contains(&format!("failed calling webhook \"{REHEARSAL}")) {
         return format!("the API server cannot call setguard: {message}");
     }
     let object = format!("ConfigMap {namespace}/{name}");
@@ -90,15 +85,14 @@ impl Silent<'_> {
         let Target { namespace, name } = self.target;
         let kind = self.configuration.kind();
         let configuration = self.read["metadata"]["name"].as_str().unwrap_or_default();
-        let webhook = webhook(self.configuration);
-        if !has(self.read, webhook) {
+        let Some(webhook) = rehearsal(self.read) else {
             let why = format!(
-                "{kind} {configuration} has no webhook {webhook} with a rule for ConfigMaps, by which \
+                "{kind} {configuration} has no webhook {REHEARSAL}….setguard.io with a rule for ConfigMaps, by which \
                  the API server would show that it can call setguard: another release of the chart \
                  wrote it, or it was changed later; helm upgrade restores it"
             );
             return (why, false);
-        }
+        };
         if self.object["metadata"]["labels"][REHEARSAL_LABEL] != "true" {
             let why = format!(
                 "ConfigMap {namespace}/{name} lacks the label {REHEARSAL_LABEL}=true, by which webhook \
@@ -135,16 +129,15 @@ impl Silent<'_> {
     }
 }
 
-/// Returns whether a configuration has this webhook, with a rule for ConfigMaps.
-fn has(configuration: &Value, name: &str) -> bool {
+/// Returns the name of the webhook of a configuration that receives a rehearsal and has a rule for ConfigMaps.
+fn rehearsal(configuration: &Value) -> Option<&str> {
     let mut webhooks = configuration["webhooks"].as_array().into_iter().flatten();
-    webhooks.any(|webhook| {
+    webhooks.find_map(|webhook| {
         let mut rules = webhook["rules"].as_array().into_iter().flatten();
         let is_config_maps = |resource: &Value| resource == "configmaps";
-        webhook["name"] == name
-            && rules.any(|it| {
-                it["resources"].as_array().is_some_and(|it| it.iter().any(is_config_maps))
-            })
+        let is_asked = rules
+            .any(|it| it["resources"].as_array().is_some_and(|it| it.iter().any(is_config_maps)));
+        webhook["name"].as_str().filter(|name| name.starts_with(REHEARSAL) && is_asked)
     })
 }
 
@@ -241,7 +234,7 @@ mod tests {
         };
         let last = PATIENCE.as_secs();
         for (read, object, seconds, was_called, expected, passes) in [
-            (&old, &labelled, 1, false, "has no webhook rehearsal.validate.setguard.io", false),
+            (&old, &labelled, 1, false, "has no webhook rehearsal.….setguard.io", false),
             (&new, &bare, 1, false, "lacks the label setguard.io/rehearsal=true", false),
             (&new, &labelled, last - 1, false, "has not read the webhook configurations yet", true),
             (&new, &labelled, last, true, "remove the Warning headers", false),

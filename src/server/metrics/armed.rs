@@ -45,7 +45,8 @@ impl Armed {
                 registry,
                 "webhooks_armed",
                 "With --arm-webhooks: 1 if this webhook configuration exists, each of its webhooks is as it was \
-                 written, with its rules, and nobody has taken the rules away in the last minute, 0 otherwise",
+                 written, with its rules, and nobody has taken the rules away in the last minute, 0 otherwise, also until \
+                 the replica has read it",
                 Family::default(),
             ),
             foreign: add(

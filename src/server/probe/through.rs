@@ -16,6 +16,8 @@ use setguard_core::{
 
 /// The text that each denial by setguard contains.
 const SETGUARD: &str = "(setguard: ";
+/// The end of the name of each webhook of setguard.
+const SUFFIX: &str = ".setguard.io";
 /// The rule of the faults that the webhook has to refuse: no policy in the cluster has it, so none is faster.
 const NEVER: &str = "pod-never-created";
 /// The rules that the DaemonSet violates which the webhook or a policy has to refuse.
@@ -62,27 +64,27 @@ struct Prover<'a> {
 }
 
 /// A write, and the sign that setguard has seen it.
-struct Ask {
+struct Ask<'a> {
     what: String,
     method: Method,
     path: String,
     body: Value,
-    sign: Sign,
+    sign: Sign<'a>,
 }
 
 /// The sign in the answer that shows that setguard has seen a write.
-enum Sign {
+enum Sign<'a> {
     /// A denial by the webhook or a policy, or a warning.
     Refused,
     /// A denial by the webhook of this name, or of one for system namespaces, or a warning.
-    RefusedBy(&'static str),
+    RefusedBy(&'a str),
     /// A warning of this rule, by the webhook of this name.
-    Warned(&'static str, &'static str),
+    Warned(&'static str, &'a str),
     /// Tolerations, which the webhook of this name adds.
-    Tolerated(&'static str),
+    Tolerated(&'a str),
 }
 
-impl Prover<'_> {
+impl<'a> Prover<'a> {
     /// Sends each write once. Returns the webhooks that were called.
     async fn prove(&self) -> anyhow::Result<BTreeSet<String>> {
         let mut proven = BTreeSet::new();
@@ -104,6 +106,15 @@ impl Prover<'_> {
             proven.extend(self.ask(&ask).await?);
         }
         Ok(proven)
+    }
+
+    /// Returns the webhook whose name begins so. Behind that it may have the name of a release.
+    fn webhook(&self, role: &str) -> Option<&'a str> {
+        let is_it = |it: &&String| {
+            let rest = it.strip_prefix(role);
+            rest.is_some_and(|it| it.starts_with('.') && it.ends_with(SUFFIX))
+        };
+        self.webhooks.iter().find(is_it).map(String::as_str)
     }
 
     /// The path of a resource, or of an object of it, with dryRun.
@@ -129,7 +140,7 @@ impl Prover<'_> {
     }
 
     /// The writes of a kind: one for each operation and webhook.
-    fn asks(&self, resource: &Resource, existing: Option<&str>) -> Vec<Ask> {
+    fn asks(&self, resource: &Resource, existing: Option<&str>) -> Vec<Ask<'a>> {
         let kind = resource.kind;
         let mut faulty = good(resource);
         faulty["spec"]["template"]["metadata"]["finalizers"] = json!(["setguard-probe"]);
@@ -141,43 +152,42 @@ impl Prover<'_> {
             sign,
         };
         let mut asks = Vec::new();
-        let mut add = |name: &str, ask: Ask| {
-            if self.webhooks.contains(name) {
-                asks.push(ask);
-            }
-        };
         let new = self.path(resource, "");
-        let by = "create.validate.setguard.io";
-        add(by, ask("a faulty new", Method::POST, new.clone(), faulty, Sign::RefusedBy(by)));
-        if kind == WorkloadKind::DaemonSet {
-            let by = "labelled.mutate.setguard.io";
+        if let Some(by) = self.webhook("create.validate") {
+            let sign = Sign::RefusedBy(by);
+            asks.push(ask("a faulty new", Method::POST, new.clone(), faulty, sign));
+        }
+        if let Some(by) = self.webhook("labelled.mutate")
+            && kind == WorkloadKind::DaemonSet
+        {
             let mut labelled = good(resource);
             labelled["metadata"]["labels"] = json!({ CONTROL_PLANE_LABEL: "true" });
             let sign = Sign::Tolerated(by);
-            add(by, ask("a labelled new", Method::POST, new, labelled, sign));
+            asks.push(ask("a labelled new", Method::POST, new, labelled, sign));
         }
         let Some(existing) = existing else { return asks };
         let path = self.path(resource, &format!("/{existing}"));
-        let by = "validate.setguard.io";
-        let fault = json!({ "metadata": { "finalizers": ["setguard-probe"] } });
-        let patch = json!({ "spec": { "template": fault } });
-        let sign = Sign::RefusedBy(by);
-        add(by, ask("a faulty change of a", Method::PATCH, path.clone(), patch, sign));
-        if resource.group == "apps" {
-            let by = "workloads.mutate.setguard.io";
-            let patch =
-                json!({ "spec": { "selector": { "matchLabels": { "setguard": "probe" } } } });
+        if let Some(by) = self.webhook("validate") {
+            let fault = json!({ "metadata": { "finalizers": ["setguard-probe"] } });
+            let patch = json!({ "spec": { "template": fault } });
+            let sign = Sign::RefusedBy(by);
+            asks.push(ask("a faulty change of a", Method::PATCH, path.clone(), patch, sign));
+        }
+        if let Some(by) = self.webhook("workloads.mutate")
+            && resource.group == "apps"
+        {
+            let labels = json!({ "matchLabels": { "setguard": "probe" } });
+            let patch = json!({ "spec": { "selector": labels } });
             let sign = Sign::Warned("immutable-field", by);
-            add(by, ask("a change of the selector of a", Method::PATCH, path, patch, sign));
+            asks.push(ask("a change of the selector of a", Method::PATCH, path, patch, sign));
         }
         asks
     }
 
     /// The writes into which setguard injects, apart from those of [`Self::asks`].
-    async fn injections(&self) -> Vec<Ask> {
+    async fn injections(&self) -> Vec<Ask<'a>> {
         let mut asks = Vec::new();
-        let by = "pods.mutate.setguard.io";
-        if self.webhooks.contains(by) {
+        if let Some(by) = self.webhook("pods.mutate") {
             let mut pod = json!({ "apiVersion": "v1", "kind": "Pod", "spec": pod_spec() });
             pod["metadata"] =
                 json!({ "name": "setguard-probe", "annotations": { NODE_ANNOTATION: "none" } });
@@ -190,13 +200,13 @@ impl Prover<'_> {
                 sign: Sign::Warned("unpaired-node-annotation", by),
             });
         }
-        let by = "control-plane.mutate.setguard.io";
+        let Some(by) = self.webhook("control-plane.mutate") else { return asks };
         let path = format!("/api/v1/namespaces/{}", self.namespace);
         let what = "reading the namespace";
         let read = self.send(what, Method::GET, &path, &Value::Null).await;
         let is_labelled =
             read.is_ok_and(|it| it.body["metadata"]["labels"][CONTROL_PLANE_LABEL] == "true");
-        if self.webhooks.contains(by) && is_labelled {
+        if is_labelled {
             asks.push(Ask {
                 what: "a new apps/v1 DaemonSet".to_owned(),
                 method: Method::POST,
@@ -209,7 +219,7 @@ impl Prover<'_> {
     }
 
     /// Sends a write. Returns the webhook that has answered it.
-    async fn ask(&self, ask: &Ask) -> anyhow::Result<Option<String>> {
+    async fn ask(&self, ask: &Ask<'_>) -> anyhow::Result<Option<String>> {
         let Ask { what, method, path, body, sign } = ask;
         let namespace = self.namespace;
         let what = format!("{what} in namespace {namespace}, sent with dryRun");
@@ -224,6 +234,12 @@ impl Prover<'_> {
             }
             Sign::RefusedBy(name) => {
                 if let Some(name) = refused_by(&answer.message()) {
+                    if !self.webhooks.contains(name) {
+                        bail!(
+                            "{what}: webhook {name} of another release has refused it first; choose a namespace that \
+                             only one of them selects"
+                        );
+                    }
                     return by(name);
                 }
                 if warns(&answer, NEVER) {
@@ -255,7 +271,7 @@ impl Prover<'_> {
     }
 }
 
-impl Sign {
+impl Sign<'_> {
     /// Explains that an answer lacks the sign.
     fn missed(&self, what: &str, answer: &Answer) -> anyhow::Error {
         let (status, message) = (answer.status, answer.message());
@@ -297,7 +313,7 @@ fn has_tolerations(answer: &Answer) -> bool {
 fn refused_by(message: &str) -> Option<&str> {
     let (_, rest) = message.split_once("admission webhook \"")?;
     let (name, rest) = rest.split_once("\" denied the request")?;
-    (name.ends_with(".setguard.io") && rest.contains(SETGUARD)).then_some(name)
+    (name.ends_with(SUFFIX) && rest.contains(SETGUARD)).then_some(name)
 }
 
 /// A set that the API server accepts, and that no other policy has a reason to refuse.

@@ -326,7 +326,8 @@ impl<'a> Site<'a> {
         let page = include_str!("../../../docs/emergency.md");
         let patch = page.split_once("--patch '").and_then(|(_, rest)| rest.split_once('\''));
         let (patch, _) = patch.expect("a patch in the page");
-        self.own.kubectl(&["patch", KINDS[0], NAME, "--patch", patch], "").accepted();
+        let patch = patch.replace(".setguard.io", &format!(".{NAME}.setguard.io"));
+        self.own.kubectl(&["patch", KINDS[0], NAME, "--patch", &patch], "").accepted();
     }
 
     /// Returns the fields that this patch changes.

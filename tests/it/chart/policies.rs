@@ -24,9 +24,16 @@ fn rendered(mode: &str, release: &str, policy: &Value, more: &[&str]) -> Option<
 fn specs(objects: &[Value]) -> BTreeMap<(String, String), Value> {
     let text = |value: &Value| value.as_str().unwrap().to_owned();
     let found = objects.iter().filter(|it| text(&it["kind"]).contains("AdmissionPolicy"));
-    found
-        .map(|it| ((text(&it["kind"]), text(&it["metadata"]["name"])), it["spec"].clone()))
-        .collect()
+    let everything = json!({ "namespaceSelector": {}, "objectSelector": {} });
+    let spec = |object: &Value| {
+        let mut spec = object["spec"].clone();
+        // The chart sets selectors that the API server has by default.
+        if spec["matchResources"] == everything {
+            spec.as_object_mut().unwrap().remove("matchResources");
+        }
+        spec
+    };
+    found.map(|it| ((text(&it["kind"]), text(&it["metadata"]["name"])), spec(it))).collect()
 }
 
 /// The policies of `setguard export`.

@@ -83,14 +83,20 @@ fn the_registry_and_the_pull_secrets_of_a_parent_chart_are_used() {
 
 /// Labels of users are added, and never replace one by which pods are selected.
 #[test]
-fn labels_of_users_replace_none_of_the_chart() {
+fn labels_and_annotations_of_users_replace_none_of_the_chart() {
     let Some(helm) = helm::find() else { return };
     let name = "app\\.kubernetes\\.io/name=other";
     let flags = ["commonLabels", "podLabels", "service.labels", "webhook.labels"];
     let flags = flags.map(|field| format!("{field}.{name},{field}.team=a"));
-    let flags: Vec<&str> = flags.iter().flat_map(|flag| ["--set", flag]).collect();
+    let common = "commonAnnotations.setguard\\.io/mode=none,commonAnnotations.team=a";
+    let flags = flags.iter().map(String::as_str).chain([common]);
+    let flags: Vec<&str> = flags.flat_map(|flag| ["--set", flag]).collect();
     let text = render(&helm, &flags);
     for object in objects(&text) {
+        let annotations = &object["metadata"]["annotations"];
+        assert_eq!(annotations["team"], "a", "{object}");
+        let mode = if object["kind"] == "Deployment" { "webhook" } else { "none" };
+        assert_eq!(annotations["setguard.io/mode"], mode, "{object}");
         let labels = &object["metadata"]["labels"];
         assert_eq!(labels["app.kubernetes.io/name"], "setguard", "{object}");
         assert_eq!(labels["team"], "a", "{object}");

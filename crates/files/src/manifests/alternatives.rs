@@ -38,8 +38,8 @@ impl<T> Alternatives<T> {
     /// most in common with the end of the file's. An object that another file continues comes last: `has_nearer`
     /// returns whether one of the new files that have more than so much in common with an old file has the object
     /// too. Then the file is a second one with an object that there was before, and applying it changes that
-    /// object: the one in the same folder, or the only one. `None` if it is not clear which one it is, or if the
-    /// policy assigns the files to different clusters.
+    /// object: the one in the nearest folder, of several there the one that is applied last, or the only one. `None`
+    /// if it is not [clear](Self::unclear) which one it is, or if the policy assigns the files to different clusters.
     pub fn continued_by(
         &self,
         file: &str,
@@ -50,17 +50,39 @@ impl<T> Alternatives<T> {
             it.group == Group::Named || !has_nearer(&it.file, common(&it.file, file))
         };
         let open = nearest(self.0.iter().filter(is_open).collect(), |it| common(&it.file, file));
-        let is_near = |it: &&Alternative<T>| {
-            let clusters = (&it.group, group);
-            !matches!(clusters, (Group::Cluster(one), Group::Cluster(other)) if one != other)
-        };
         let second = || {
-            let near: Vec<_> = self.0.iter().filter(is_near).collect();
+            let mut near: Vec<_> = self.near(group).collect();
+            near.sort_by_key(|it| folders(&it.file).collect::<Vec<_>>());
+            near.dedup_by(|next, last| {
+                let is_there_too = folders(&next.file).eq(folders(&last.file));
+                if is_there_too {
+                    *last = *next;
+                }
+                is_there_too
+            });
             nearest(near, |it| {
-                parts(&it.file).skip(1).zip(parts(file).skip(1)).take_while(|(a, b)| a == b).count()
+                folders(&it.file).zip(folders(file)).take_while(|(a, b)| a == b).count()
             })
         };
         open.or_else(second).map(|it| &it.value)
+    }
+
+    /// Returns a note for an object that continues none of these, although there are some.
+    pub(crate) fn unclear(&self, group: &Group) -> Option<String> {
+        let first = self.near(group).next()?;
+        Some(format!(
+            "there was this object before, in {} and in other folders, and it is not clear whether this one changes it: \
+             it counts as a new one. If it is for another cluster, say so under `clusters` in the policy",
+            first.file
+        ))
+    }
+
+    /// The objects that may be in the same cluster.
+    fn near(&self, group: &Group) -> impl Iterator<Item = &Alternative<T>> {
+        self.0.iter().filter(move |it| {
+            let clusters = (&it.group, group);
+            !matches!(clusters, (Group::Cluster(one), Group::Cluster(other)) if one != other)
+        })
     }
 
     /// Returns the last object.
@@ -107,6 +129,11 @@ impl Files {
 /// Returns how many parts two paths have in common at the end.
 pub fn common(one: &str, other: &str) -> usize {
     parts(one).zip(parts(other)).take_while(|(a, b)| a == b).count()
+}
+
+/// Returns the parts of the path of a file's folder, from its end.
+fn folders(file: &str) -> impl Iterator<Item = &str> {
+    parts(file).skip(1)
 }
 
 /// Returns the parts of a path from its end, such as `HEAD:./deploy/set.yaml`.
@@ -157,6 +184,12 @@ mod tests {
         all.add("HEAD:deploy/v2/set.yaml", Group::Alone, 2);
         assert_eq!(continued(&all, "./deploy/v2/zz.yaml", &both), Some(2));
         assert_eq!(continued(&all, "./deploy/v3/zz.yaml", &both), None);
+        assert!(all.unclear(&Group::Alone).unwrap().contains("in HEAD:deploy/v1/set.yaml"));
+        // Of several in that folder, the last.
+        all.add("HEAD:deploy/v1/b.yaml", Group::Alone, 3);
+        let third = [&both[..], &["./deploy/v1/b.yaml"]].concat();
+        assert_eq!(continued(&all, "./deploy/v1/zz.yaml", &third), Some(3));
+        assert_eq!(continued(&all, "./deploy/v2/zz.yaml", &third), Some(2));
         let mut all = Alternatives::default();
         all.add("HEAD:deploy/v1/set.yaml", Group::Cluster("a".to_owned()), 1);
         for (name, wanted) in [("a", Some(&1)), ("b", None)] {

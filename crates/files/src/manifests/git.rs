@@ -18,6 +18,7 @@ use super::{
     files::{self, LARGEST_IN_FOLDER, is_foreign, is_manifest},
     group::Group,
     layout::Layout,
+    not_checked::NotChecked,
     source::Source,
 };
 
@@ -209,7 +210,7 @@ impl Commit {
     ///
     /// # Errors
     /// If git cannot read an object.
-    pub fn changed(&self, files: &[&Path]) -> Result<Vec<bool>, String> {
+    fn changed(&self, files: &[&Path]) -> Result<Vec<bool>, String> {
         let inside = files.iter().map(|file| {
             let whole = self.resolve(file).ok()?;
             whole.strip_prefix(&self.git.top).ok().map(Path::to_owned)
@@ -229,6 +230,24 @@ impl Commit {
             current(file).is_none_or(|new| without_returns(&new) != without_returns(old))
         };
         Ok(files.iter().zip(&inside).map(is_changed).collect())
+    }
+
+    /// Finds out which of these the change has added or edited. `excludes_more` says whether the change itself excludes
+    /// files by the policy.
+    ///
+    /// # Errors
+    /// If git cannot read an object.
+    pub(crate) fn compare(
+        &self,
+        not_checked: &mut [NotChecked],
+        excludes_more: bool,
+    ) -> Result<(), String> {
+        let open = not_checked.iter_mut().filter(|it| it.must_be_checked(excludes_more));
+        let open: Vec<&mut NotChecked> = open.collect();
+        let paths: Vec<_> = open.iter().map(|it| PathBuf::from(&it.file)).collect();
+        let changed = self.changed(&paths.iter().map(PathBuf::as_path).collect::<Vec<_>>())?;
+        open.into_iter().zip(changed).for_each(|(it, changed)| it.is_changed = changed);
+        Ok(())
     }
 
     /// The name of a file at the commit, as git writes it.

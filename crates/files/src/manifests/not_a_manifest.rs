@@ -154,6 +154,16 @@ fn is_near(word: &str, key: &str) -> bool {
     word != key && (word.eq_ignore_ascii_case(key) || strsim::damerau_levenshtein(word, key) == 1)
 }
 
+/// Returns why a set of OpenKruise is not checked: an API server that has it converts it for the webhook, and nothing does here.
+pub(crate) fn other_version(api_version: &str, kind: &str) -> Option<String> {
+    let (group, _) = api_version.split_once('/')?;
+    let mut known = RESOURCES.iter().filter(|it| it.is_kruise() && it.kind.as_str() == kind);
+    let newest = known.next_back().filter(|it| it.group == group)?;
+    let is_known = Resource::of(api_version, kind).is_some();
+    (!is_known)
+        .then(|| format!("{kind} in {api_version} is not known; write {}", newest.api_version()))
+}
+
 /// Returns the problem of an object that no cluster serves and that is, or is close to, a DaemonSet
 /// or StatefulSet. The object of a [`Resource`] must not be given.
 pub(crate) fn unserved(node: &Node<'_>, api_version: &str, kind: &str) -> Option<Problem> {

@@ -43,10 +43,12 @@ pub enum Cause {
     Kustomization,
     /// It is a chart, or a template of one.
     Chart,
+    /// It is a set in a version of its group that setguard does not know.
+    Version,
 }
 
 impl Cause {
-    pub(crate) const ALL: [Cause; 9] = [
+    pub(crate) const ALL: [Cause; 10] = [
         Cause::Excluded,
         Cause::Foreign,
         Cause::Ignored,
@@ -56,6 +58,7 @@ impl Cause {
         Cause::Placeholder,
         Cause::Kustomization,
         Cause::Chart,
+        Cause::Version,
     ];
 
     pub(crate) const fn as_str(self) -> &'static str {
@@ -69,6 +72,7 @@ impl Cause {
             Cause::Placeholder => "placeholder",
             Cause::Kustomization => "kustomization",
             Cause::Chart => "chart",
+            Cause::Version => "version",
         }
     }
 }

@@ -1,7 +1,7 @@
 //! The sink through which all findings pass, on one thread and in order: they are numbered,
 //! counted, and handed to the reports.
 
-use std::{io, path::PathBuf};
+use std::io;
 
 use super::{
     known_findings::{Known, KnownArgs},
@@ -133,14 +133,8 @@ impl FindingSink {
     /// what is checked.
     /// `excludes_more` says whether the change itself excludes files by the policy.
     pub(super) fn compare(&mut self, commit: &Commit, excludes_more: bool) {
-        let open = self.not_checked.iter_mut().filter(|it| it.must_be_checked(excludes_more));
-        let open: Vec<&mut NotChecked> = open.collect();
-        let paths: Vec<_> = open.iter().map(|it| PathBuf::from(&it.file)).collect();
-        match commit.changed(&paths.iter().map(PathBuf::as_path).collect::<Vec<_>>()) {
-            Ok(changed) => {
-                open.into_iter().zip(changed).for_each(|(it, changed)| it.is_changed = changed);
-            }
-            Err(message) => self.failure(&message),
+        if let Err(message) = commit.compare(&mut self.not_checked, excludes_more) {
+            self.failure(&message);
         }
     }
 

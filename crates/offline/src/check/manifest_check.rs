@@ -192,6 +192,9 @@ impl<'a> Checker<'a> {
         let id = found.id.clone();
         let old = self.previous.get(&id, file);
         found.remarks.extend(self.previous.namesake(&id, node));
+        if old.is_none() {
+            found.remarks.extend(self.previous.unclear(&id, file));
+        }
         let proposal = Proposal { id: &id, resource, node, json: &json, old };
         // An unknown field doesn't keep the rest from being checked; a wrong type does.
         self.simulator(file).apply(&proposal, |node, outcome| match outcome {

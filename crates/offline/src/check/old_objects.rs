@@ -93,6 +93,12 @@ impl OldObjects {
         alternatives.continued_by(file, group, &has_nearer).map(String::as_str)
     }
 
+    /// Returns a note if there were several of an object, and the object of a file continues none of them.
+    pub(crate) fn unclear(&self, id: &ObjectId, file: &str) -> Option<String> {
+        let group = self.clusters.get(file).unwrap_or(&Group::Alone);
+        self.objects.get(id).filter(|_| !id.is_generated)?.unclear(group)
+    }
+
     /// Returns a note if a manifest sets no namespace, and the previous manifests have an object with its name only
     /// in another namespace.
     pub(crate) fn namesake(&self, new: &ObjectId, manifest: &Node<'_>) -> Option<String> {

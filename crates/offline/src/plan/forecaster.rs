@@ -285,6 +285,8 @@ impl Forecaster<'_> {
         }
         if change == ChangeKind::Create {
             forecast.notes.extend(self.namesake(id));
+            let before = self.input.previous.get(id).filter(|_| !id.is_generated);
+            forecast.notes.extend(before.and_then(|(.., all)| all.unclear(&Group::Alone)));
         }
         forecast
     }

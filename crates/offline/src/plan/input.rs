@@ -27,6 +27,7 @@ pub(super) use setguard_files::{
         listing,
         namespaces::Namespaces,
         not_a_manifest::Broken,
+        not_checked::NotChecked,
         objects::ManifestObject,
         patches::items,
         path_context::PathContext,
@@ -106,13 +107,15 @@ impl Input {
             lacks = true;
             complain(message);
         };
-        let (mut old, _) = texts(paths.old, &mut complain_of_old);
+        let (mut old, ..) = texts(paths.old, &mut complain_of_old);
         let empty = old.iter().find(|it| !paths.may_be_empty && is_empty(it)).map(nothing_in);
         empty.into_iter().chain(unbuilt(&old, paths.old)).for_each(&mut complain_of_old);
-        let mut unreadable = Vec::new();
+        let (mut unreadable, mut commit) = (Vec::new(), None);
         if let Some(reference) = paths.old_commit {
-            match at_commit(reference, paths.new, &mut unreadable) {
-                Ok(sources) => old = sources,
+            match Commit::find_start("--against-ref", reference)
+                .and_then(|found| Ok((at_commit(&found, paths.new, &mut unreadable)?, found.0)))
+            {
+                Ok((sources, found)) => (old, commit) = (sources, Some(found)),
                 Err(message) => complain_of_old(message),
             }
         }
@@ -130,7 +133,12 @@ impl Input {
             lacks = true;
             complain(message);
         };
-        let (new, contexts) = texts(paths.new, &mut complain_of_new);
+        let (new, contexts, mut not_read) = texts(paths.new, &mut complain_of_new);
+        // A change must not decide what is planned.
+        let compared = commit.map(|it| it.compare(&mut not_read, false));
+        compared.and_then(Result::err).into_iter().for_each(&mut complain_of_new);
+        let edited = not_read.iter().filter(|it| it.is_changed);
+        edited.map(|it| of_plan(&it.sentence())).for_each(&mut complain_of_new);
         input.contexts = contexts;
         if !paths.may_be_empty {
             let empty = new.iter().find(|it| it.is_named() && is_empty(it)).map(nothing_in);
@@ -140,7 +148,7 @@ impl Input {
         unbuilt(&new, paths.new).into_iter().for_each(&mut complain_of_new);
         input.read_new(new, paths.namespace, release, &mut complain_of_new);
         input.lacks_new = lacks;
-        let (nodes, _) = texts(paths.nodes, complain);
+        let (nodes, ..) = texts(paths.nodes, complain);
         input.read_nodes(nodes, release, complain);
         if !paths.nodes.is_empty() && input.world.nodes.is_none() {
             complain("--nodes: the input has no Node".to_owned());
@@ -266,11 +274,10 @@ impl Input {
 /// Returns the manifests below paths as they were at a commit, and adds the files that could not be read
 /// there.
 fn at_commit(
-    reference: &str,
+    (commit, note): &(Commit, Option<String>),
     paths: &[PathBuf],
     unreadable: &mut Vec<String>,
 ) -> Result<Vec<Source>, String> {
-    let (commit, note) = Commit::find_start("--against-ref", reference)?;
     let old = commit.manifests(paths, &Clusters::default())?;
     note.iter().chain(&old.notes).for_each(|note| report::note(note));
     let readable =
@@ -278,21 +285,26 @@ fn at_commit(
     Ok(readable.collect())
 }
 
-/// Returns the texts below paths, and what the folders around them say.
+/// Returns the texts below paths, what the folders around them say, and what is not read.
 fn texts(
     paths: &[PathBuf],
     complain: &mut dyn FnMut(String),
-) -> (Vec<Source>, HashMap<String, PathContext>) {
+) -> (Vec<Source>, HashMap<String, PathContext>, Vec<NotChecked>) {
     let mut texts = Vec::new();
     let listing = listing::list(paths, &Exclude::default(), &FolderNames::new());
-    listing.all_notes().for_each(|note| report::note(&note));
+    listing.all_notes().for_each(|note| report::note(&of_plan(&note)));
     for source in listing.sources {
         match source.and_then(Source::read) {
             Ok(source) => texts.push(source),
             Err(message) => complain(message),
         }
     }
-    (texts, listing.contexts)
+    (texts, listing.contexts, listing.not_checked)
+}
+
+/// Returns a sentence with the command for a plan instead of that for a check.
+fn of_plan(sentence: &str) -> String {
+    sentence.replace("setguard check -", "setguard plan -").replace("not checked", "not planned")
 }
 
 /// Returns whether a text has nothing but comments.

@@ -178,7 +178,7 @@ pub(super) fn no_longer(shared: &Namespace<'_>) {
 
     patch(json!({ "op": "remove", "path": "/webhooks/1" }));
     let why = "ValidatingWebhookConfiguration guard-setguard is not as the chart wrote it: \
-               create.validate.setguard.io is missing";
+               create.validate.guard-setguard.setguard.io is missing";
     logs_say(&site.kubelet, why);
     let mut audit = Command::new(env!("CARGO_BIN_EXE_setguard"));
     let audit = audit.arg("audit").env("KUBECONFIG", &control_plane.kubectl.kubeconfig).output();

@@ -27,8 +27,8 @@ const FOREIGN: &[Foreign] = &[
             "patch",
             CONFIGURATION,
             r#"--patch={"webhooks": [
-                {"name": "validate.setguard.io", "failurePolicy": "Fail"},
-                {"name": "create.validate.setguard.io", "failurePolicy": "Fail"}]}"#,
+                {"name": "validate.taken-setguard.setguard.io", "failurePolicy": "Fail"},
+                {"name": "create.validate.taken-setguard.setguard.io", "failurePolicy": "Fail"}]}"#,
         ],
         object: CONFIGURATION,
         pointer: "/webhooks/1/failurePolicy",

@@ -43,7 +43,7 @@ pub(super) fn alone(shared: &Namespace<'_>) {
     wait(&site.shop);
     let words = "claim a port of the node, which the old pod still holds";
     let page = "(setguard: surge-host-port, https://setguard.io/rules/surge-host-port.html)";
-    site.shop.apply(&surge).refused(&["surge-host-port.setguard.io", words, page]);
+    site.shop.apply(&surge).refused(&["surge-host-port.guard-setguard.setguard.io", words, page]);
     site.shop.assert_none("daemonsets");
     site.shop.apply(&daemon_set("agent")).silently();
     site.load.kubectl(&["create", "--dry-run=server", "-f", "-"], &surge.to_string()).silently();
@@ -126,9 +126,9 @@ pub(super) fn both(shared: &Namespace<'_>) {
         if text.contains("Warning: template-hostname-ignored: ") { Ok(text) } else { Err(text) }
     });
     for (report, times) in [
-        ("ValidatingAdmissionPolicy 'grace-period-zero.setguard.io'", 1),
+        ("ValidatingAdmissionPolicy 'grace-period-zero.guard-setguard.setguard.io'", 1),
         ("Warning: grace-period-zero: ", 0),
-        ("ValidatingAdmissionPolicy 'template-hostname-ignored.setguard.io'", 0),
+        ("ValidatingAdmissionPolicy 'template-hostname-ignored.guard-setguard.setguard.io'", 0),
         ("Warning: template-hostname-ignored: ", 1),
     ] {
         assert_eq!(text.matches(report).count(), times, "{report} {text}");

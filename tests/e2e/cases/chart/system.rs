@@ -55,7 +55,7 @@ pub(super) fn prefixes(namespace: &Namespace<'_>) {
         ("kube-system", "system.validate"),
         ("e2e-core", "labelled-1.system.validate"),
     ] {
-        let called = format!("failed calling webhook \"{webhook}.setguard.io\"");
+        let called = format!("failed calling webhook \"{webhook}.system-setguard.setguard.io\"");
         create(within).refused(&[&called]);
     }
     for within in ["e2e-lab-1", "e2e-os-velero"] {
@@ -91,5 +91,5 @@ fn an_object_in_no_namespace_is_in_no_system_namespace(control_plane: &ControlPl
         let output = create();
         if output.success { Err(output) } else { Ok(()) }
     });
-    create().refused(&["failed calling webhook \"create.validate.setguard.io\""]);
+    create().refused(&["failed calling webhook \"create.validate.system-setguard.setguard.io\""]);
 }
