@@ -13,13 +13,10 @@
     reason = "a test fails by panicking, prints for people to read, and has no users"
 )]
 
-#[cfg(all(feature = "server", unix))]
-mod alternatives;
 mod api_server;
 mod asking;
 #[cfg(all(feature = "server", unix))]
 mod audit;
-mod baseline;
 mod bounds;
 mod browser;
 mod catalogue;
@@ -35,7 +32,6 @@ mod cross_object;
 mod crowd;
 #[cfg(all(feature = "server", unix))]
 mod daemon;
-mod discovery;
 mod exceed;
 mod export;
 mod file_exceptions;
@@ -52,7 +48,6 @@ mod hostile;
 mod house;
 #[cfg(all(feature = "server", unix))]
 mod http2;
-mod ignores;
 mod inject;
 mod json_schema;
 mod kruise;
@@ -70,10 +65,8 @@ mod mcp;
 #[cfg(unix)]
 mod memory;
 mod mutations;
-mod neighbors;
 mod origin;
 mod parity;
-mod patches;
 mod pictures;
 #[cfg(unix)]
 mod pipeline;
@@ -85,31 +78,23 @@ mod plan_formats;
 mod plan_known;
 #[cfg(all(feature = "server", unix))]
 mod plan_live;
-mod plan_middle;
 #[cfg(all(feature = "server", unix))]
 mod plan_recipes;
-mod plan_writers;
 mod platforms;
 mod pod_security;
-#[cfg(unix)]
-mod policy_from_ref;
 mod readings;
 #[cfg(unix)]
 mod release;
-mod rendered;
 mod reports;
 mod review;
 mod rollouts;
 mod schema;
 #[cfg(all(feature = "server", unix))]
 mod serve;
-mod set_aside;
 #[cfg(all(feature = "server", unix))]
 mod stalls;
 #[cfg(unix)]
 mod status;
-#[cfg(unix)]
-mod strangers;
 mod support;
 #[cfg(all(feature = "server", unix))]
 mod tls;
