@@ -13,7 +13,7 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 pub(crate) use crate::folder::Ran;
-use crate::{json_schema, support};
+use crate::support;
 
 pub(crate) const GOOD: &str = "\
 apiVersion: apps/v1
@@ -96,11 +96,6 @@ impl Folder {
 
     pub(crate) fn feed(&self, args: &[&str], stdin: &[u8]) -> Ran {
         support::feed(&mut setguard(self.0.path(), args), stdin).into()
-    }
-
-    pub(crate) fn json(&self, args: &[&str]) -> (i32, Value) {
-        let ran = self.run(&[&["check", "--format", "json"], args].concat());
-        (ran.code, json_schema::report(&ran.stdout))
     }
 }
 

@@ -14,7 +14,6 @@
 )]
 
 mod api_server;
-mod asking;
 #[cfg(all(feature = "server", unix))]
 mod audit;
 mod bounds;

@@ -4,13 +4,7 @@ mod sarif;
 
 use std::{collections::BTreeSet, fs, process::Command};
 
-use serde_json::Value;
-use setguard_testing::recorded::snapshot;
-
-use crate::{
-    cli::{Folder, GOOD, MISSPELT, Ran, policy, setguard},
-    json_schema::sarif,
-};
+use crate::cli::{Folder, GOOD, MISSPELT, Ran, policy, setguard};
 
 /// Warned about in line 14, and not denied.
 const WARNED: &str = "\
@@ -48,10 +42,6 @@ fn repository<'a>(files: impl IntoIterator<Item = (&'a str, &'a str)>) -> Folder
 
 fn three() -> Folder {
     repository([("deploy/a.yaml", MISSPELT), ("deploy/b c.yaml", WARNED), ("deploy/d.yaml", GOOD)])
-}
-
-fn read(folder: &Folder, name: &str) -> String {
-    fs::read_to_string(folder.0.path().join(name)).unwrap()
 }
 
 fn run_in(folder: &Folder, below: &str, args: &[&str], environment: &[(&str, &str)]) -> Ran {
@@ -124,20 +114,6 @@ fn a_manifest_cannot_give_commands_to_the_runner() {
 }
 
 #[test]
-fn a_step_has_a_summary() {
-    let folder = three();
-    let summary = folder.0.path().join("summary.md");
-    let environment = [("GITHUB_STEP_SUMMARY", summary.to_str().unwrap())];
-    run_in(&folder, "", &["check", "deploy"], &environment);
-    assert!(!summary.exists(), "only with annotations");
-    run_in(&folder, "", &["check", "deploy", "--format", "github"], &environment);
-    snapshot(
-        "reports/a_step_has_a_summary",
-        &without_policy(&fs::read_to_string(summary).unwrap()),
-    );
-}
-
-#[test]
 fn junit_is_xml_whatever_a_manifest_contains() {
     let folder = repository([("a<&>.yaml", HOSTILE)]);
     let ran = folder.run(&["check", ".", "--format", "junit"]);
@@ -148,62 +124,6 @@ fn junit_is_xml_whatever_a_manifest_contains() {
     let name = case.attribute("name").unwrap();
     let wanted = "DaemonSet default/x\n::stop-commands::all\n##[error]%0A::warning::, ]]> <b>&amp; |*`[a](http://b) \u{2028}";
     assert!(name.starts_with(wanted), "{name:?}");
-}
-
-#[test]
-fn files_are_written_in_addition_to_the_terminal() {
-    let folder = three();
-    folder.write("old.json", b"old");
-    let plain = folder.run(&["check", "deploy"]);
-    let mut args = vec!["check", "deploy"];
-    for output in
-        ["sarif=a.sarif", "junit=./b.xml", "gitlab=deploy/c.json", "json=old.json", "text=t.txt"]
-    {
-        args.extend(["--output", output]);
-    }
-    let ran = folder.run(&args).ends(1).reports_only("");
-    assert_eq!(ran.stdout, plain.stdout);
-    assert_eq!(read(&folder, "t.txt"), plain.stdout);
-    assert_eq!(sarif(&read(&folder, "a.sarif"))["runs"][0]["results"].as_array().unwrap().len(), 2);
-    roxmltree::Document::parse(&read(&folder, "b.xml")).unwrap();
-    let (_, json) = folder.json(&["deploy/a.yaml", "deploy/b c.yaml", "deploy/d.yaml"]);
-    let written: Value = serde_json::from_str(&read(&folder, "old.json")).unwrap();
-    assert_eq!(written["findings"], json["findings"]);
-    let left: Vec<_> =
-        fs::read_dir(folder.0.path()).unwrap().map(|it| it.unwrap().file_name()).collect();
-    assert_eq!(left.len(), 7, "nothing else is left: {left:?}");
-}
-
-#[cfg(unix)]
-#[test]
-fn a_report_can_go_to_a_pipe() {
-    let folder = three();
-    let ran =
-        folder.run(&["check", "deploy", "--format", "json", "--output", "gitlab=/dev/stderr"]);
-    let issues: Vec<Value> = serde_json::from_str(&ran.stderr).unwrap();
-    assert_eq!(issues.len(), 2);
-}
-
-/// Azure Pipelines obeys `##vso[` anywhere in a line, and characters that are not shown make two names look the same.
-#[test]
-fn no_format_carries_a_command_or_a_character_that_is_not_shown() {
-    let text = "apiVersion: apps/v1\nkind: DaemonSet\nmetadata: {name: agent}\nspec:\n  \
-                selector: {matchLabels: {app: '##vso[task.complete]##[error]x\u{200b}y\u{e0041}'}}\n  \
-                template:\n    metadata: {labels: {app: agent}}\n    \
-                spec: {containers: [{name: main, image: agent}]}\n";
-    let folder = repository([("##vso[a]\u{200b}.yaml", text)]);
-    for format in ["text", "json", "sarif", "github", "gitlab", "junit", "concise"] {
-        let checked = folder.run(&["check", ".", "--format", format]);
-        assert!(checked.stdout.contains("vso"), "{format}: {}", checked.stdout);
-        let format = if format == "json" { "json" } else { "text" };
-        let planned = folder.run(&["plan", ".", "--format", format]);
-        for part in ["##vso[", "##[", "\u{200b}", "\u{e0041}"] {
-            for ran in [&checked, &planned] {
-                let all = format!("{}{}", ran.stdout, ran.stderr);
-                assert!(!all.contains(part), "{format}: {part:?}: {all}");
-            }
-        }
-    }
 }
 
 #[test]
