@@ -2,9 +2,7 @@
 //! only OpenKruise has are left to it.
 
 use serde_json::{Value, json};
-use setguard::{
-    kubernetes::resource::{RESOURCES, Resource},
-    object::schema::strict};
+use setguard::kubernetes::resource::{RESOURCES, Resource};
 
 use crate::support::{self, Found};
 

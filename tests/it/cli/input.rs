@@ -29,16 +29,16 @@ fn a_file_without_permission_is_reported() {
         .prints("1 object checked in 1 file");
 }
 
-/// Whoever can write to the folder could put a policy there.
+/// Another user could put a policy there.
 #[cfg(unix)]
 #[test]
 fn no_policy_is_taken_from_a_shared_folder() {
     use std::os::unix::fs::PermissionsExt;
-    let policy =
-        "apiVersion: setguard.io/v1alpha1\nkind: Policy\nrules: {grace-period-zero: deny}\n";
-    let text =
-        GOOD.replace("terminationGracePeriodSeconds: 30", "terminationGracePeriodSeconds: 0");
-    let folder = crate::folder::Folder::new([("a.yaml", &*text), ("setguard.yaml", policy)]);
+    let policy = "apiVersion: setguard.io/v1alpha1\nkind: Policy\n\
+                  rules: {on-delete-ignores-rolling-update: deny}\n";
+    let manifest = crate::folder::on_delete("agent", "");
+    let files = [("a.yaml", manifest.as_str()), ("setguard.yaml", policy)];
+    let folder = crate::folder::Folder::new(files);
     let set =
         |mode| fs::set_permissions(folder.0.path(), fs::Permissions::from_mode(mode)).unwrap();
     set(0o1777);
