@@ -57,7 +57,7 @@ fn blocks(text: &str) -> Vec<(&str, String)> {
     for line in text.lines() {
         match blocks.last_mut() {
             Some((_, text)) if !line.starts_with("$ ") && file(line).is_none() => {
-                *text += &format!("{line}\n")
+                *text += &format!("{line}\n");
             }
             _ => blocks.push((line, String::new())),
         }
