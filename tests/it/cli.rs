@@ -1,9 +1,7 @@
 //! The command, as users run it.
 
 mod input;
-mod policy;
 mod terminal;
-mod update;
 
 use std::{
     fs,
@@ -12,11 +10,10 @@ use std::{
 };
 
 use serde_json::Value;
-use setguard_testing::recorded::snapshot;
 use tempfile::TempDir;
 
 pub(crate) use crate::folder::Ran;
-use crate::{json_schema, support};
+use crate::support;
 
 pub(crate) const GOOD: &str = "\
 apiVersion: apps/v1
@@ -100,11 +97,6 @@ impl Folder {
     pub(crate) fn feed(&self, args: &[&str], stdin: &[u8]) -> Ran {
         support::feed(&mut setguard(self.0.path(), args), stdin).into()
     }
-
-    pub(crate) fn json(&self, args: &[&str]) -> (i32, Value) {
-        let ran = self.run(&[&["check", "--format", "json"], args].concat());
-        (ran.code, json_schema::report(&ran.stdout))
-    }
 }
 
 pub(crate) fn setguard(folder: &Path, args: &[&str]) -> Command {
@@ -120,62 +112,9 @@ pub(crate) fn setguard(folder: &Path, args: &[&str]) -> Command {
     command
 }
 
-fn indent(text: &str) -> String {
-    text.replace('\n', "\n  ")
-}
-
 /// Feeds one text to `check -`.
 fn check(text: &str) -> Ran {
     Folder::new([]).feed(&["check", "-"], text.as_bytes())
-}
-
-#[test]
-fn nothing_to_deny_is_exit_code_0() {
-    let ran = check(GOOD).ends(0).reports_only("");
-    let first = ran.stdout.lines().next();
-    assert_eq!(first, Some("1 object checked in 1 file: 0 denied, 0 warned"));
-}
-
-#[test]
-fn a_report_shows_the_place_and_the_way_out() {
-    let folder = Folder::new([("a.yaml", MISSPELT)]);
-    let ran = folder.run(&["check", "a.yaml"]).ends(1).reports_only("");
-    snapshot("cli/a_report_shows_the_place_and_the_way_out", &folder.anywhere(&ran.stdout));
-}
-
-#[test]
-fn the_json_report_is_one_document() {
-    let folder = Folder::new([("a.yaml", MISSPELT), ("b.yaml", GOOD)]);
-    let ran = folder.run(&["check", ".", "--format", "json"]).ends(1).reports_only("");
-    // The policy is in a folder with another name each time.
-    let (before, rest) = ran.stdout.split_once("  \"policy\": {\n").expect("the policy");
-    let (policy, after) = rest.split_once("\n  },\n").expect("its end");
-    assert!(policy.contains("\"weakened\"") && policy.contains("\"exceptions\": 0"), "{policy}");
-    // The paths of Windows, in JSON.
-    let report = format!("{before}{after}").replace(r".\\", "./");
-    snapshot("cli/the_json_report_is_one_document", &report);
-}
-
-#[test]
-fn wrong_usage_is_exit_code_2() {
-    let folder = Folder::new([("a.yaml", GOOD)]);
-    for (args, part) in [
-        (&["check"][..], "which manifests"),
-        (&["check", "a.yaml", "--format", "xml"], "possible values: text, json"),
-        (&["check", "a.yaml", "--kube-version", "1.2"], "Kubernetes 1.2 is not supported"),
-        (&["check", "a.yaml", "--feature-gates", "A=perhaps"], "GATE=true or GATE=false"),
-        (&["check", "nowhere.yaml"], "nowhere.yaml: cannot be read"),
-        (&["check", "a.yaml", "--policy", "nowhere.yaml"], "nowhere.yaml: cannot be read"),
-        (&["check", "a.yaml", "--against", "nowhere.yaml"], "nowhere.yaml: cannot be read"),
-        (&["chekc"], "check"),
-        (&[], "Usage"),
-        (&["explain", "schma"], "did you mean schema?"),
-        (&["explain", "qqqqqqqq"], "setguard rules"),
-    ] {
-        let ran = folder.run(args);
-        assert_eq!(ran.code, 2, "{args:?}: {}", ran.stdout);
-        assert!(ran.stderr.contains(part), "{args:?}: {}", ran.stderr);
-    }
 }
 
 #[test]

@@ -4,7 +4,7 @@ use jiff::civil::date;
 use serde_json::{Value, json};
 use setguard::{engine::Context, inventory::view::View, policy::Policy};
 
-use crate::{folder::Folder, review::response, view};
+use crate::{review::response, view};
 
 const LISTED: &str = "mayExceed: {users: [ann], groups: [storage-admins]}";
 
@@ -237,37 +237,6 @@ fn a_write_of_the_scale_needs_the_annotation_of_the_stored_set() {
         assert_eq!(answer["allowed"], is_allowed, "{name} {permit:?}: {answer}");
         assert_eq!(answer["auditAnnotations"].get("excepted").is_some(), is_allowed, "{answer}");
     }
-}
-
-#[test]
-fn manifests_need_the_consent_of_the_policy() {
-    let tomorrow = jiff::Zoned::now().date().tomorrow().unwrap();
-    let folder = Folder::new([]);
-    folder.write("old.yaml", database(5, None).to_string());
-    folder.write("new.yaml", database(3, Some(&format!("deletesClaims={tomorrow}"))).to_string());
-    let run = |command: &str, entry: &str, more: &[&str]| {
-        folder.write("policy.yaml", policy_text(entry));
-        let args = [command, "new.yaml", "--against", "old.yaml", "--policy", "policy.yaml"];
-        folder.setguard(&[&args, more].concat())
-    };
-    let consents = "deletesClaims: false, mayExceed: {inManifests: true}";
-    for command in ["check", "plan"] {
-        let listed = run(command, &format!("deletesClaims: false, {LISTED}"), &[]);
-        assert_eq!(listed.code, 1, "{listed:?}");
-        let words = "who will apply this isn't known here";
-        assert!((listed.stdout.clone() + &listed.stderr).contains(words), "{listed:?}");
-        let consented = run(command, consents, &[]);
-        assert_eq!(consented.code, 0, "{consented:?}");
-    }
-    let report = run("check", consents, &["--format", "json"]);
-    let report: Value = serde_json::from_str(&report.stdout).unwrap();
-    let findings = report["findings"].as_array().unwrap();
-    let used = findings.iter().find(|it| it["rule"] == "limit-exceeded").unwrap();
-    assert_eq!(used["severity"], "note");
-    let words =
-        format!("permitted by the annotation setguard.io/exceed: deletesClaims until {tomorrow}");
-    assert!(used.to_string().contains(&words), "{used}");
-    assert_eq!(run("check", consents, &["--no-ignores"]).code, 1);
 }
 
 #[test]

@@ -4,7 +4,6 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 use setguard::{rules::in_cel, yaml};
-use setguard_testing::recorded::snapshot;
 
 use crate::folder::{Folder, Ran};
 
@@ -27,14 +26,6 @@ fn parsed(text: &str) -> Vec<Value> {
 fn names(objects: &[Value], kind: &str) -> Vec<String> {
     let of_kind = objects.iter().filter(|object| object["kind"] == kind);
     of_kind.map(|it| it["metadata"]["name"].as_str().unwrap().to_owned()).collect()
-}
-
-#[test]
-fn a_rule_that_denies_has_two_policies() {
-    snapshot(
-        "export/a_rule_that_denies_has_two_policies",
-        &export("", &["--rules", "surge-host-port"]).stdout,
-    );
 }
 
 #[test]
@@ -110,51 +101,10 @@ fn every_expression_is_about_an_object() {
     assert!(seen >= in_cel().count(), "{seen}");
 }
 
-#[test]
-fn exceptions_are_part_of_the_expression_with_their_patterns_escaped() {
-    let exception = "exceptions:\n- {rules: [grace-period-zero], names: [\"a.b-*\", \"it's\\\\\"], reason: r}\n";
-    let objects = objects(&export(exception, &["--rules", "grace-period-zero"]));
-    let expression = objects[0]["spec"]["validations"][0]["expression"].as_str().unwrap();
-    let exception = r" || (object.metadata.name.matches('^(a\\.b-.*|it\\\'s\\\\)$'))";
-    assert!(expression.ends_with(exception), "{expression}");
-}
-
-#[test]
-fn a_limit_has_a_policy_for_each_kind() {
-    let limits = "kubernetes: {version: \"1.37\"}\nlimits:\n- {namespaces: [\"prod-*\"], atMostUnavailable: 25%, \
-                  deletesClaims: false, neverEnds: false, reason: agreed, mayExceed: {groups: [sre]}}\n\
-                  - {neverEnds: false, mode: warn, reason: cannot be said in CEL}\n";
-    let ran = export(limits, &["--rules", "limit-exceeded"]);
-    snapshot("export/a_limit_has_a_policy_for_each_kind", &ran.stdout);
-    let none = export("", &["--rules", "limit-exceeded"]).stdout;
-    assert!(none.contains("# - the policy has no limits: limit-exceeded\n"), "{none}");
-}
-
-#[test]
-fn a_gate_that_is_off_and_a_rule_that_is_unknown_are_said() {
-    let ran = export("", &["--kube-version", "1.34", "--rules", "max-unavailable-ordered"]);
-    let why = "the feature gate MaxUnavailableStatefulSet is off in this release";
-    assert!(ran.stdout.contains(why), "{ran:?}");
-    export("", &["--rules", "surge-hostport"]).ends(2).reports("did you mean surge-host-port?");
-}
-
 fn map(policy: &str, release: &str) -> Ran {
     let policy = format!("apiVersion: setguard.io/v1alpha1\nkind: Policy\n{policy}");
     let folder = Folder::new([("policy.yaml", &*policy)]);
     folder.setguard(&["export", "map", "--policy", "policy.yaml", "--kube-version", release])
-}
-
-#[test]
-fn injections_that_the_policy_turns_off_are_not_exported() {
-    let one = "injection: {daemonTolerations: false, tolerations: [{key: gpu, effect: NoSchedule}], \
-               nodePin: false, pairedControllers: {users: [robot], groups: [daemons]}}\n";
-    snapshot(
-        "export/injections_that_the_policy_turns_off_are_not_exported",
-        &map(one, "1.36").stdout,
-    );
-    let none = "injection: {daemonTolerations: false, tolerations: [], nodePin: false}\n";
-    let left = names(&objects(&map(none, "1.36")), "MutatingAdmissionPolicy");
-    assert_eq!(left, Vec::<String>::new());
 }
 
 #[test]
@@ -212,20 +162,6 @@ fn static_policies_meet_the_conditions_of_files() {
         let documents: Vec<_> = ran.stdout.split("---\n").collect();
         assert!(documents.iter().all(|it| it.contains("\nkind: ")), "{ran:?}");
     }
-}
-
-#[test]
-fn a_static_export_that_no_api_server_could_read_is_refused() {
-    let none = "injection: {daemonTolerations: false, tolerations: [], nodePin: false}\n";
-    for (form, policy, release, words) in [
-        ("vap", "", "1.35", "kube-apiserver reads no policies from files before 1.36"),
-        ("map", none, "1.37", "there is nothing to export"),
-    ] {
-        let ran = of_static(form, policy, release, &[]);
-        assert_eq!((ran.code, ran.stdout.as_str()), (2, ""), "{ran:?}");
-        assert!(ran.stderr.contains(words), "{ran:?}");
-    }
-    of_static("vap", "", "1.36", &[]).prints("ManifestBasedAdmissionControlConfig=true");
 }
 
 #[test]

@@ -56,12 +56,6 @@ impl Ran {
         self
     }
 
-    #[track_caller]
-    pub fn reports_no(self, text: impl AsRef<str>) -> Self {
-        assert!(!self.stderr.contains(text.as_ref()), "{:?} in {self:?}", text.as_ref());
-        self
-    }
-
     /// Standard error is this text.
     #[track_caller]
     pub fn reports_only(self, text: impl AsRef<str>) -> Self {

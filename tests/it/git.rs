@@ -215,19 +215,6 @@ fn diverged() -> Folder {
     folder
 }
 
-#[test]
-fn a_branch_is_compared_with_its_start() {
-    let folder = diverged();
-    for (reference, not_new) in [("main", 1), ("main...", 1), ("main..", 0)] {
-        let (code, report) = folder.json(&format!("deploy --against-ref {reference} --new-only"));
-        assert_eq!(
-            (code, &report["summary"]["notNew"]),
-            (0, &not_new.into()),
-            "{reference}: {report}"
-        );
-    }
-}
-
 /// Without a common ancestor, the tip is all there is.
 #[test]
 fn a_shallow_clone_is_compared_with_the_tip_and_told() {
@@ -238,30 +225,4 @@ fn a_shallow_clone_is_compared_with_the_tip_and_told() {
         .ends(0)
         .reports("have in common")
         .reports("fetch-depth: 0");
-}
-
-#[test]
-fn a_file_that_was_broken_and_is_fixed_now_is_no_failure() {
-    let folder = Folder::new([
-        ("deploy/a.yaml", "apiVersion: apps/v1\nkind: DaemonSet\nmetadata: {name: [\n"),
-        ("deploy/stranger.yaml", "{{ if }}"),
-    ]);
-    folder.write("deploy/latin.yaml", b"apiVersion: v1\nkind: ConfigMap\ndata: {a: M\xfcller}\n");
-    folder.commit();
-    folder.write("deploy/a.yaml", on_delete("agent", ""));
-    fs::remove_file(folder.path("deploy/latin.yaml")).unwrap();
-    folder
-        .check("deploy --against-ref main --new-only")
-        .ends(0)
-        .reports("main:deploy/a.yaml:3: ")
-        .reports("checked as new ones")
-        .reports_no("stranger.yaml:");
-}
-
-/// The message of git says what to do, for example with a repository of another user.
-#[test]
-fn the_message_of_git_is_kept() {
-    let folder = repository();
-    folder.git("config core.repositoryformatversion 99");
-    against(&folder, "deploy", "main").ends(2).reports("99");
 }

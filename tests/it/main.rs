@@ -12,13 +12,9 @@
     reason = "a test fails by panicking, prints for people to read, and has no users"
 )]
 
-#[cfg(unix)]
-mod alternatives;
 mod api_server;
-mod asking;
 #[cfg(unix)]
 mod audit;
-mod baseline;
 mod bounds;
 mod browser;
 mod catalogue;
@@ -34,7 +30,6 @@ mod cross_object;
 mod crowd;
 #[cfg(unix)]
 mod daemon;
-mod discovery;
 mod exceed;
 mod export;
 mod file_exceptions;
@@ -45,12 +40,10 @@ mod folder;
 mod generated;
 mod git;
 #[cfg(unix)]
-#[cfg(unix)]
 mod guides;
 mod hostile;
 #[cfg(unix)]
 mod http2;
-mod ignores;
 mod inject;
 mod json_schema;
 mod kruise;
@@ -68,10 +61,8 @@ mod mcp;
 #[cfg(unix)]
 mod memory;
 mod mutations;
-mod neighbors;
 mod origin;
 mod parity;
-mod patches;
 mod pictures;
 #[cfg(unix)]
 mod pipeline;
@@ -83,31 +74,23 @@ mod plan_formats;
 mod plan_known;
 #[cfg(unix)]
 mod plan_live;
-mod plan_middle;
 #[cfg(unix)]
 mod plan_recipes;
-mod plan_writers;
 mod platforms;
 mod pod_security;
-#[cfg(unix)]
-mod policy_from_ref;
 mod readings;
 #[cfg(unix)]
 mod release;
-mod rendered;
 mod reports;
 mod review;
 mod rollouts;
 mod schema;
 #[cfg(unix)]
 mod serve;
-mod set_aside;
 #[cfg(unix)]
 mod stalls;
 #[cfg(unix)]
 mod status;
-#[cfg(unix)]
-mod strangers;
 mod support;
 #[cfg(unix)]
 mod tls;

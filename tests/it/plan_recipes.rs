@@ -5,7 +5,6 @@ use std::{env, fs, path::Path, process::Command};
 use crate::{
     folder::{Folder, Ran},
     helm,
-    plan::{changes, planned, stateful_set},
 };
 
 const PAGE: &str = include_str!("../../docs/plan.md");
@@ -114,30 +113,4 @@ fn kustomizations_are_compared_as_they_are_built() {
         Ok(output) if output.status.success() => compares("**Kustomize.**"),
         _ => eprintln!("skipped: kubectl not found"),
     }
-}
-
-#[test]
-fn previous_manifests_without_a_namespace_belong_to_the_given_one() {
-    let rendered = |image| {
-        let budget = "apiVersion: policy/v1\nkind: PodDisruptionBudget\nmetadata: {name: least}\n\
-            spec: {minAvailable: 3, selector: {matchLabels: {app: db}}}\n---\n";
-        budget.to_owned() + &stateful_set("db", 3, image, "").replace(", namespace: shop", "")
-    };
-    let (before, after) = (rendered("db:1"), rendered("db:2"));
-    let folder = Folder::new([("before.yaml", before.as_str()), ("after.yaml", after.as_str())]);
-    let (ran, plan) = planned(&folder, "after.yaml --against before.yaml -n shop");
-    assert_eq!((ran.code, changes(&plan)), (0, vec!["shop/db update".to_owned()]));
-    assert!(plan["objects"][0]["notes"].to_string().contains("least"), "{plan}");
-    let before = before.replace("name: db}", "name: db, namespace: shop}");
-    let folder = Folder::new([("before.yaml", before.as_str()), ("after.yaml", after.as_str())]);
-    let (_, plan) = planned(&folder, "after.yaml --against before.yaml");
-    assert_eq!(changes(&plan), ["default/db create", "shop/db delete"]);
-    let note = "shop has one with this name; -n shop is the namespace of manifests that set none";
-    assert_eq!(plan["objects"][0]["notes"][0], note, "{plan}");
-    // If the manifests have that object too, nothing is amiss.
-    let both = before.clone() + &after;
-    let folder = Folder::new([("before.yaml", before.as_str()), ("after.yaml", both.as_str())]);
-    let (_, plan) = planned(&folder, "after.yaml --against before.yaml");
-    assert_eq!(changes(&plan), ["shop/db none", "default/db create"]);
-    assert!(!plan.to_string().contains("has one with this name"), "{plan}");
 }

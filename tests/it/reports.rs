@@ -4,13 +4,7 @@ mod sarif;
 
 use std::{collections::BTreeSet, fs, process::Command};
 
-use serde_json::{Value, json};
-use setguard_testing::recorded::snapshot;
-
-use crate::{
-    cli::{Folder, GOOD, MISSPELT, Ran, policy, setguard},
-    json_schema::sarif,
-};
+use crate::cli::{Folder, GOOD, MISSPELT, Ran, policy, setguard};
 
 /// Warned about in line 14, and not denied.
 const WARNED: &str = "\
@@ -50,24 +44,10 @@ fn three() -> Folder {
     repository([("deploy/a.yaml", MISSPELT), ("deploy/b c.yaml", WARNED), ("deploy/d.yaml", GOOD)])
 }
 
-fn read(folder: &Folder, name: &str) -> String {
-    fs::read_to_string(folder.0.path().join(name)).unwrap()
-}
-
 fn run_in(folder: &Folder, below: &str, args: &[&str], environment: &[(&str, &str)]) -> Ran {
     let mut command: Command = setguard(folder.0.path(), args);
     command.current_dir(folder.0.path().join(below)).envs(environment.iter().copied());
     command.output().unwrap().into()
-}
-
-#[test]
-fn annotations_show_denials_first() {
-    let folder = three();
-    let ran = folder
-        .run(&["check", "deploy/b c.yaml", "deploy", "--format", "github"])
-        .ends(1)
-        .reports_only("");
-    snapshot("reports/annotations_show_denials_first", &without_policy(&ran.stdout));
 }
 
 /// The text without its line about the policy, which is in a folder with another name each time.
@@ -134,53 +114,6 @@ fn a_manifest_cannot_give_commands_to_the_runner() {
 }
 
 #[test]
-fn a_step_has_a_summary() {
-    let folder = three();
-    let summary = folder.0.path().join("summary.md");
-    let environment = [("GITHUB_STEP_SUMMARY", summary.to_str().unwrap())];
-    run_in(&folder, "", &["check", "deploy"], &environment);
-    assert!(!summary.exists(), "only with annotations");
-    run_in(&folder, "", &["check", "deploy", "--format", "github"], &environment);
-    snapshot(
-        "reports/a_step_has_a_summary",
-        &without_policy(&fs::read_to_string(summary).unwrap()),
-    );
-}
-
-#[test]
-fn gitlab_gets_each_finding_with_a_line() {
-    let folder = three();
-    folder.write("deploy/e.yaml", format!("---\n{MISSPELT}---\na: [\n").as_bytes());
-    let ran = folder.run(&["check", "deploy", "--format", "gitlab"]).ends(1).reports_only("");
-    let issues: Vec<Value> = serde_json::from_str(&ran.stdout).unwrap();
-    let prints: BTreeSet<&str> =
-        issues.iter().map(|issue| issue["fingerprint"].as_str().unwrap()).collect();
-    assert_eq!(prints.len(), issues.len(), "GitLab shows only the first of equal ones");
-    snapshot("reports/gitlab_gets_each_finding_with_a_line", &ran.stdout);
-    let clean = folder.run(&["check", "deploy/d.yaml", "--format", "gitlab"]);
-    assert_eq!((clean.code, clean.stdout.as_str()), (0, "[]\n"));
-}
-
-#[test]
-fn junit_has_a_test_for_each_object() {
-    let folder = three();
-    folder.write("deploy/e.yaml", format!("{GOOD}---\na: [\n").as_bytes());
-    let ran = folder.run(&["check", "deploy", "nowhere.yaml", "--format", "junit"]).ends(2);
-    let document = roxmltree::Document::parse(&ran.stdout).unwrap();
-    let count = |name| document.descendants().filter(|node| node.has_tag_name(name)).count();
-    assert_eq!([count("testcase"), count("failure"), count("error")], [6, 1, 2]);
-    let root = document.root_element();
-    assert_eq!(root.attribute("tests"), Some("6"));
-    assert_eq!(root.attribute("failures"), Some("1"));
-    assert_eq!(root.attribute("errors"), Some("2"));
-    let suites = root.children().filter(|node| node.has_tag_name("testsuite"));
-    let sum: usize =
-        suites.map(|suite| suite.attribute("tests").unwrap().parse::<usize>().unwrap()).sum();
-    assert_eq!(sum, 6);
-    snapshot("reports/junit_has_a_test_for_each_object", &folder.anywhere(&ran.stdout));
-}
-
-#[test]
 fn junit_is_xml_whatever_a_manifest_contains() {
     let folder = repository([("a<&>.yaml", HOSTILE)]);
     let ran = folder.run(&["check", ".", "--format", "junit"]);
@@ -191,145 +124,6 @@ fn junit_is_xml_whatever_a_manifest_contains() {
     let name = case.attribute("name").unwrap();
     let wanted = "DaemonSet default/x\n::stop-commands::all\n##[error]%0A::warning::, ]]> <b>&amp; |*`[a](http://b) \u{2028}";
     assert!(name.starts_with(wanted), "{name:?}");
-}
-
-#[test]
-fn junit_without_objects_is_one_test() {
-    let folder = repository([]);
-    for (args, errors) in [(&["--allow-empty"][..], "0"), (&[], "1")] {
-        let ran = folder.run(&[&["check", ".", "--format", "junit"], args].concat());
-        let document = roxmltree::Document::parse(&ran.stdout).unwrap();
-        let root = document.root_element();
-        assert_eq!(root.attribute("tests"), Some("1"), "{}", ran.stdout);
-        assert_eq!(root.attribute("errors"), Some(errors), "{}", ran.stdout);
-    }
-}
-
-#[test]
-fn findings_that_need_all_objects_are_sorted_among_the_others() {
-    let first = GOOD.replace("agent", "first").replace("{app: first}", "{app: same}");
-    let second = GOOD.replace("agent", "second").replace("{app: second}", "{app: same}");
-    let files = [("a.yaml", first.as_str()), ("b.yaml", second.as_str()), ("c.yaml", MISSPELT)];
-    let folder = repository(files);
-    let ran = folder.run(&["check", ".", "--format", "gitlab"]);
-    let issues: Vec<Value> = serde_json::from_str(&ran.stdout).unwrap();
-    let found: Vec<_> =
-        issues.iter().map(|issue| (&issue["check_name"], &issue["location"]["path"])).collect();
-    assert_eq!(
-        found,
-        [(&json!("selector-overlap"), &json!("b.yaml")), (&json!("schema"), &json!("c.yaml")),]
-    );
-    let ran = folder.run(&["check", ".", "--format", "junit"]);
-    let document = roxmltree::Document::parse(&ran.stdout).unwrap();
-    let with = |tag| {
-        let found = document.descendants().filter(move |node| node.has_tag_name(tag));
-        found.map(|node| node.parent().unwrap().attribute("name").unwrap()).collect::<Vec<_>>()
-    };
-    assert_eq!(with("system-out"), ["DaemonSet default/second"]);
-    assert_eq!(with("failure"), ["DaemonSet kube-system/agent"]);
-}
-
-#[test]
-fn files_are_written_in_addition_to_the_terminal() {
-    let folder = three();
-    folder.write("old.json", b"old");
-    let plain = folder.run(&["check", "deploy"]);
-    let mut args = vec!["check", "deploy"];
-    for output in
-        ["sarif=a.sarif", "junit=./b.xml", "gitlab=deploy/c.json", "json=old.json", "text=t.txt"]
-    {
-        args.extend(["--output", output]);
-    }
-    let ran = folder.run(&args).ends(1).reports_only("");
-    assert_eq!(ran.stdout, plain.stdout);
-    assert_eq!(read(&folder, "t.txt"), plain.stdout);
-    assert_eq!(sarif(&read(&folder, "a.sarif"))["runs"][0]["results"].as_array().unwrap().len(), 2);
-    roxmltree::Document::parse(&read(&folder, "b.xml")).unwrap();
-    let (_, json) = folder.json(&["deploy/a.yaml", "deploy/b c.yaml", "deploy/d.yaml"]);
-    let written: Value = serde_json::from_str(&read(&folder, "old.json")).unwrap();
-    assert_eq!(written["findings"], json["findings"]);
-    let left: Vec<_> =
-        fs::read_dir(folder.0.path()).unwrap().map(|it| it.unwrap().file_name()).collect();
-    assert_eq!(left.len(), 7, "nothing else is left: {left:?}");
-}
-
-#[test]
-fn a_file_that_cannot_be_written_is_an_error_before_any_evaluation() {
-    let folder = three();
-    for (args, part) in [
-        (&["--output", "sarif=no/such/a.sarif"][..], "there is no folder no/such"),
-        (&["--output", "sarif=deploy"], "this is a folder"),
-        (&["--output", "sarif"], "expected FORMAT=FILE"),
-        (&["--output", "sarf=a"], "\"sarf\" is not a format: use text, json, sarif"),
-        (&["--output", "sarif="], "the name of the file is missing"),
-        (&["--output", "sarif=-"], "--format sets the format on standard output"),
-        (&["--output", "sarif=a", "--output", "json=a"], "a is named twice"),
-    ] {
-        let ran = folder.run(&[&["check", "deploy"], args].concat());
-        assert_eq!((ran.code, ran.stdout.as_str()), (2, ""), "{args:?}");
-        assert!(ran.stderr.contains(part), "{args:?}: {}", ran.stderr);
-    }
-    let files = fs::read_dir(folder.0.path()).unwrap().count();
-    assert_eq!(files, 3, "no file is left behind");
-}
-
-#[test]
-fn a_run_that_fails_leaves_the_older_report() {
-    let folder = three();
-    folder.write("a.sarif", b"old");
-    folder.write("bad.yaml", b"kind: Policy\n");
-    folder.run(&["check", "deploy", "--output", "sarif=a.sarif", "--policy", "bad.yaml"]).ends(2);
-    assert_eq!(read(&folder, "a.sarif"), "old");
-}
-
-#[cfg(unix)]
-#[test]
-fn a_report_can_go_to_a_pipe() {
-    let folder = three();
-    let ran =
-        folder.run(&["check", "deploy", "--format", "json", "--output", "gitlab=/dev/stderr"]);
-    let issues: Vec<Value> = serde_json::from_str(&ran.stderr).unwrap();
-    assert_eq!(issues.len(), 2);
-}
-
-/// The runner of GitHub Actions looks for commands in both streams: for `::` where a line begins, and
-/// for `##[` anywhere in it. Source: actions/runner, `src/Runner.Common/ActionCommand.cs`.
-#[test]
-fn the_name_of_a_folder_gives_the_runner_no_command() {
-    let folder = repository([
-        ("a.yaml", GOOD),
-        ("##[stop-commands]x/Chart.yaml", "name: a\n"),
-        ("##[stop-commands]x/templates/a.yaml", "{{ .Values.a }}\nkind: DaemonSet\n"),
-    ]);
-    for format in ["github", "text"] {
-        let ran = folder
-            .run(&["check", ".", "--format", format])
-            .ends(0)
-            .prints("a chart is checked as it is rendered");
-        assert!(!ran.stderr.contains("##[") && !ran.stdout.contains("##["), "{}", ran.stderr);
-    }
-}
-
-/// Azure Pipelines obeys `##vso[` anywhere in a line, and characters that are not shown make two names look the same.
-#[test]
-fn no_format_carries_a_command_or_a_character_that_is_not_shown() {
-    let text = "apiVersion: apps/v1\nkind: DaemonSet\nmetadata: {name: agent}\nspec:\n  \
-                selector: {matchLabels: {app: '##vso[task.complete]##[error]x\u{200b}y\u{e0041}'}}\n  \
-                template:\n    metadata: {labels: {app: agent}}\n    \
-                spec: {containers: [{name: main, image: agent}]}\n";
-    let folder = repository([("##vso[a]\u{200b}.yaml", text)]);
-    for format in ["text", "json", "sarif", "github", "gitlab", "junit", "concise"] {
-        let checked = folder.run(&["check", ".", "--format", format]);
-        assert!(checked.stdout.contains("vso"), "{format}: {}", checked.stdout);
-        let format = if format == "json" { "json" } else { "text" };
-        let planned = folder.run(&["plan", ".", "--format", format]);
-        for part in ["##vso[", "##[", "\u{200b}", "\u{e0041}"] {
-            for ran in [&checked, &planned] {
-                let all = format!("{}{}", ran.stdout, ran.stderr);
-                assert!(!all.contains(part), "{format}: {part:?}: {all}");
-            }
-        }
-    }
 }
 
 #[test]

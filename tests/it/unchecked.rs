@@ -1,8 +1,6 @@
 //! Ways in which a change could get a set past a check: each is denied, or listed in every format as not checked, and
 //! then fails with `--against-ref`.
 
-use std::os::unix::fs::symlink;
-
 use serde_json::json;
 
 use crate::folder::{Folder, Ran};
@@ -223,110 +221,4 @@ fn no_way_hides_a_set_from_a_check() {
         }
     }
     assert!(seen > 400, "only {seen} runs");
-}
-
-#[test]
-fn what_the_base_has_and_excludes_does_not_fail_a_change() {
-    let folder = Folder::new([("deploy/good.yaml", GOOD), ("deploy/vendor/evil.yaml", TRAP)]);
-    folder.commit();
-    folder.git("checkout -q -b change");
-    folder.write("deploy/good.yaml", GOOD.replace("db:1", "db:2"));
-    check(&folder, "text", &["--against-ref", "main"])
-        .ends(0)
-        .prints("not checked: deploy/vendor/evil.yaml: ");
-    folder.write("deploy/vendor/evil.yaml", format!("{TRAP}# changed\n"));
-    assert_eq!(check(&folder, "text", &["--against-ref", "main"]).code, 1);
-    assert_eq!(check(&folder, "text", &["--against-ref", "main", "--exclude", "vendor"]).code, 0);
-}
-
-#[test]
-fn only_the_policy_of_the_base_excludes_what_a_change_edits() {
-    let policy = "apiVersion: setguard.io/v1alpha1\nkind: Policy\n";
-    let excludes = format!("{policy}exclude: [evil.yaml]\n");
-    for (before, code) in [(policy, 1), (&excludes, 0)] {
-        let folder = Folder::new([("deploy/good.yaml", GOOD), ("setguard.yaml", before)]);
-        folder.commit();
-        folder.git("checkout -q -b change");
-        folder.write("setguard.yaml", &excludes);
-        folder.write("deploy/evil.yaml", refused());
-        folder.git("add -A");
-        folder.git("commit -q -m second");
-        check(&folder, "text", &["--against-ref", "main"])
-            .ends(code)
-            .prints("deploy/evil.yaml: the policy excludes it");
-    }
-}
-
-#[test]
-fn a_link_out_of_the_folder_is_not_checked() {
-    let folder = change(&vec![("elsewhere/evil.yaml".to_owned(), TRAP.as_bytes().to_vec())]);
-    symlink("../elsewhere/evil.yaml", folder.path("deploy/link.yaml")).unwrap();
-    folder.git("add -A");
-    folder.git("commit -q -m link");
-    check(&folder, "text", &[]).ends(0).prints("deploy/link.yaml: the link leads out");
-    check(&folder, "text", &["--against-ref", "main"])
-        .ends(1)
-        .prints("this change edits what is not checked");
-}
-
-/// The kubelet replaces `$(NAME)` there, after the API server has refused the object.
-#[test]
-fn a_variable_of_kubernetes_is_no_placeholder() {
-    for field in [
-        "volumeMounts: [{name: a, mountPath: /a, subPathExpr: \"$(POD_NAME)/../x\"}]",
-        "env: [{name: \"\", value: \"$(POD_NAME)\"}]",
-    ] {
-        let set = GOOD.replace("image: \"db:1\"", &format!("image: \"db:1\", {field}"));
-        let set = set
-            .replace("spec: {containers", "spec: {volumes: [{name: a, emptyDir: {}}], containers");
-        let folder = Folder::new([("deploy/set.yaml", set.as_str())]);
-        let ran = folder.check("deploy");
-        assert_eq!(ran.code, 1, "{field}: {ran:?}");
-    }
-}
-
-#[test]
-fn an_entry_that_a_change_adds_to_the_baseline_hides_nothing() {
-    let policy = POLICY.replace("deny", "warn");
-    let folder = Folder::new([("deploy/evil.yaml", TRAP), ("setguard.yaml", &policy)]);
-    let run = |args: &str| folder.check(&format!("deploy --deny-warnings {args}"));
-    assert_eq!(run("--write-baseline known.txt").code, 0);
-    let whole = folder.read("known.txt");
-    let (kept, added) = whole.trim_end().rsplit_once('\n').unwrap();
-    folder.write("known.txt", format!("{kept}\n"));
-    folder.commit();
-    folder.git("checkout -q -b change");
-    folder.write("known.txt", &whole);
-    assert_eq!(run("--baseline known.txt").code, 0);
-    let ran = run("--baseline known.txt --against-ref main").ends(1);
-    let rule = added.split(' ').next().unwrap();
-    for text in [format!("[{rule}]"), "[policy-weakened]".to_owned(), "known.txt:".to_owned()] {
-        assert!(ran.stdout.contains(&text), "{text}: {ran:?}");
-    }
-    // Without the entry, the finding is known to nobody.
-    folder.git("checkout -q main -- known.txt");
-    assert_eq!(run("--baseline known.txt --against-ref main").code, 1);
-}
-
-#[test]
-fn a_folder_that_only_a_kustomization_fills_says_how_to_check_it() {
-    let folder = Folder::new([("base/set.yaml", GOOD)]);
-    folder.write("base/kustomization.yaml", "resources: [set.yaml]\n");
-    folder.write(
-        "overlays/prod/kustomization.yaml",
-        "resources: [../../base]\nreplicas: [{name: db, count: 3}]\n",
-    );
-    folder
-        .check("overlays/prod")
-        .ends(2)
-        .reports("kubectl kustomize overlays/prod | setguard check -");
-}
-
-#[test]
-fn a_patch_that_does_not_exist_is_an_error_at_its_line() {
-    let folder = Folder::new([("set.yaml", GOOD)]);
-    folder.write("kustomization.yaml", "resources: [set.yaml]\npatches:\n- path: none.yaml\n");
-    let ran = folder.check(". --format concise").ends(1);
-    let wanted = "./kustomization.yaml:3:9: error[schema]: patches: kustomize cannot build this: there is no file none.yaml";
-    assert!(ran.stdout.contains(wanted), "{ran:?}");
 }

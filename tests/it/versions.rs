@@ -1,18 +1,12 @@
 //! The effect of releases and feature gates on the findings in an object.
 #![allow(clippy::needless_pass_by_value, reason = "a json! in place reads better without &")]
 
-use std::collections::BTreeMap;
-
 use serde_json::{Value, json};
 use setguard::{
     engine::Context,
-    kubernetes::{
-        cluster::{ApiServer, Cluster, Version, parse_gates},
-        resource::Resource,
-    },
-    object::{schema::strict, storage::Storage},
+    kubernetes::cluster::{ApiServer, Cluster, Version, parse_gates},
+    object::storage::Storage,
     policy::Policy,
-    yaml,
 };
 
 use crate::{review::response, support};
@@ -54,34 +48,6 @@ fn an_error_that_depends_on_the_cluster_does_not_deny_what_the_api_server_accept
     policy.cluster.api_server = ApiServer::Newer;
     let other = answer(&policy, "Other");
     assert_eq!(other["allowed"], true, "a release that is not known yet may have it: {other}");
-}
-
-/// The schema of a release decides which fields are unknown, and says which release has them.
-#[test]
-fn a_field_of_another_release_is_unknown() {
-    let said = |release: &str, spec: &str| -> Vec<String> {
-        let text = format!("spec:\n  template:\n    spec:\n      {spec}\n");
-        let document = yaml::parse(&text).remove(0).unwrap();
-        let resource = Resource::of("apps/v1", "DaemonSet").unwrap();
-        let problems = strict(&document.root, resource, release.parse().unwrap());
-        let about = |problem: &yaml::Problem| problem.message.contains("unknown field");
-        problems.iter().filter(|it| about(it)).filter_map(|it| it.help.clone()).collect()
-    };
-    let group = "schedulingGroup: {podGroupName: a}";
-    assert_eq!(
-        said("1.35", group),
-        ["schedulingGroup exists from Kubernetes 1.36 on; the target is 1.35"]
-    );
-    assert!(said("1.36", group).is_empty());
-    let reference = "workloadRef: {name: a, podGroup: b}";
-    assert!(said("1.35", reference).is_empty());
-    assert_eq!(
-        said("1.36", reference),
-        ["workloadRef exists only in Kubernetes 1.35; the target is 1.36"]
-    );
-    // A name that the release does not have is not suggested.
-    assert_eq!(said("1.36", "schedulingGroups: {}"), ["did you mean schedulingGroup?"]);
-    assert!(!said("1.35", "schedulingGroups: {}").concat().contains("schedulingGroup?"));
 }
 
 fn set(kind: &str) -> Value {
@@ -215,67 +181,4 @@ fn each_release_refuses_only_what_it_validates_in_a_pod() {
         (daemon, container(sleepy.clone()), "", &[]),
         (daemon, container(sleepy), "PodLifecycleSleepActionAllowZero=false", &RELEASES),
     ]);
-}
-
-#[test]
-fn a_trap_depends_on_its_feature_gate() {
-    let strategy = json!({"rollingUpdate": {"maxUnavailable": 2}});
-    let json = patched("StatefulSet", &json!({"replicas": 3, "updateStrategy": strategy}));
-    for release in RELEASES {
-        let ids = |gates: &str| -> Vec<String> {
-            let cluster = Cluster::new(release.parse().unwrap(), parse_gates(gates).unwrap());
-            let found = support::evaluate_in(&json, None, &cluster, &Storage::default());
-            let ids = found.into_iter().map(|found| found.rule);
-            ids.filter(|id| id.starts_with("max-unavailable")).collect()
-        };
-        let (ignored, honoured) = (["max-unavailable-ignored"], ["max-unavailable-ordered"]);
-        assert_eq!(ids(""), if release < "1.37" { ignored } else { honoured }, "{release}");
-        assert_eq!(ids("MaxUnavailableStatefulSet=false"), ignored, "{release}");
-        assert_eq!(ids("MaxUnavailableStatefulSet=true"), honoured, "{release}");
-    }
-}
-
-/// Recorded with kube-apiserver 1.37.0, the gate on and off.
-#[test]
-fn the_words_about_recreate_depend_on_its_gate() {
-    let strategy = |strategy: Value| patched("StatefulSet", &json!({"updateStrategy": strategy}));
-    let random = strategy(json!({"type": "Random"}));
-    let recreate = strategy(json!({"type": "Recreate"}));
-    let both = strategy(json!({"type": "Recreate", "rollingUpdate": {"partition": 1}}));
-    let mut stored: Value = serde_json::from_str(&recreate).unwrap();
-    stored["metadata"]["resourceVersion"] = json!("1");
-    let stored = stored.to_string();
-    let two = "Invalid value: {\"Type\":\"Recreate\",\"RollingUpdate\":null}: must be 'RollingUpdate' or 'OnDelete'";
-    let three = "Invalid value: {\"Type\":\"Random\",\"RollingUpdate\":null}: must be 'RollingUpdate', 'OnDelete', or 'Recreate'";
-    let block = "Invalid value: {\"Partition\":1,\"MaxUnavailable\":null}: only allowed for updateStrategy 'RollingUpdate'";
-    let cases: [(&str, Option<&str>, bool, &[&str]); 6] = [
-        (&recreate, None, false, &[two]),
-        (&recreate, None, true, &[]),
-        (&random, None, true, &[three]),
-        (&both, None, true, &[block]),
-        // A stored object keeps the strategy when the gate is switched off.
-        (&recreate, Some(&stored), false, &[]),
-        (&random, Some(&stored), false, &[three]),
-    ];
-    for (json, old, on, expected) in cases {
-        let mut cluster = Cluster::new("1.37".parse().unwrap(), BTreeMap::new());
-        cluster.set_gate("StatefulSetRecreateStrategy", on);
-        let found = support::evaluate_in(json, old, &cluster, &Storage::default());
-        let messages: Vec<_> = found.iter().map(|found| found.text.as_str()).collect();
-        assert_eq!(messages, expected, "gate {on}: {json}");
-    }
-}
-
-#[test]
-fn a_misspelt_gate_in_the_policy_is_reported_with_its_line() {
-    let policy = |gate: &str| {
-        let head = "apiVersion: setguard.io/v1alpha1\nkind: Policy\n";
-        Policy::parse(&format!("{head}kubernetes:\n  featureGates:\n    {gate}: true\n"))
-    };
-    let problems = policy("MaxUnavailableStatefulSets").unwrap_err();
-    assert_eq!(problems.len(), 1, "{problems:?}");
-    assert_eq!(problems[0].mark.line, 5);
-    assert_eq!(problems[0].help.as_deref(), Some("did you mean MaxUnavailableStatefulSet?"));
-    assert!(policy("MaxUnavailableStatefulSet").is_ok());
-    assert!(policy("SchedulerQueueingHints").is_ok(), "it is a gate, although no rule uses it");
 }

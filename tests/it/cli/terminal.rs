@@ -43,19 +43,6 @@ fn printed_commands_can_be_pasted() {
 }
 
 #[test]
-fn colours_are_for_terminals_unless_forced() {
-    let folder = Folder::new([("a.yaml", MISSPELT)]);
-    let plain = folder.run(&["check", "a.yaml"]).stdout;
-    assert!(!plain.contains('\u{1b}'), "not a terminal");
-    let with = |name: &str| {
-        let output = setguard(folder.0.path(), &["check", "a.yaml"]).env(name, "1").output();
-        Ran::from(output.unwrap()).stdout
-    };
-    assert!(with("CLICOLOR_FORCE").contains("\u{1b}["));
-    assert_eq!(with("NO_COLOR"), plain);
-}
-
-#[test]
 fn a_manifest_cannot_send_control_characters_to_the_terminal() {
     // ESC, CSI in one character, and a reversal of the line.
     let text = MISSPELT.replace("minReadySecond", "\"min\\e[2J\\x9b2J\\u202e\"");

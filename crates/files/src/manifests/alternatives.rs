@@ -68,7 +68,7 @@ impl<T> Alternatives<T> {
     }
 
     /// Returns a note for an object that continues none of these, although there are some.
-    pub(crate) fn unclear(&self, group: &Group) -> Option<String> {
+    pub fn unclear(&self, group: &Group) -> Option<String> {
         let first = self.near(group).next()?;
         Some(format!(
             "there was this object before, in {} and in other folders, and it is not clear whether this one changes it: \

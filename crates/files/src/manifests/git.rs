@@ -237,7 +237,7 @@ impl Commit {
     ///
     /// # Errors
     /// If git cannot read an object.
-    pub(crate) fn compare(
+    pub fn compare(
         &self,
         not_checked: &mut [NotChecked],
         excludes_more: bool,

@@ -155,7 +155,7 @@ fn is_near(word: &str, key: &str) -> bool {
 }
 
 /// Returns why a set of OpenKruise is not checked: an API server that has it converts it for the webhook, and nothing does here.
-pub(crate) fn other_version(api_version: &str, kind: &str) -> Option<String> {
+pub fn other_version(api_version: &str, kind: &str) -> Option<String> {
     let (group, _) = api_version.split_once('/')?;
     let mut known = RESOURCES.iter().filter(|it| it.is_kruise() && it.kind.as_str() == kind);
     let newest = known.next_back().filter(|it| it.group == group)?;

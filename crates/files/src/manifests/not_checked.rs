@@ -100,7 +100,7 @@ impl NotChecked {
     }
 
     /// Returns its place and the reason in one sentence.
-    pub(crate) fn sentence(&self) -> String {
+    pub fn sentence(&self) -> String {
         let NotChecked { file, line, why, is_changed, .. } = self;
         let line = line.map(|line| format!(":{line}")).unwrap_or_default();
         let changed =

@@ -1,0 +1,225 @@
+//! Runs the cases of the command line: the text files of this folder. docs/testing.md describes them.
+#![allow(
+    clippy::expect_used,
+    reason = "a test works in a folder and may panic"
+)]
+
+use std::{
+    collections::BTreeMap,
+    env, fs,
+    path::{Path, PathBuf},
+    process::{Command, ExitCode},
+    sync::Mutex,
+};
+
+use libtest_mimic::{Arguments, Failed, Trial};
+use setguard_testing::{ROOT, recorded::updates};
+use similar::TextDiff;
+use tempfile::TempDir;
+
+/// Held while a file of cases is written.
+static WRITING: Mutex<()> = Mutex::new(());
+
+fn main() -> ExitCode {
+    let mut trials = Vec::new();
+    for entry in fs::read_dir(Path::new(ROOT).join("tests/cases")).expect("the cases") {
+        let path = entry.expect("a file").path();
+        if path.extension().is_none_or(|it| it != "txt") {
+            continue;
+        }
+        let text = fs::read_to_string(&path).expect("a text");
+        let group = path.file_stem().expect("a name").to_string_lossy().into_owned();
+        let (head, cases) = text.split_once("\n=== ").expect("a case");
+        let files = blocks(head)
+            .into_iter()
+            .filter_map(|(line, text)| Some((file(line)?.to_owned(), text)));
+        let shared: BTreeMap<_, _> = files.collect();
+        for case in cases.split("\n=== ") {
+            let title = case.lines().next().unwrap_or_default();
+            let (name, only) = title.split_once(' ').unwrap_or((title, ""));
+            let (path, case, shared) = (path.clone(), format!("=== {case}"), shared.clone());
+            let trial = Trial::test(format!("{group}::{name}"), move || run(&path, &case, shared));
+            trials.push(trial.with_ignored_flag(only == "[unix]" && cfg!(windows)));
+        }
+    }
+    libtest_mimic::run(&Arguments::from_args(), trials).exit_code()
+}
+
+/// The name of the file that begins with this line.
+fn file(line: &str) -> Option<&str> {
+    line.strip_prefix("-- ")?.strip_suffix(" --")
+}
+
+/// The lines that begin something, each with the text below it.
+fn blocks(text: &str) -> Vec<(&str, String)> {
+    let mut blocks: Vec<(&str, String)> = Vec::new();
+    for line in text.lines() {
+        match blocks.last_mut() {
+            Some((_, text)) if !line.starts_with("$ ") && file(line).is_none() => {
+                *text += &format!("{line}\n");
+            }
+            _ => blocks.push((line, String::new())),
+        }
+    }
+    blocks.into_iter().map(|(line, text)| (line, lines(&text, ""))).collect()
+}
+
+/// A text without spaces at the ends of lines and empty lines at its end, with its control characters spelled out.
+fn lines(text: &str, mark: &str) -> String {
+    let shown = |char: char| match char.is_control() && char != '\t' {
+        true => char.escape_default().to_string(),
+        false => char.to_string(),
+    };
+    let lines = text.trim_end().split_inclusive('\n').map(|it| it.trim_end_matches([' ', '\n']));
+    let lines = lines.map(|it| format!("{mark}{}", it.chars().map(shown).collect::<String>()));
+    lines.map(|it| format!("{}\n", it.trim_end_matches(' '))).collect()
+}
+
+/// Runs a case. Its output must be the one in the file.
+fn run(path: &Path, case: &str, shared: BTreeMap<String, String>) -> Result<(), Failed> {
+    let dir = tempfile::tempdir()?;
+    let mut folder = Folder { here: dir.path().to_owned(), dir, shared };
+    let (mut recorded, mut now) = (String::new(), String::new());
+    for (line, text) in blocks(case) {
+        recorded += &format!("{line}\n{text}");
+        let output = match (file(line), line.strip_prefix("$ ")) {
+            (Some(name), _) => folder.write(name, &text).map(|()| text),
+            (None, Some(command)) => folder.command(command),
+            (None, None) => Ok(text),
+        };
+        now += &format!(
+            "{line}\n{}",
+            output.map_err(|it| format!("{line}: {}", it.message().unwrap_or_default()))?
+        );
+    }
+    // The paths of Windows, also in JSON, and its words for a file that does not exist.
+    let missing = ("The system cannot find the file specified.", "No such file or directory");
+    let comparable = |text: &str| match cfg!(windows) {
+        true => text.replace(r"\\", "/").replace('\\', "/").replace(missing.0, missing.1),
+        false => text.to_owned(),
+    };
+    if comparable(&recorded) == comparable(&now) {
+        return Ok(());
+    }
+    if updates() {
+        let _guard = WRITING.lock();
+        let text = fs::read_to_string(path)?.replacen(case.trim_end(), now.trim_end(), 1);
+        return Ok(fs::write(path, text)?);
+    }
+    let diff = TextDiff::from_lines(&recorded, &now);
+    let diff = diff.unified_diff().context_radius(5).header("recorded", "now").to_string();
+    Err(format!("{} (UPDATE_GENERATED=1 writes it):\n{diff}", path.display()).into())
+}
+
+/// The folder in which the commands of a case run.
+struct Folder {
+    dir: TempDir,
+    here: PathBuf,
+    /// What the file of cases has before its first case: for `cp`, `edit`, `cat` and `<`.
+    shared: BTreeMap<String, String>,
+}
+
+impl Folder {
+    fn read(&self, name: &str) -> Result<String, Failed> {
+        let read = fs::read_to_string(self.here.join(name)).ok();
+        read.or_else(|| self.shared.get(name).cloned()).ok_or_else(|| format!("no {name}").into())
+    }
+
+    fn write(&self, name: &str, text: impl AsRef<[u8]>) -> Result<(), Failed> {
+        let path = self.here.join(name);
+        fs::create_dir_all(path.parent().unwrap_or(&path))?;
+        Ok(fs::write(path, text)?)
+    }
+
+    /// The output of a line as a shell has it: a command, and perhaps `< FILE`, `| grep TEXT` and `> FILE`.
+    fn command(&mut self, line: &str) -> Result<String, Failed> {
+        let line = line.replace("FOLDER", &self.dir.path().to_string_lossy());
+        let mut words: Vec<String> = shlex::split(&line).ok_or("quotes that do not end")?;
+        let mut last = |mark: &str| {
+            let at = words.iter().rposition(|it| it == mark)?;
+            words.drain(at..).next_back()
+        };
+        let (into, filter, input) = (last(">"), last("|"), last("<"));
+        let words: Vec<&str> = words.iter().map(String::as_str).collect();
+        let path = |name: &str| self.here.join(name);
+        let (mut output, mut rest) = (String::new(), String::new());
+        match &words[..] {
+            [] => {} // A comment.
+            ["cat", name] => output = self.read(name)?,
+            ["cmp", one, other] if fs::read(path(one))? == fs::read(path(other))? => {}
+            ["cd", name] => self.here = path(name).canonicalize()?,
+            ["cp", from, to] => self.write(to, &self.read(from)?)?,
+            ["mv", from, to] => fs::rename(path(from), path(to))?,
+            ["latin1", name] => {
+                self.write(name, self.read(name)?.chars().map(|it| it as u8).collect::<Vec<_>>())?;
+            }
+            ["mkdir", name] => fs::create_dir_all(path(name))?,
+            ["rm", name] if path(name).is_dir() => fs::remove_dir_all(path(name))?,
+            ["rm", name] => fs::remove_file(path(name))?,
+            #[cfg(unix)]
+            ["ln", "-s", target, name] => std::os::unix::fs::symlink(target, path(name))?,
+            ["edit", name, changes @ ..] => match into {
+                Some(_) => output = changed(self.read(name)?, changes)?,
+                None => self.write(name, &changed(self.read(name)?, changes)?)?,
+            },
+            _ => (output, rest) = self.program(&words, input.as_deref())?,
+        }
+        if let Some(text) = filter {
+            output = output.split_inclusive('\n').filter(|it| it.contains(&text)).collect();
+        }
+        match into {
+            Some(name) => self.write(&name, &output).map(|()| rest),
+            None => Ok(lines(&output, "") + &rest),
+        }
+    }
+
+    /// Standard output of a program, and lines with the rest: standard error and the exit code.
+    fn program(&self, words: &[&str], input: Option<&str>) -> Result<(String, String), Failed> {
+        let (variables, words) =
+            words.split_at(words.iter().take_while(|it| it.contains('=')).count());
+        let program = match words.first() {
+            Some(&"setguard") => env!("CARGO_BIN_EXE_setguard"),
+            Some(&"git") => "git",
+            _ => return Err("no such command, or two files that differ".into()),
+        };
+        let mut command = Command::new(program);
+        command.args(&words[1..]).current_dir(&self.here).env_clear().env("HOME", self.dir.path());
+        command.envs(["PATH", "SystemRoot"].iter().filter_map(|it| Some((it, env::var_os(it)?))));
+        for role in ["AUTHOR", "COMMITTER"] {
+            command.env(format!("GIT_{role}_NAME"), "a").env(format!("GIT_{role}_EMAIL"), "a@b");
+            command.env(format!("GIT_{role}_DATE"), "2026-01-01T00:00:00Z");
+        }
+        command.envs(variables.iter().filter_map(|it| it.split_once('=')));
+        let stdin = tempfile::NamedTempFile::new()?;
+        fs::write(&stdin, input.map_or(Ok(String::new()), |name| self.read(name))?)?;
+        let ran = command.stdin(stdin.reopen()?).output()?;
+        let [output, errors] = [ran.stdout, ran.stderr].map(|it| self.anywhere(&it));
+        let code = match ran.status.code().ok_or("killed")? {
+            0 => String::new(),
+            code => format!("[exit {code}]\n"),
+        };
+        Ok((output, lines(&errors, "2> ") + &code))
+    }
+
+    /// An output without the path of the folder and the version of the program.
+    fn anywhere(&self, output: &[u8]) -> String {
+        let version = concat!("setguard ", env!("CARGO_PKG_VERSION"));
+        let text = String::from_utf8_lossy(output).replace(version, "setguard VERSION");
+        let real = self.dir.path().canonicalize().unwrap_or_default();
+        let paths = [&*real, self.dir.path()].map(Path::to_string_lossy);
+        paths.iter().fold(text, |text, path| text.replace(&**path, "FOLDER"))
+    }
+}
+
+/// A text with other texts in it. `\n` and `\r` end a line.
+fn changed(mut text: String, changes: &[&str]) -> Result<String, Failed> {
+    for change in changes.chunks(2) {
+        let [old, new] = change else { return Err("a change has two texts".into()) };
+        let [old, new] = [old, new].map(|it| it.replace(r"\n", "\n").replace(r"\r", "\r"));
+        if !text.contains(&old) {
+            return Err(format!("{old:?} is not in the file").into());
+        }
+        text = text.replace(&old, &new);
+    }
+    Ok(text)
+}
