@@ -1,8 +1,5 @@
 //! Runs the cases of the command line: the text files of this folder. docs/testing.md describes them.
-#![allow(
-    clippy::expect_used,
-    reason = "a test works in a folder and may panic"
-)]
+#![allow(clippy::expect_used, reason = "a test works in a folder and may panic")]
 
 use std::{
     collections::BTreeMap,

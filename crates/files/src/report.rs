@@ -37,17 +37,29 @@ use setguard_core::printable::Printable;
 pub trait Report {
     /// Reports the findings in an object. An object may come twice, if the rules about several
     /// objects find more. `source` is its file; an object in a cluster has none.
+    ///
+    /// # Errors
+    /// Returns an error if the output cannot be written.
     fn object(&mut self, source: Option<&Source>, object: &ObjectReport) -> io::Result<()>;
     /// Reports a finding once for many objects that have it, after all objects. It was reported in
     /// each of them too.
+    ///
+    /// # Errors
+    /// Returns an error if the output cannot be written.
     fn folded(&mut self, _: &Folded) -> io::Result<()> {
         Ok(())
     }
     /// Reports what has changed since an earlier audit, after all objects.
+    ///
+    /// # Errors
+    /// Returns an error if the output cannot be written.
     fn changes(&mut self, _: &Changes) -> io::Result<()> {
         Ok(())
     }
     /// Reports a document that could not be read.
+    ///
+    /// # Errors
+    /// Returns an error if the output cannot be written.
     fn unreadable(&mut self, source: &Source, diagnostic: &Diagnostic) -> io::Result<()>;
     /// Reports what was not checked, after all objects.
     fn not_checked(&mut self, entries: &[NotChecked]);
@@ -58,6 +70,9 @@ pub trait Report {
     /// error already shows it.
     fn note(&mut self, message: &str);
     /// Ends the report.
+    ///
+    /// # Errors
+    /// Returns an error if the output cannot be written.
     fn finish(&mut self, summary: &Summary) -> io::Result<()>;
 }
 

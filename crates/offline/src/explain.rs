@@ -34,6 +34,9 @@ pub struct ExplainArgs {
 }
 
 /// Runs `setguard rules`.
+///
+/// # Errors
+/// Returns an error if standard output cannot be written.
 pub fn list(args: &RulesArgs) -> anyhow::Result<Exit> {
     let rules = catalogue::all();
     let mut out = io::BufWriter::new(io::stdout().lock());
@@ -76,6 +79,9 @@ pub(super) fn to_json(rule: &Rule) -> serde_json::Value {
 }
 
 /// Runs `setguard explain RULE`.
+///
+/// # Errors
+/// Returns an error if there is no such rule, or standard output cannot be written.
 pub fn explain(args: &ExplainArgs) -> anyhow::Result<Exit> {
     let Some(rule) = catalogue::find(&args.rule) else {
         match catalogue::nearest(&args.rule) {

@@ -182,6 +182,9 @@ impl Reader {
     }
 
     /// Returns the answer to a GET of this path.
+    ///
+    /// # Errors
+    /// Returns an error if the API server does not answer, or refuses.
     pub async fn get(&self, path: &str) -> Result<String, Problem> {
         let request = Request::get(path).body(Vec::new());
         self.call(request.map_err(core::request::Error::BuildRequest), LARGEST).await
@@ -194,6 +197,9 @@ impl Reader {
 
     /// Lists page by page. `on_page` gets the JSON of the objects, without `apiVersion` and `kind`.
     /// A page may repeat an object in a newer version.
+    ///
+    /// # Errors
+    /// Returns an error if the API server does not answer, or refuses.
     pub async fn list(
         &self,
         list: &List,

@@ -148,6 +148,9 @@ type Fields = serde_json::Map<String, serde_json::Value>;
 
 impl PersistentVolumeClaim {
     /// Reads a claim with its namespace and name.
+    ///
+    /// # Errors
+    /// Returns an error if the JSON is not one.
     pub fn read(json: &str) -> serde_json::Result<(Name, Self)> {
         let RawClaim { metadata, spec, status }: RawClaim<'_, ClaimSpec<'_>, ClaimStatus<'_>> =
             serde_json::from_str(json)?;
@@ -199,6 +202,9 @@ fn is_smaller(one: Option<&Quantity>, other: Option<&Quantity>) -> bool {
 
 impl PersistentVolume {
     /// Reads a volume with its name.
+    ///
+    /// # Errors
+    /// Returns an error if the JSON is not one.
     pub fn read(json: &str) -> serde_json::Result<(Box<str>, Self)> {
         let RawClaim { metadata, spec, status }: RawClaim<'_, VolumeSpec, ClaimStatus<'_>> =
             serde_json::from_str(json)?;
@@ -217,6 +223,9 @@ impl PersistentVolume {
 
 impl StorageClass {
     /// Reads a storage class with its name.
+    ///
+    /// # Errors
+    /// Returns an error if the JSON is not one.
     pub fn read(json: &str) -> serde_json::Result<(Box<str>, Self)> {
         let mut fields: Fields = serde_json::from_str(json)?;
         let metadata = fields.remove("metadata").unwrap_or_default();

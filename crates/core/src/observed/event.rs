@@ -184,6 +184,9 @@ impl Event {
 
     /// Returns an event without the parts that no rule looks for; `None` if no rule looks for it. Whoever may create
     /// events can write a message of any length.
+    ///
+    /// # Errors
+    /// Returns an error if the JSON is not one.
     pub fn reduced(json: &str) -> serde_json::Result<Option<String>> {
         let Some(((namespace, kind, name), event)) = Event::read(json)? else { return Ok(None) };
         let at = |seconds| Timestamp::from_second(seconds).ok().map(|it| it.to_string());

@@ -28,6 +28,9 @@ pub struct Member {
 
 impl Member {
     /// Reads a pod.
+    ///
+    /// # Errors
+    /// Returns an error if the JSON is not one.
     pub fn read(json: &str) -> serde_json::Result<Self> {
         let raw: RawPod<'_, Volume<'_>> = serde_json::from_str(json)?;
         let volumes = raw.spec.volumes.iter().flatten();

@@ -44,6 +44,9 @@ struct Labels<'a> {
 
 impl Revision {
     /// Reads a revision, and the set that controls it.
+    ///
+    /// # Errors
+    /// Returns an error if the JSON is not one.
     pub fn read(json: &str) -> serde_json::Result<(Option<Owner>, Self)> {
         let RawRevision { metadata, revision } = serde_json::from_str(json)?;
         let labels = metadata.labels.as_ref();

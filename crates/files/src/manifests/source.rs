@@ -53,6 +53,9 @@ impl Source {
     }
 
     /// Reads the source. An error names the file, the problem and the remedy.
+    ///
+    /// # Errors
+    /// Returns an error if the source cannot be read.
     pub fn read(self) -> Result<Source, String> {
         self.read_at_most(LARGEST)
     }

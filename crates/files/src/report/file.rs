@@ -24,6 +24,9 @@ pub struct ReportFile {
 
 impl ReportFile {
     /// Prepares the file, so that an unwritable file is reported before any evaluation.
+    ///
+    /// # Errors
+    /// Returns an error if the file cannot be written.
     pub fn create(path: &Path) -> io::Result<Self> {
         let of_system = SYSTEM.iter().any(|folder| path.starts_with(folder));
         if !of_system {
@@ -53,11 +56,17 @@ impl ReportFile {
     }
 
     /// The file, for writing.
+    ///
+    /// # Errors
+    /// Returns an error if the file cannot be written.
     pub fn writer(&self) -> io::Result<fs::File> {
         self.file.try_clone()
     }
 
     /// Moves the file to its final path.
+    ///
+    /// # Errors
+    /// Returns an error if the file cannot be written.
     pub fn finish(mut self) -> io::Result<()> {
         self.temporary.take().map_or(Ok(()), |it| fs::rename(&it, &self.path))
     }

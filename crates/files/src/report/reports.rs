@@ -143,21 +143,33 @@ impl Reports {
     }
 
     /// Reports the findings in an object to all outputs; see [`Report::object`].
+    ///
+    /// # Errors
+    /// Returns an error if an output cannot be written.
     pub fn object(&mut self, source: Option<&Source>, object: &ObjectReport) -> io::Result<()> {
         self.all().try_for_each(|report| report.object(source, object))
     }
 
     /// Reports a finding once for many objects to all outputs; see [`Report::folded`].
+    ///
+    /// # Errors
+    /// Returns an error if an output cannot be written.
     pub fn folded(&mut self, folded: &Folded) -> io::Result<()> {
         self.all().try_for_each(|report| report.folded(folded))
     }
 
     /// Reports what has changed since an earlier audit to all outputs.
+    ///
+    /// # Errors
+    /// Returns an error if an output cannot be written.
     pub fn changes(&mut self, changes: &Changes) -> io::Result<()> {
         self.all().try_for_each(|report| report.changes(changes))
     }
 
     /// Reports a document that could not be read to all outputs.
+    ///
+    /// # Errors
+    /// Returns an error if an output cannot be written.
     pub fn unreadable(&mut self, source: &Source, diagnostic: &Diagnostic) -> io::Result<()> {
         self.all().try_for_each(|report| report.unreadable(source, diagnostic))
     }
