@@ -1,7 +1,7 @@
 //! Facts about a file from its path and the folders around it: kustomizations change it, it is a template of a
 //! chart, or it runs in no cluster that lasts.
 //!
-//! Such facts lower warnings, and never a denial. [`PLACES`] has all names that count.
+//! Such facts lower warnings, and never a denial. `PLACES` has all names that count.
 
 use std::{
     collections::{HashMap, HashSet},

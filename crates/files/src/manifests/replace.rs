@@ -51,7 +51,7 @@ pub struct Replacement {
 }
 
 impl Replacement {
-    /// Writes the new text. The file stays as it is until [`commit`](Self::commit). For a symbolic
+    /// Writes the new text. The file stays as it is until `commit`. For a symbolic
     /// link, the target is replaced.
     ///
     /// # Errors

@@ -8,4 +8,4 @@ mod none;
 #[cfg(not(target_family = "wasm"))]
 pub use self::bar::Progress;
 #[cfg(target_family = "wasm")]
-pub(crate) use self::none::Progress;
+pub use self::none::Progress;
