@@ -102,7 +102,7 @@ pub(crate) struct Follower<L> {
     pages_until: Option<Instant>,
     /// Whether what is known may be out of date.
     is_broken: bool,
-    /// Whether a watch failed, and no event has arrived since.
+    /// Whether the last watch failed.
     has_failed: bool,
 }
 
@@ -308,8 +308,13 @@ impl<L: Listener> Follower<L> {
         if begun.elapsed() < Duration::from_secs(seconds.into()) * 3 / 4 {
             self.break_off();
         }
-        if !is_confirmed && outcome.is_ok() {
-            self.version = None;
+        // An API server that has just started sends no bookmark before the first event, so a watch that it ends works
+        // too.
+        if outcome.is_ok() {
+            self.has_failed = false;
+            if !is_confirmed {
+                self.version = None;
+            }
         }
         outcome
     }
