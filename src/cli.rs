@@ -17,12 +17,12 @@ use std::{
 
 use anyhow::Context as _;
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
-
-use crate::server;
 use setguard_cluster::{audit, wait};
 use setguard_core::printable::Printable;
 use setguard_files::exit::Exit;
 use setguard_offline::{check, explain, plan};
+
+use crate::server;
 
 /// Admission control for DaemonSets, StatefulSets and the pods of node daemons.
 ///

@@ -40,16 +40,17 @@ use anyhow::{Context as _, anyhow};
 use tokio::{sync::oneshot, task::JoinHandle, time::sleep};
 
 pub use self::args::ServeArgs;
+use setguard_cluster::{
+    live::{self, Live},
+    signals::{Signals, Stop},
+};
+
 use self::{
     accept::{Acceptor, Open},
     app::{App, Phase},
     bind::{bind, reachable},
     managed::Manager,
     tls::{Pair, Reloader, SelfSigner, Slot, Tls},
-};
-use setguard_cluster::{
-    live::{self, Live},
-    signals::{Signals, Stop},
 };
 
 /// Serves until it receives a signal.

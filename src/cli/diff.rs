@@ -9,7 +9,6 @@ use std::{
 
 use anyhow::Context;
 use clap::{Args, FromArgMatches};
-
 use setguard_files::exit::Exit;
 use setguard_offline::check::{self, CheckArgs};
 

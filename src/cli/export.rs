@@ -13,11 +13,12 @@ use std::{
     path::PathBuf,
 };
 
-use self::objects::Export;
 use anyhow::bail;
 use clap::{Args, Subcommand};
 use setguard_core::{catalogue, kubernetes::cluster::since};
 use setguard_files::{exit::Exit, policy_file::args::PolicyArgs, report};
+
+use self::objects::Export;
 
 /// Print rules as objects that the API server evaluates itself, without a webhook
 #[derive(Debug, Args)]

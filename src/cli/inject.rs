@@ -9,8 +9,6 @@ use std::{
 
 use clap::Args;
 use jiff::Timestamp;
-
-use self::stream::Preview;
 use setguard_core::{
     engine::{Context, Origin},
     printable::Printable,
@@ -21,6 +19,8 @@ use setguard_files::{
     policy_file::args::PolicyArgs,
     report,
 };
+
+use self::stream::Preview;
 
 /// Print objects as they would be stored after injection
 ///

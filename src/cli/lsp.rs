@@ -18,13 +18,13 @@ use std::{
 
 use clap::Args;
 use lsp_server::Message;
+use setguard_files::{exit::Exit, policy_file::args::PolicyArgs};
 
 use self::{
     frame::Frame,
     policy::PolicyInUse,
     server::{Phase, Server},
 };
-use setguard_files::{exit::Exit, policy_file::args::PolicyArgs};
 
 /// The number of messages that are read before they are handled.
 const AHEAD: usize = 64;

@@ -17,9 +17,9 @@ use rmcp::{
     },
     service::RequestContext,
 };
+use setguard_files::exit::Exit;
 
 use self::{program::Answer, tools::TOOLS};
-use setguard_files::exit::Exit;
 
 /// The most that a tool returns, as JSON: 200 KB, which is about 50,000 tokens.
 const MOST: usize = 200_000;

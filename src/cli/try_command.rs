@@ -15,12 +15,6 @@ use std::{
 use anyhow::Context as _;
 use clap::Args;
 use jiff::Timestamp;
-
-use self::{
-    api_server::{ApiServer, ObjectResult},
-    webhook::{Webhook, millis},
-};
-use crate::server::loopback;
 use setguard_core::{policy::Policy, printable::Printable};
 use setguard_files::{
     exit::Exit,
@@ -28,6 +22,12 @@ use setguard_files::{
     policy_file::args::PolicyArgs,
     report,
 };
+
+use self::{
+    api_server::{ApiServer, ObjectResult},
+    webhook::{Webhook, millis},
+};
+use crate::server::loopback;
 
 /// See the webhook at work, without a cluster
 ///

@@ -43,6 +43,8 @@ use tokio::{
 };
 
 pub use self::args::ActivationArgs;
+use setguard_cluster::live::registered;
+
 use self::{
     dry_run_probe::{PAUSE, REHEARSALS},
     kept_rules::KeptRules,
@@ -56,7 +58,6 @@ use super::{
     configuration::Configuration,
     managed::cluster::{self, CallError, call, patch_params, watch},
 };
-use setguard_cluster::live::registered;
 
 /// The wait after a failed round: the first, and the longest. The wait doubles each time.
 const FIRST_WAIT: Duration = Duration::from_secs(1);

@@ -6,6 +6,8 @@ use std::sync::{
 };
 
 use arc_swap::{ArcSwap, ArcSwapOption};
+use setguard_cluster::live::{Live, Release};
+use setguard_core::policy::Policy;
 use tokio::sync::Semaphore;
 
 use super::{
@@ -13,8 +15,6 @@ use super::{
     call_tracker::CallTracker,
     metrics::{Metrics, ReleaseSource},
 };
-use setguard_cluster::live::{Live, Release};
-use setguard_core::policy::Policy;
 
 /// The number of large reviews that are evaluated at a time. Together with the bodies and the
 /// buffers of HTTP, they fit into the memory limit of the chart.

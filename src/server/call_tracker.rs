@@ -9,10 +9,10 @@ use std::{
     time::Duration,
 };
 
+use setguard_core::admission::{Endpoint, Record};
 use tokio::time::sleep;
 
 use super::app::{App, Phase};
-use setguard_core::admission::{Endpoint, Record};
 
 /// The namespace of the objects that `setguard probe` sends, which are not calls of an API server.
 /// The namespace need not exist.

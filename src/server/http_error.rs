@@ -7,7 +7,6 @@ use axum::{
     http::StatusCode,
     response::{IntoResponse, Response},
 };
-
 use setguard_core::admission::{AnswerError, review::Rejection};
 
 /// The reason why a request is answered without an AdmissionReview.

@@ -4,6 +4,7 @@
 use std::{net::SocketAddr, sync::Arc, time::SystemTime};
 
 use anyhow::Context as _;
+use setguard_core::policy::Policy;
 use tokio::{net::TcpListener, sync::oneshot};
 
 use super::{
@@ -12,7 +13,6 @@ use super::{
     routes,
     tls::{self, MinVersion, Pair, SelfSigner, Source},
 };
-use setguard_core::policy::Policy;
 
 /// The name in the certificate.
 pub const HOST: &str = "localhost";

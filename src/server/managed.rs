@@ -33,6 +33,8 @@ use rustls::pki_types::ServerName;
 use tokio::{sync::Notify, time::sleep};
 
 pub use self::args::ManagedArgs;
+use setguard_core::admission::Endpoint;
+
 use self::{
     authority::Authority,
     clock::Clock,
@@ -45,7 +47,6 @@ use super::{
     metrics::ManagedEvent,
     tls::{Reloader, SelfSigned, Slot},
 };
-use setguard_core::admission::Endpoint;
 
 /// The longest wait after a failed round: the next regular check may be too late.
 const RETRY: Duration = Duration::from_secs(5);

@@ -24,10 +24,11 @@ pub use self::{
     events::{HandshakeFailure, ManagedEvent},
     view::ReleaseSource,
 };
-use super::telemetry;
 use setguard_cluster::live::Live;
 use setguard_core::admission::{Endpoint, Record, review::Operation};
 use setguard_core::kubernetes::cluster::Version;
+
+use super::telemetry;
 
 /// The `kind` label of a request that could not be read.
 pub const NO_KIND: &str = "other";

@@ -8,10 +8,10 @@ use axum::{
     body::Body,
     http::{Response, StatusCode},
 };
+use setguard_core::admission::Endpoint;
 use tower_http::catch_panic::{CatchPanicLayer, ResponseForPanic};
 
 use super::app::App;
-use setguard_core::admission::Endpoint;
 
 /// Returns a layer that answers and counts panics in the service that it wraps.
 pub fn layer(app: Arc<App>, endpoint: Endpoint) -> CatchPanicLayer<PanicResponse> {

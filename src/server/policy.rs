@@ -2,12 +2,13 @@
 
 use std::io;
 
+use setguard_core::policy::Policy;
+use setguard_files::policy_file::args::{PolicyArgs, PolicyError};
+
 use super::{
     app::App,
     files::{self, Patience},
 };
-use setguard_core::policy::Policy;
-use setguard_files::policy_file::args::{PolicyArgs, PolicyError};
 
 /// The behavior of a server that starts with a policy that cannot be used.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]

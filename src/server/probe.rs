@@ -14,13 +14,13 @@ use anyhow::{Context as _, bail};
 use axum::http::{Request, Uri, header};
 use rustls::pki_types::{CertificateDer, ServerName, pem::PemObject};
 use serde_json::{Value, json};
+use setguard_core::admission::Endpoint;
+use setguard_core::kubernetes::duration;
 
 use self::armed::Expected;
 use super::{
     activation::target::Target, call_tracker::PROBES, configuration::Configuration, https,
 };
-use setguard_core::admission::Endpoint;
-use setguard_core::kubernetes::duration;
 
 /// Send a valid and an invalid DaemonSet to a server for review
 ///

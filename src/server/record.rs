@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
-use super::{app::App, http_error::HttpError};
 use setguard_core::admission::{Answer, Endpoint};
+
+use super::{app::App, http_error::HttpError};
 
 /// Counts and logs the outcome of a request.
 pub(crate) fn outcome(

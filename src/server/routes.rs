@@ -18,6 +18,11 @@ use axum::{
 };
 use hyper::body::Body as _;
 use jiff::{Timestamp, civil::Date, tz::TimeZone};
+use setguard_core::admission::{self, Answer, Endpoint};
+use setguard_core::{
+    engine::{Context, deadline::Deadline},
+    kubernetes::{duration, kind::Kind},
+};
 use tokio::time::{Instant, timeout_at};
 
 use super::{
@@ -25,11 +30,6 @@ use super::{
     body::{self, BodyMemory, MAX_BODY},
     http_error::HttpError,
     panics, record,
-};
-use setguard_core::admission::{self, Answer, Endpoint};
-use setguard_core::{
-    engine::{Context, deadline::Deadline},
-    kubernetes::{duration, kind::Kind},
 };
 
 /// The longest time that the API server waits for a webhook. Kubernetes: `timeoutSeconds` is 1 to

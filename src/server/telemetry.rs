@@ -8,6 +8,7 @@ use std::{
     time::Duration,
 };
 
+use setguard_core::printable::{Printable, one_line};
 use tracing::field::Field;
 use tracing_appender::non_blocking::{ErrorCounter, NonBlockingBuilder, WorkerGuard};
 use tracing_subscriber::{
@@ -15,8 +16,6 @@ use tracing_subscriber::{
     field::MakeExt as _,
     fmt::format::{self, Writer},
 };
-
-use setguard_core::printable::{Printable, one_line};
 
 /// The number of lines that wait for the reader of the log. A line is at most about a kilobyte.
 const QUEUE: usize = 4096;

@@ -15,7 +15,6 @@ use k8s_openapi::{
     apimachinery::pkg::apis::meta::v1::{LabelSelector, LabelSelectorRequirement, ObjectMeta},
 };
 use serde::Serialize;
-
 use setguard_core::admission::Endpoint;
 use setguard_core::{
     kubernetes::resource::{RESOURCES, Resource, WorkloadKind},

@@ -23,6 +23,17 @@ use std::{
 use anyhow::{anyhow, bail};
 use clap::Args;
 use jiff::SignedDuration;
+use setguard_core::{
+    kubernetes::duration, policy::Policy, printable::Printable, rules::rule::status::Audit,
+};
+use setguard_files::{
+    exit::Exit,
+    manifests::repository::Repository,
+    policy_file::args::PolicyArgs,
+    report::{
+        self, args::OutputArgs, diagnostic::Strictness, progress::Progress, reports::Reports,
+    },
+};
 use tokio::time::sleep;
 
 use self::{
@@ -41,17 +52,6 @@ use crate::{
         reader::{Reader, THROTTLED},
     },
     signals,
-};
-use setguard_core::{
-    kubernetes::duration, policy::Policy, printable::Printable, rules::rule::status::Audit,
-};
-use setguard_files::{
-    exit::Exit,
-    manifests::repository::Repository,
-    policy_file::args::PolicyArgs,
-    report::{
-        self, args::OutputArgs, diagnostic::Strictness, progress::Progress, reports::Reports,
-    },
 };
 
 /// The interval at which the bar moves while no answer arrives.

@@ -28,6 +28,8 @@ use anyhow::bail;
 use clap::{ArgGroup, Args};
 use futures::{StreamExt as _, stream::FuturesUnordered};
 use jiff::{SignedDuration, Timestamp};
+use setguard_core::{kubernetes::duration, policy::Policy, printable::Printable};
+use setguard_files::exit::Exit;
 use tokio::sync::Notify;
 
 use self::{
@@ -49,8 +51,6 @@ use crate::{
     },
     signals,
 };
-use setguard_core::{kubernetes::duration, policy::Policy, printable::Printable};
-use setguard_files::exit::Exit;
 
 /// Wait until rollouts serve, or cannot succeed
 ///

@@ -19,8 +19,9 @@ pub use file::{
     PolicyMetadata, json_schema,
 };
 
-use self::limit::{Limit, LimitEntry};
+use kube_yaml::Problem;
 
+use self::limit::{Limit, LimitEntry};
 use crate::rules::{
     node_pin_conflict::NODE_PIN_CONFLICT, unpaired_node_annotation::UNPAIRED_NODE_ANNOTATION,
 };
@@ -34,7 +35,6 @@ use crate::{
     },
     rules::policy_weakened::POLICY_WEAKENED,
 };
-use kube_yaml::Problem;
 
 /// The names of folders in which a policy differs from the built-in ones, and whether warnings in them are notes.
 pub type FolderNames = BTreeMap<String, bool>;

@@ -26,12 +26,13 @@ pub mod text;
 
 use std::io::{self, Write};
 
+use setguard_core::printable::Printable;
+
 use self::{
     changes::Changes,
     diagnostic::{Diagnostic, Folded, ObjectReport, Summary},
 };
 use crate::manifests::{not_checked::NotChecked, source::Source};
-use setguard_core::printable::Printable;
 
 /// A receiver of all findings, in order.
 pub trait Report {

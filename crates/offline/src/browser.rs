@@ -4,13 +4,13 @@ use std::io;
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
+use setguard_core::{catalogue, kubernetes::version::Version, policy::Policy};
 
 use crate::explain;
 use crate::{
     check::in_memory::{CheckedTexts, Texts, VerifiedFix},
     plan,
 };
-use setguard_core::{catalogue, kubernetes::version::Version, policy::Policy};
 pub use setguard_files::{manifests::source::Source, policy_file::args::PolicyArgs};
 
 /// The inputs of a command other than the manifests. A text that is empty is not given.

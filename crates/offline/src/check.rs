@@ -20,6 +20,10 @@ mod workers;
 use std::{collections::HashSet, convert::Infallible, io, path::PathBuf};
 
 use clap::{Args, error::ErrorKind};
+use setguard_core::{
+    inventory::object_summary::ObjectSummary,
+    policy::{FolderNames, Policy, file_patterns},
+};
 
 use self::{
     checked_file::{CheckedPart, CheckedSource, Content, Reader},
@@ -33,10 +37,6 @@ use self::{
     selection::Selection,
 };
 use crate::proposal::apply::{Delivery, Verb};
-use setguard_core::{
-    inventory::object_summary::ObjectSummary,
-    policy::{FolderNames, Policy, file_patterns},
-};
 pub use setguard_files::{
     exit::Exit,
     manifests::{

@@ -4,7 +4,6 @@ use std::io::{self, Write};
 
 use anyhow::bail;
 use clap::{Args, ValueEnum};
-
 use setguard_core::{catalogue, rules::rule::Rule};
 use setguard_files::exit::Exit;
 

@@ -29,6 +29,11 @@ use std::{
 use anstream::{AutoStream, ColorChoice};
 use clap::{Args, ValueEnum, error::ErrorKind};
 use jiff::Timestamp;
+use setguard_core::{
+    engine::{Context, Origin},
+    policy::Policy,
+    printable::Printable,
+};
 
 use self::{
     forecast::{ChangeKind, Forecast},
@@ -38,11 +43,6 @@ use self::{
     live::Reader,
 };
 use crate::proposal::apply::{Delivery, Verb};
-use setguard_core::{
-    engine::{Context, Origin},
-    policy::Policy,
-    printable::Printable,
-};
 pub use setguard_files::{
     exit::Exit,
     manifests::source::Source,

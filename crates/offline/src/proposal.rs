@@ -6,7 +6,6 @@
 
 pub mod apply;
 
-use self::apply::{Delivery, Removals};
 use kube_yaml::Node;
 use setguard_core::{
     engine::{self, Context, verdict::Verdict},
@@ -16,6 +15,8 @@ use setguard_core::{
     object::{DecodeError, Object, Subject, schema, size::ObjectSize, storage::Storage},
 };
 use setguard_files::manifests::{id::ObjectId, namespaces::Namespaces};
+
+use self::apply::{Delivery, Removals};
 
 /// A manifest that is to be created or applied.
 #[derive(Clone, Copy, Debug)]

@@ -1,12 +1,6 @@
 //! The policies that the Helm chart renders, for each mode that a rule can have.
 
 use serde_json::{Value, json};
-
-use super::{
-    map,
-    objects::{IN_DELETION, action},
-    vap::{ignored, message, parts, resources},
-};
 use setguard_core::{
     catalogue,
     finding::Mode,
@@ -16,6 +10,12 @@ use setguard_core::{
         in_cel,
         rule::{Cel, Rule},
     },
+};
+
+use super::{
+    map,
+    objects::{IN_DELETION, action},
+    vap::{ignored, message, parts, resources},
 };
 
 /// Returns the policies as YAML, for `charts/setguard/files/policies.yaml`.

@@ -2,14 +2,14 @@
 
 use jiff::civil::Date;
 use serde_json::Value;
-
-use super::objects::{condition, list, quote};
 use setguard_core::{
     finding::Meta,
     kubernetes::kind::Kind,
     policy::{Exception, Policy},
     rules::rule::cel::MACROS,
 };
+
+use super::objects::{condition, list, quote};
 
 /// The exceptions from a rule.
 pub(super) struct Exceptions {

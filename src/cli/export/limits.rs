@@ -2,17 +2,17 @@
 
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 use serde_json::{Value, json};
-
-use super::{
-    conditions::{Exceptions, about, expand, listed, resource},
-    objects::{self, SUFFIX, condition, matched, not_in_deletion, quote, validating, validation},
-};
 use setguard_core::{
     finding::Mode,
     kubernetes::{cluster::MAX_UNAVAILABLE_STATEFUL_SET, int_or_percent, kind::Kind},
     object::annotations::EXCEED_ANNOTATION,
     policy::{Policy, limit::Limit},
     rules::limit_exceeded::{Consequence, LIMIT_EXCEEDED, deletes_claims_in_cel},
+};
+
+use super::{
+    conditions::{Exceptions, about, expand, listed, resource},
+    objects::{self, SUFFIX, condition, matched, not_in_deletion, quote, validating, validation},
 };
 
 /// The kinds of object that have limits.

@@ -9,15 +9,6 @@ use std::fmt::Write as _;
 
 use anyhow::bail;
 use serde_json::{Value, json};
-
-use self::tolerations::{of_pod, of_template};
-use super::{
-    conditions::listed,
-    objects::{
-        self, Export, SUFFIX, condition, matched, not_in_deletion, pair, quote, validating,
-        validation,
-    },
-};
 use setguard_core::rules::{
     node_pin_conflict::NODE_PIN_CONFLICT, unpaired_node_annotation::UNPAIRED_NODE_ANNOTATION,
 };
@@ -27,6 +18,15 @@ use setguard_core::{
     kubernetes::cluster::since,
     object::annotations::{CONTROL_PLANE_LABEL, NODE_ANNOTATION},
     policy::Policy,
+};
+
+use self::tolerations::{of_pod, of_template};
+use super::{
+    conditions::listed,
+    objects::{
+        self, Export, SUFFIX, condition, matched, not_in_deletion, pair, quote, validating,
+        validation,
+    },
 };
 
 /// The terms of a pod's required node affinity, if there are any.

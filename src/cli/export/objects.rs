@@ -3,7 +3,6 @@
 use std::collections::HashMap;
 
 use serde_json::{Value, json};
-
 use setguard_core::{
     catalogue::HOME,
     finding::{Meta, Mode},

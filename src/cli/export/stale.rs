@@ -4,10 +4,10 @@ use std::{collections::BTreeMap, io::Write as _, path::Path};
 
 use anyhow::{Context as _, anyhow};
 use serde_json::{Value, json};
-
-use super::objects::{STATIC_SUFFIX, SUFFIX};
 use setguard_core::printable::Printable;
 use setguard_files::{exit::Exit, manifests::source::Source};
+
+use super::objects::{STATIC_SUFFIX, SUFFIX};
 
 /// Compares a file, or standard input, with a new export, and prints the policies that differ. The file is an export or
 /// what `kubectl get -o yaml` prints. Comments, the order and what the API server adds don't count.

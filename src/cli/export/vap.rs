@@ -8,13 +8,6 @@ use std::{collections::BTreeSet, fmt::Write as _};
 
 use jiff::civil::Date;
 use serde_json::{Value, json};
-use textwrap::{Options, WordSplitter};
-
-use super::{
-    conditions::{Exceptions, expand, resource},
-    limits, map,
-    objects::{self, Export, IN_DELETION, Message, SUFFIX, matched, quote, validating, validation},
-};
 use setguard_core::{
     catalogue,
     finding::{Meta, Mode},
@@ -25,6 +18,13 @@ use setguard_core::{
         limit_exceeded::LIMIT_EXCEEDED,
         rule::{Cel, Operation, Phase, Rule, cel::FEW},
     },
+};
+use textwrap::{Options, WordSplitter};
+
+use super::{
+    conditions::{Exceptions, expand, resource},
+    limits, map,
+    objects::{self, Export, IN_DELETION, Message, SUFFIX, matched, quote, validating, validation},
 };
 
 /// Returns the policies with their bindings, and comments about what is not exported. `only` has the ids of

@@ -3,9 +3,8 @@
 use std::io::{self, Write};
 
 use json_patch::Patch;
-use serde_json::Value;
-
 use kube_yaml::Problem;
+use serde_json::Value;
 use setguard_core::admission::response;
 use setguard_core::{
     engine::{self, Context, Identity, verdict::Verdict},

@@ -3,15 +3,15 @@
 use std::ops;
 
 use serde_json::{Value, json};
+use setguard_core::policy::Policy;
+use setguard_files::report::diagnostic::Diagnostic;
+use setguard_offline::check::editor::Edit;
 
 use super::{
     document::{self, Document},
     position::{Encoding, Lines},
     protocol::{InRange, Range},
 };
-use setguard_core::policy::Policy;
-use setguard_files::report::diagnostic::Diagnostic;
-use setguard_offline::check::editor::Edit;
 
 /// The kind of an action for a single finding.
 pub(super) const QUICK_FIX: &str = "quickfix";

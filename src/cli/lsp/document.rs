@@ -1,18 +1,18 @@
 //! An open document, and its findings as the editor shows them.
 
-use serde_json::{Value, json};
-
-use super::{
-    position::{Encoding, Lines},
-    protocol::{Change, Range},
-};
 use kube_yaml::{Mark, Problem};
+use serde_json::{Value, json};
 use setguard_core::{catalogue, policy::Policy};
 use setguard_files::{
     manifests::{files::LARGEST_IN_FOLDER, path_context::PathContext},
     report::diagnostic::{Diagnostic, Severity},
 };
 use setguard_offline::check::editor::{Earlier, EditorText, Findings};
+
+use super::{
+    position::{Encoding, Lines},
+    protocol::{Change, Range},
+};
 
 /// A document that the editor has opened.
 #[derive(Debug, Default)]

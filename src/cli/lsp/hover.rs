@@ -1,13 +1,13 @@
 //! The explanation of the rules at a position.
 
 use serde_json::{Value, json};
+use setguard_core::catalogue::{self, markdown};
 
 use super::{
     document::Document,
     position::Encoding,
     protocol::{AtPosition, Range},
 };
-use setguard_core::catalogue::{self, markdown};
 
 /// Returns the explanations of the rules whose findings are at a position of a document that was checked.
 pub(super) fn of(document: &Document, params: &AtPosition, encoding: Encoding) -> Option<Value> {

@@ -1,7 +1,8 @@
 //! Positions: bytes of a text, the marks of findings, and the lines and units of the protocol.
 
-use super::protocol::{Position, Range};
 use kube_yaml::Mark;
+
+use super::protocol::{Position, Range};
 
 /// The unit in which the editor counts the characters of a line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -9,6 +9,13 @@ use std::{
 use lsp_server::{ErrorCode, Message, Notification, Request, RequestId, Response};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
+use setguard_files::manifests::{
+    layout::Layout,
+    listing,
+    path_context::{FolderContext, PathContext},
+    repository::Repository,
+};
+use setguard_offline::check::editor::Earlier;
 
 use super::{
     actions,
@@ -19,13 +26,6 @@ use super::{
     position::Encoding,
     protocol::{AtPosition, DidChange, DidOpen, InRange, Initialize, OfDocument},
 };
-use setguard_files::manifests::{
-    layout::Layout,
-    listing,
-    path_context::{FolderContext, PathContext},
-    repository::Repository,
-};
-use setguard_offline::check::editor::Earlier;
 
 /// The number of the protocol for messages about errors.
 const ERROR: u8 = 1;

@@ -5,10 +5,10 @@ use std::io::{self, Write as _};
 use schemars::{JsonSchema, schema_for};
 use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::{Value, json};
+use setguard_offline::browser;
 use tempfile::NamedTempFile;
 
 use super::program::{self, Answer};
-use setguard_offline::browser;
 
 /// A tool as it is offered.
 pub(super) struct Tool {

@@ -4,13 +4,6 @@ use std::io::{self, Write};
 
 use jiff::Timestamp;
 use serde_json::{Value, json};
-
-use super::{
-    daemon_pod,
-    manifests::{Given, What},
-    review::Asking,
-    webhook::{Call, Webhook, millis},
-};
 use setguard_core::admission::Endpoint;
 use setguard_core::{
     engine::{self, Context, Origin},
@@ -20,6 +13,13 @@ use setguard_core::{
     policy::Policy,
 };
 use setguard_files::manifests::namespaces::Namespaces;
+
+use super::{
+    daemon_pod,
+    manifests::{Given, What},
+    review::Asking,
+    webhook::{Call, Webhook, millis},
+};
 
 /// An API server with an empty cluster.
 #[derive(Debug)]

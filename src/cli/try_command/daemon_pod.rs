@@ -1,7 +1,6 @@
 //! The pod that the DaemonSet controller creates for a node.
 
 use serde_json::{Value, json};
-
 use setguard_core::kubernetes::tolerations::of_daemons;
 
 /// The user who creates the pod.

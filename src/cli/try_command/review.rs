@@ -4,7 +4,6 @@ use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
 use json_patch::Patch;
 use serde::Deserialize;
 use serde_json::{Value, json};
-
 use setguard_core::{kubernetes::resource::Resource, object::User};
 
 /// The user and the request.

@@ -20,12 +20,12 @@ use rustls::{
     pki_types::{CertificateDer, ServerName, pem::PemObject as _},
 };
 use serde_json::Value;
+use setguard_core::admission::Endpoint;
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 
 use super::review::{self, Answer, Asking};
 use crate::server::loopback::{HOST, Loopback};
-use setguard_core::admission::Endpoint;
 
 /// A connection to the webhook.
 #[derive(Debug)]

@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
-use super::target::Target;
 use setguard_core::kubernetes::duration;
+
+use super::target::Target;
 
 /// `--arm-webhooks`, and the flags that require it.
 #[derive(Clone, Debug, clap::Args)]

@@ -5,13 +5,13 @@ use std::time::Duration;
 
 use axum::http::Method;
 use serde_json::{Value, json};
+use setguard_core::admission::{Endpoint, rehearsal};
 
 use super::{problem::Problem, target::Target, why};
 use crate::server::{
     configuration::Configuration,
     managed::cluster::{self, send},
 };
-use setguard_core::admission::{Endpoint, rehearsal};
 
 /// The API server has to call setguard this many times in a row, with a pause in between. Each
 /// rehearsal uses a new connection, so several API servers behind one address take turns.

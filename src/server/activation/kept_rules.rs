@@ -6,9 +6,9 @@
 use std::sync::{Mutex, PoisonError};
 
 use serde_json::Value;
+use setguard_cluster::live::registered::{as_written, compare};
 
 use crate::server::{configuration::Configuration, metrics::armed::Armed};
-use setguard_cluster::live::registered::{as_written, compare};
 
 /// Compares each version of both configurations with their annotations.
 #[derive(Debug)]

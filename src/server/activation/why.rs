@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use axum::http::StatusCode;
 use serde_json::Value;
+use setguard_core::object::annotations::REHEARSAL_LABEL;
 
 use super::target::Target;
 use crate::server::configuration::Configuration;
-use setguard_core::object::annotations::REHEARSAL_LABEL;
 
 /// An API server that has just started to watch may not have read a configuration yet, which takes
 /// less than a second. Only after this time is it a problem.

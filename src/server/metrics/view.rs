@@ -6,10 +6,10 @@ use prometheus_client::{
     metrics::{family::Family, gauge::Gauge},
     registry::Registry,
 };
-
-use super::labels::{Labels, add};
 use setguard_cluster::live::{Live, Release};
 use setguard_core::{inventory::view::Freshness, kubernetes::cluster::Version, policy::Policy};
+
+use super::labels::{Labels, add};
 
 /// The metrics of the view, which [`View::refresh`] sets.
 #[derive(Debug)]

@@ -6,6 +6,7 @@ use std::{
 };
 
 use anyhow::{Context as _, anyhow, bail};
+use setguard_cluster::live::registered::compare;
 use tokio::time::sleep;
 
 use crate::server::{
@@ -13,7 +14,6 @@ use crate::server::{
     configuration::Configuration,
     managed::cluster::{self, call},
 };
-use setguard_cluster::live::registered::compare;
 
 /// The pause between two attempts.
 const PAUSE: Duration = Duration::from_secs(1);

@@ -6,13 +6,13 @@ use anyhow::{Context as _, anyhow, bail};
 use axum::http::{Method, StatusCode};
 use kube::Client;
 use serde_json::{Value, json};
-
-use super::armed::retry;
-use crate::server::managed::cluster::{self, Answer, send};
 use setguard_core::{
     kubernetes::resource::{RESOURCES, Resource, WorkloadKind},
     object::annotations::{CONTROL_PLANE_LABEL, NODE_ANNOTATION},
 };
+
+use super::armed::retry;
+use crate::server::managed::cluster::{self, Answer, send};
 
 /// The text that each denial by setguard contains.
 const SETGUARD: &str = "(setguard: ";

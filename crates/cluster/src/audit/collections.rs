@@ -1,7 +1,8 @@
 //! The collections that are read of a cluster, and the part of each. Secrets and ConfigMaps are never read.
 
-use crate::live::reader::List;
 use setguard_core::kubernetes::kind::Kind;
+
+use crate::live::reader::List;
 
 /// A collection of objects in the API.
 #[derive(Debug)]

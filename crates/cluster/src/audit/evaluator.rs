@@ -2,8 +2,6 @@
 
 use jiff::Timestamp;
 use serde::{Deserialize, de::IgnoredAny};
-
-use super::collections::Collection;
 use setguard_core::{
     engine::{self, Context, Origin, verdict::Verdict},
     inventory::object_summary::ObjectSummary,
@@ -13,6 +11,8 @@ use setguard_core::{
     rules::rule::status::ObjectName,
 };
 use setguard_files::report::diagnostic::Strictness;
+
+use super::collections::Collection;
 
 /// The policy and the time on which each verdict depends.
 #[derive(Debug)]

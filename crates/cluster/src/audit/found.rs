@@ -2,8 +2,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::evaluator::{Alone, Evaluator};
-use crate::live::named::Named;
 use kube_yaml::Mark;
 use setguard_core::{
     engine::{self, status::StatusVerdict, verdict::Verdict},
@@ -12,6 +10,9 @@ use setguard_core::{
     observed::{Observed, Ready},
     rules::rule::status::{Audit, ObjectName},
 };
+
+use super::evaluator::{Alone, Evaluator};
+use crate::live::named::Named;
 pub(super) use setguard_files::{
     manifests::id::ObjectId,
     report::diagnostic::{Diagnostic, Healthy, ObjectReport, Severity, Strictness},

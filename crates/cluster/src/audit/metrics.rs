@@ -9,7 +9,6 @@ use prometheus_client::{
     metrics::{family::Family, gauge::Gauge},
     registry::Registry,
 };
-
 use setguard_core::{catalogue, finding::Mode, policy::Policy};
 use setguard_files::report::{
     diagnostic::{ObjectReport, Severity},

@@ -1,6 +1,10 @@
 //! The output of an audit: the report, the metrics and the exit code.
 
 use jiff::Timestamp;
+use setguard_files::{
+    exit::Exit,
+    report::{changes::Earlier, diagnostic::Summary, fingerprint::Occurrences, reports::Reports},
+};
 
 use super::{
     against::EarlierReport,
@@ -10,10 +14,6 @@ use super::{
     webhook_health::WebhookHealth,
 };
 use crate::live::named::Named;
-use setguard_files::{
-    exit::Exit,
-    report::{changes::Earlier, diagnostic::Summary, fingerprint::Occurrences, reports::Reports},
-};
 
 /// The destinations of an audit's output, and the choices of the user.
 pub(super) struct Output<'a> {

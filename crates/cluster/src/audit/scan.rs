@@ -9,6 +9,13 @@ use std::{
 
 use futures::{StreamExt as _, stream};
 use serde_json::value::RawValue;
+use setguard_core::{
+    inventory::{kind, object_summary::ObjectSummary, view::Freshness},
+    kubernetes::kind::Kind,
+    object::storage::Storage,
+    observed::Observed,
+};
+use setguard_files::report::progress::Progress;
 
 use super::{
     collections::{
@@ -23,13 +30,6 @@ use crate::live::{
     call::Problem,
     reader::{AT_ONCE, Reader},
 };
-use setguard_core::{
-    inventory::{kind, object_summary::ObjectSummary, view::Freshness},
-    kubernetes::kind::Kind,
-    object::storage::Storage,
-    observed::Observed,
-};
-use setguard_files::report::progress::Progress;
 
 /// The reading of a cluster.
 pub(super) struct Scan<'a> {

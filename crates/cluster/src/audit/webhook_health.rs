@@ -5,11 +5,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
-use rustls::pki_types::{CertificateDer, pem::PemObject as _};
-use serde::{Deserialize, de::IgnoredAny};
-use serde_json::Value;
-use x509_parser::{certificate::X509Certificate, prelude::FromDer as _};
-
 use k8s_openapi::{
     ByteString,
     api::{
@@ -19,13 +14,17 @@ use k8s_openapi::{
     },
     apimachinery::pkg::apis::meta::v1::ObjectMeta,
 };
+use rustls::pki_types::{CertificateDer, pem::PemObject as _};
+use serde::{Deserialize, de::IgnoredAny};
+use serde_json::Value;
+use setguard_core::object::annotations::SIBLING_ANNOTATION;
+use x509_parser::{certificate::X509Certificate, prelude::FromDer as _};
 
 use crate::live::{
     call::Problem,
     reader::{List, Reader},
     registered::{as_written, compare},
 };
-use setguard_core::object::annotations::SIBLING_ANNOTATION;
 
 const KINDS: [(&str, &str); 2] = [
     ("ValidatingWebhookConfiguration", "validatingwebhookconfigurations"),

@@ -6,6 +6,7 @@ use futures::{Stream, TryStreamExt as _};
 use http_body_util::{BodyExt as _, LengthLimitError, Limited};
 use hyper::header::RETRY_AFTER;
 use kube::{Client, Config, client::Body};
+use setguard_core::{finding::shorten, printable::one_line};
 use tokio::time::timeout;
 use tokio_util::{
     codec::{FramedRead, LinesCodec, LinesCodecError},
@@ -13,7 +14,6 @@ use tokio_util::{
 };
 
 use super::message::Status;
-use setguard_core::{finding::shorten, printable::one_line};
 
 /// The longest line of a watch, which is one object. etcd takes at most 1.5 MiB.
 const LONGEST_LINE: usize = 16 << 20;

@@ -1,8 +1,9 @@
 //! The kinds that are watched. Pods, ReplicaSets, Secrets and ConfigMaps are never watched: there
 //! are too many of them, or their content is private.
 
-use super::args::Mode;
 use setguard_core::kubernetes::kind::Kind;
+
+use super::args::Mode;
 
 /// A kind, and its path on the API server.
 #[derive(Debug)]

@@ -7,7 +7,6 @@
 use std::{collections::BTreeSet, fmt};
 
 use serde_json::{Map, Value, json};
-
 use setguard_core::object::annotations::{SIBLING_ANNOTATION, WEBHOOKS_ANNOTATION};
 
 /// The field that setguard itself writes back. All others belong to the chart and to administrators.

@@ -8,13 +8,13 @@ use std::{
 use futures::StreamExt as _;
 use kube::Client;
 use serde::Deserialize;
+use setguard_core::kubernetes::cluster::Version;
 use tokio::time::{sleep, timeout};
 
 use super::{
     call::{self, Problem},
     times::Times,
 };
-use setguard_core::kubernetes::cluster::Version;
 
 /// The largest answer to `/version` that is read.
 const LARGEST_VERSION: usize = 64 << 10;

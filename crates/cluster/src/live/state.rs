@@ -11,6 +11,13 @@ use std::{
 
 use arc_swap::ArcSwap;
 use jiff::{SignedDuration, Timestamp};
+use setguard_core::inventory::{
+    Inventory,
+    object_summary::ObjectSummary,
+    relist::Relist,
+    view::{Freshness, View},
+};
+use setguard_core::kubernetes::kind::Kind;
 use tokio::{sync::watch, time::timeout_at};
 
 use super::{
@@ -20,13 +27,6 @@ use super::{
     reader::List,
     times::Times,
 };
-use setguard_core::inventory::{
-    Inventory,
-    object_summary::ObjectSummary,
-    relist::Relist,
-    view::{Freshness, View},
-};
-use setguard_core::kubernetes::kind::Kind;
 
 /// The current state of the cluster.
 #[derive(Debug)]

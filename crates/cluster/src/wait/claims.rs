@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use super::obstacle::{Hold, Obstacle, View};
 use setguard_core::{
     observed::{Pod, WorkloadState, WorkloadStatus},
     rollout::stateful_set::Settings,
@@ -11,6 +10,8 @@ use setguard_core::{
         status::claims::{self, Unbound, WhyUnbound},
     },
 };
+
+use super::obstacle::{Hold, Obstacle, View};
 
 /// Returns the obstacle of the first claim that is not bound, unless the claim only waits for its
 /// pod to get a node.

@@ -7,18 +7,17 @@ use std::{
 };
 
 use serde::{Deserialize, de::IgnoredAny};
-
+use setguard_core::{
+    kubernetes::kind::Kind,
+    object::namespace_or_default,
+    observed::{Event, Observed},
+};
 use tokio::sync::Notify;
 
 use super::target::Target;
 use crate::{
     audit::collections::{AROUND, CLAIMS, Collection, SETS, UNHEALTHY, VOLUMES},
     live::{call::Problem, follower::Listener, message::Meta, reader::List},
-};
-use setguard_core::{
-    kubernetes::kind::Kind,
-    object::namespace_or_default,
-    observed::{Event, Observed},
 };
 
 /// The followed collections.

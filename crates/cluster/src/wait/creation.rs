@@ -1,7 +1,8 @@
 //! Pods that do not exist, because they were refused or not requested.
 
-use super::obstacle::{Hold, Obstacle, Repair, View};
 use setguard_core::observed::{Event, LONGEST_WAIT, SLACK, WorkloadStatus};
+
+use super::obstacle::{Hold, Obstacle, Repair, View};
 
 /// The time by which an attempt may precede the wait, in seconds.
 const BEFORE: i64 = 15;

@@ -2,10 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use super::{
-    obstacle::{Hold, Obstacle, View},
-    pods,
-};
 use setguard_core::{
     kubernetes::kind::Kind,
     observed::{DaemonSet, Observed, Pod, WorkloadStatus},
@@ -13,6 +9,11 @@ use setguard_core::{
         daemon_set::Settings,
         node::{Placement, WhyNot, placements},
     },
+};
+
+use super::{
+    obstacle::{Hold, Obstacle, View},
+    pods,
 };
 
 /// The most reasons that are named.

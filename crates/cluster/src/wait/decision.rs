@@ -4,6 +4,10 @@
 use std::collections::BTreeMap;
 
 use jiff::{SignedDuration, Timestamp};
+use setguard_core::{
+    kubernetes::kind::Kind,
+    observed::{Pod, WorkloadState, WorkloadStatus},
+};
 
 use super::{
     claims, creation, daemon_set,
@@ -13,10 +17,6 @@ use super::{
     rollout_status::{Phase, RolloutStatus},
     stateful_set,
     target::Target,
-};
-use setguard_core::{
-    kubernetes::kind::Kind,
-    observed::{Pod, WorkloadState, WorkloadStatus},
 };
 
 /// The longest interruption of an obstacle. If an obstacle is not seen for longer, it counts as a

@@ -1,7 +1,6 @@
 //! The findings of the rules about status on a rollout that does not go on, in the words of the
 //! audit.
 
-use super::obstacle::View;
 use kube_yaml::Mark;
 use setguard_core::{
     engine::{
@@ -12,6 +11,8 @@ use setguard_core::{
     policy::Policy,
     rules::rule::status::ObjectName,
 };
+
+use super::obstacle::View;
 pub(super) use setguard_files::report::diagnostic::{Diagnostic, Severity, Strictness};
 
 /// The rules about conditions that keep no rollout from its end.

@@ -2,9 +2,9 @@
 
 use jiff::Timestamp;
 use serde::Serialize;
+use setguard_files::report::diagnostic::Diagnostic;
 
 use super::{decision::Decision, rollout_status::RolloutStatus, target::Target};
-use setguard_files::report::diagnostic::Diagnostic;
 
 /// The type of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]

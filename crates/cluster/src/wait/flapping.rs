@@ -3,14 +3,14 @@
 use std::collections::BTreeMap;
 
 use jiff::{SignedDuration, Timestamp};
+use setguard_core::{
+    kubernetes::kind::Kind,
+    observed::{Pod, WorkloadStatus},
+};
 
 use super::{
     obstacle::{Hold, Obstacle, View},
     target::Target,
-};
-use setguard_core::{
-    kubernetes::kind::Kind,
-    observed::{Pod, WorkloadStatus},
 };
 
 /// The fewest losses of readiness that count: the first may belong to the start.

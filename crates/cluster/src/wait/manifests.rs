@@ -2,9 +2,10 @@
 
 use std::{cell::LazyCell, path::PathBuf};
 
-use crate::live::named::Named;
 use kube_yaml::Node;
 use setguard_core::{kubernetes::resource::RESOURCES, policy::FolderNames};
+
+use crate::live::named::Named;
 pub(super) use setguard_files::{
     manifests::{
         document::{Manifest, documents},

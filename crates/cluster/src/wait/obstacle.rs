@@ -1,7 +1,6 @@
 //! The obstacles that keep a rollout from its end, and the time that each is tolerated.
 
 use jiff::{SignedDuration, Timestamp};
-
 use setguard_core::{kubernetes::cluster::Cluster, observed::Observed, rules::rule::status::Audit};
 
 /// A condition that keeps a rollout from its end.

@@ -8,11 +8,6 @@ use std::{
 };
 
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
-
-use super::{
-    event::{Event, EventType},
-    target::Target,
-};
 use setguard_core::printable::{Printable, one_line};
 use setguard_files::{
     manifests::id::ObjectId,
@@ -21,6 +16,11 @@ use setguard_files::{
         diagnostic::{Diagnostic, ObjectReport},
         text::Text,
     },
+};
+
+use super::{
+    event::{Event, EventType},
+    target::Target,
 };
 
 /// The formats of the command.

@@ -1,12 +1,12 @@
 //! The reasons why a pod is not ready, and whether it will become ready.
 
 use jiff::Timestamp;
-
-use super::obstacle::{Hold, Obstacle, View};
 use setguard_core::{
     kubernetes::kind::Kind,
     observed::{Event, NewNode, NotReadyKind, NotReadyReason, Pod, Scaling, WorkloadStatus},
 };
+
+use super::obstacle::{Hold, Obstacle, View};
 
 /// The words of registries and kubelets for an image that does not exist.
 const NO_IMAGE: [&str; 6] = [

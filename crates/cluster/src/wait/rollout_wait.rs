@@ -4,6 +4,13 @@ use std::{cell::RefCell, rc::Rc, time::Duration};
 
 use anyhow::bail;
 use jiff::{SignedDuration, Timestamp};
+use setguard_core::{
+    finding::shorten,
+    kubernetes::kind::Kind,
+    observed::{Observed, WorkloadStatus},
+    policy::Policy,
+};
+use setguard_files::exit::Exit;
 use tokio::{
     sync::Notify,
     time::{sleep, timeout},
@@ -21,13 +28,6 @@ use super::{
     target::Target,
 };
 use crate::live::reader::Reader;
-use setguard_core::{
-    finding::shorten,
-    kubernetes::kind::Kind,
-    observed::{Observed, WorkloadStatus},
-    policy::Policy,
-};
-use setguard_files::exit::Exit;
 
 /// The interval at which the sets are examined although nothing has changed, because time passes.
 const TICK: Duration = Duration::from_secs(1);

@@ -4,6 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::{Context as _, bail};
 use serde::Deserialize;
+use setguard_core::kubernetes::resource::WorkloadKind;
+use setguard_files::report;
 
 use super::{manifests::Given, target::Target};
 use crate::{
@@ -15,8 +17,6 @@ use crate::{
         reader::{List, Reader},
     },
 };
-use setguard_core::kubernetes::resource::WorkloadKind;
-use setguard_files::report;
 
 /// The annotations of Helm.
 const RELEASE: &str = "meta.helm.sh/release-name";

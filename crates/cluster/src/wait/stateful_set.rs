@@ -1,13 +1,14 @@
 //! Obstacles that keep the rollout of a StatefulSet from its end.
 
-use super::{
-    obstacle::{Hold, Obstacle, Repair, View},
-    pods,
-};
 use setguard_core::{
     observed::{Pod, StatefulSet, WorkloadStatus},
     rollout::stateful_set::{Settings, Strategy},
     rules::pod_name_taken,
+};
+
+use super::{
+    obstacle::{Hold, Obstacle, Repair, View},
+    pods,
 };
 
 /// Returns the obstacles of the pods of a StatefulSet that keep it from its end.

@@ -10,6 +10,14 @@ use k8s_openapi::{
     api::apps::v1::{DaemonSetStatus, StatefulSetStatus},
     apimachinery::pkg::apis::meta::v1::ObjectMeta,
 };
+use kube_yaml::{
+    Node, Problem, Replacements, Value,
+    de::{
+        self,
+        progress::{Fields, Unknown},
+    },
+    documents,
+};
 use serde::{
     Deserialize,
     de::{DeserializeOwned, IgnoredAny},
@@ -26,14 +34,6 @@ use crate::{
         resource::{Resource, WorkloadKind},
         version::Version,
     },
-};
-use kube_yaml::{
-    Node, Problem, Replacements, Value,
-    de::{
-        self,
-        progress::{Fields, Unknown},
-    },
-    documents,
 };
 
 /// Returns the problems of a document that declares this resource, in a cluster of this release.

@@ -2,16 +2,17 @@
 
 use std::collections::HashMap;
 
-use super::{
-    not_a_manifest,
-    objects::{self, ManifestObject},
-};
 use kube_yaml::{Document, Node, Problem};
 use setguard_core::{
     finding::Field,
     inventory::object_summary::ObjectSummary,
     kubernetes::{resource::Resource, version::Version},
     object::schema,
+};
+
+use super::{
+    not_a_manifest,
+    objects::{self, ManifestObject},
 };
 
 /// An object to evaluate.

@@ -9,9 +9,8 @@ use std::{
 };
 
 use ignore::gitignore::Gitignore;
-use walkdir::{DirEntry, WalkDir};
-
 use setguard_core::policy::{FolderNames, file_patterns};
+use walkdir::{DirEntry, WalkDir};
 
 use super::{
     exclude::{Exclude, Excluded},

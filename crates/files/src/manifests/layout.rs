@@ -6,13 +6,14 @@ use std::{
     path::{Component, Path, PathBuf},
 };
 
+use kube_yaml::{Mark, Node, Problem};
+use setguard_core::finding::Path as FieldPath;
+
 use super::{
     group::Group,
     not_checked::{Cause, NotChecked},
     patches::{Patch, items},
 };
-use kube_yaml::{Mark, Node, Problem};
-use setguard_core::finding::Path as FieldPath;
 
 /// The charts, kustomizations and test cases in some folders.
 #[derive(Debug, Default)]

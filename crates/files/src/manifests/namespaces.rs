@@ -2,9 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use super::objects::ManifestObject;
 use kube_yaml::Node;
 use setguard_core::object::annotations::CONTROL_PLANE_LABEL;
+
+use super::objects::ManifestObject;
 
 /// The namespaces that have the label, according to the manifests. In a cluster, the
 /// namespaceSelector of a webhook selects them.

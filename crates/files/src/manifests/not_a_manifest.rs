@@ -1,12 +1,13 @@
 //! Values where an object should be: values that aren't objects, and objects whose `apiVersion` or
 //! `kind` is misspelt, so that they would be skipped although the author meant them to be checked.
 
-use super::group::Group;
 use kube_yaml::{Node, Problem, Value};
 use setguard_core::{
     finding::{Path, nearest_of},
     kubernetes::resource::{RESOURCES, Resource},
 };
+
+use super::group::Group;
 
 /// The keys that make an object.
 const KEYS: [&str; 2] = ["apiVersion", "kind"];

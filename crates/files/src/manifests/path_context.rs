@@ -8,10 +8,11 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::{layout::Layout, patches::Patch, release_names, versions::Versions};
 use kube_yaml::{Node, Value};
 use setguard_core::finding::{ClusterAssumption, Finding};
 use setguard_core::policy::FolderNames;
+
+use super::{layout::Layout, patches::Patch, release_names, versions::Versions};
 
 /// Facts about a file.
 #[derive(Clone, Debug, Default)]

@@ -5,6 +5,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use kube_yaml::Mark;
+
 use super::{
     encoding,
     excerpt::{Excerpt, Lines},
@@ -12,7 +14,6 @@ use super::{
     group::Group,
     not_a_manifest::Broken,
 };
-use kube_yaml::Mark;
 
 /// The name of standard input.
 pub(crate) const STDIN: &str = "<stdin>";

@@ -1,8 +1,9 @@
 //! PersistentVolumeClaims and PersistentVolumes in manifests.
 
-use super::objects::ManifestObject;
 use kube_yaml::{Node, Value};
 use setguard_core::object::storage::{self, Storage};
+
+use super::objects::ManifestObject;
 
 /// Adds the claims and volumes of a stream of documents, including those in a List.
 pub fn add(storage: &mut Storage, text: &str) {

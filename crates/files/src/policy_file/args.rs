@@ -2,10 +2,11 @@
 
 use std::{collections::BTreeMap, fmt, path::PathBuf};
 
-use crate::manifests::{files::LARGEST_POLICY, source::Source};
 use kube_yaml::Problem;
 use setguard_core::kubernetes::cluster::{self, Version};
 use setguard_core::policy::Policy;
+
+use crate::manifests::{files::LARGEST_POLICY, source::Source};
 
 /// The policy file, and the flags that override it.
 #[derive(Clone, Debug, Default, clap::Args)]

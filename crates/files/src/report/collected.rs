@@ -2,6 +2,9 @@
 
 use std::{borrow::Cow, io, sync::Arc};
 
+use setguard_core::rules::rule::Rule;
+use setguard_core::{catalogue, finding::Mode, observed::Ready, policy::Policy};
+
 use super::{
     Report,
     changes::Changes,
@@ -15,8 +18,6 @@ use crate::manifests::{
     repository::Repository,
     source::{STDIN, Source},
 };
-use setguard_core::rules::rule::Rule;
-use setguard_core::{catalogue, finding::Mode, observed::Ready, policy::Policy};
 
 /// The data from which most formats are written.
 #[derive(Clone, Debug)]

@@ -2,11 +2,12 @@
 
 use std::io::{self, Write};
 
+use setguard_core::printable::Printable;
+
 use super::{
     collected::{Collected, Entry},
     diagnostic::Counts,
 };
-use setguard_core::printable::Printable;
 
 /// Writes the report: lines such as `a.yaml:7:5: warning[RULE]: StatefulSet default/db: …`, then the
 /// number of findings by severity, and the summary.

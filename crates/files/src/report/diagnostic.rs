@@ -3,15 +3,15 @@
 use std::{fmt, sync::Arc};
 
 use clap::ValueEnum;
-
-use super::changes::Change;
-use crate::{exit::Exit, manifests::id::ObjectId};
 use kube_yaml::Mark;
 use setguard_core::{
     engine::{adjustment::Why, verdict::Violation},
     finding::{Command, Facts, Fix, Meta, Mode, Reason},
     observed::Ready,
 };
+
+use super::changes::Change;
+use crate::{exit::Exit, manifests::id::ObjectId};
 
 /// The severity of a finding.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, ValueEnum)]

@@ -11,11 +11,12 @@ use std::{
     io::{self, Write},
 };
 
+use setguard_core::printable::Printable;
+
 use super::{
     collected::{Collected, Entry},
     diagnostic::Severity,
 };
-use setguard_core::printable::Printable;
 
 /// Writes the report.
 pub(super) fn write(collected: &Collected, out: &mut dyn Write) -> io::Result<()> {

@@ -10,6 +10,7 @@ use std::{
 };
 
 use serde::Serialize;
+use setguard_core::printable::Printable;
 
 use super::{
     collected::{Collected, Entry},
@@ -17,7 +18,6 @@ use super::{
     fingerprint::digest,
 };
 use crate::manifests::not_checked::NotChecked;
-use setguard_core::printable::Printable;
 
 #[derive(Debug, Serialize)]
 struct Issue<'a> {

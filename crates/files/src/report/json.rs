@@ -6,8 +6,14 @@ use std::{
 };
 
 use jiff::Timestamp;
+use kube_yaml::Mark;
 use schemars::{JsonSchema, generate::SchemaSettings};
 use serde::{Serialize, Serializer};
+use setguard_core::{
+    finding::{Command, Effect, Facts},
+    observed::Ready,
+    printable::Printable,
+};
 
 use super::{
     changes::{Change, Changes},
@@ -18,12 +24,6 @@ use super::{
 use crate::manifests::{
     id::ObjectId,
     not_checked::{Cause, NotChecked},
-};
-use kube_yaml::Mark;
-use setguard_core::{
-    finding::{Command, Effect, Facts},
-    observed::Ready,
-    printable::Printable,
 };
 
 /// The number of bytes that are made printable at once.

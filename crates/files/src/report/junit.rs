@@ -8,11 +8,12 @@ use std::{
     io::{self, Write},
 };
 
+use setguard_core::printable::is_unseen;
+
 use super::{
     collected::{Collected, Entry},
     diagnostic::Severity,
 };
-use setguard_core::printable::is_unseen;
 
 /// The suite of objects without a file.
 const ELSEWHERE: &str = "setguard";

@@ -2,13 +2,14 @@
 
 use std::io::Write as _;
 
+use setguard_core::{policy::Policy, printable::Printable};
+
 use super::text;
 use crate::{
     manifests::{repository::Repository, source::Source},
     policy_file::args::{PolicyArgs, PolicyError},
     policy_file::discover::discover,
 };
-use setguard_core::{policy::Policy, printable::Printable};
 
 /// Loads the policy that the flags specify. If it is invalid, prints the problems and returns
 /// `None`.

@@ -4,7 +4,6 @@ use std::fmt;
 
 use schemars::JsonSchema;
 use serde::Serialize;
-
 use setguard_core::policy::Policy;
 
 /// The policy file of a run, and the rules that it weakens.

@@ -12,6 +12,7 @@ use std::{
 
 use anyhow::{Context as _, bail};
 use clap::ValueEnum;
+use setguard_core::{policy::Policy, printable::Printable};
 
 use super::{
     Report,
@@ -27,7 +28,6 @@ use super::{
     text::Text,
 };
 use crate::manifests::{not_checked::NotChecked, repository::Repository, source::Source};
-use setguard_core::{policy::Policy, printable::Printable};
 
 /// The outputs that the flags request.
 pub struct Reports {

@@ -11,20 +11,20 @@ use std::{
     io::{self, Write},
 };
 
+use kube_yaml::Mark;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde::Serialize;
-
-use super::{
-    collected::{Collected, Entry},
-    diagnostic::Severity,
-    policy_use::PolicyUse,
-};
-use kube_yaml::Mark;
 use setguard_core::rules::rule::Rule;
 use setguard_core::{
     catalogue,
     finding::{Meta, Mode, shorten},
     printable::Printable,
+};
+
+use super::{
+    collected::{Collected, Entry},
+    diagnostic::Severity,
+    policy_use::PolicyUse,
 };
 
 /// The limit for descriptions; GitHub accepts at most 1,024 characters.

@@ -5,8 +5,9 @@ use std::{
     io::{self, Write},
 };
 
-use super::{collected::Collected, diagnostic::Severity};
 use setguard_core::{finding::shorten, printable::one_line};
+
+use super::{collected::Collected, diagnostic::Severity};
 
 /// The maximum number of rows; GitHub accepts 1 MiB for each step.
 const MAX_ROWS: usize = 500;

@@ -9,6 +9,12 @@ use std::{
 use annotate_snippets::{AnnotationKind, Group, Level, Origin, Renderer, Snippet};
 use anstream::{AutoStream, ColorChoice, adapter::strip_str};
 use jiff::Timestamp;
+use kube_yaml::{Mark, Problem};
+use setguard_core::{
+    finding::{Command, Facts, Help, shorten},
+    observed::Ready,
+    printable::Printable,
+};
 
 use super::{
     Report,
@@ -19,12 +25,6 @@ use super::{
     screen::Screen,
 };
 use crate::manifests::{excerpt::Excerpt, not_checked::NotChecked, source::Source};
-use kube_yaml::{Mark, Problem};
-use setguard_core::{
-    finding::{Command, Facts, Help, shorten},
-    observed::Ready,
-    printable::Printable,
-};
 
 /// Texts longer than this many bytes lose their middle, since they may contain a value of any size.
 const LONG_TEXT: usize = 600;

@@ -2,12 +2,13 @@
 
 use std::sync::{Arc, OnceLock};
 
+use kube_yaml::{Document, Documents, Mark, Problem};
+use setguard_core::{finding::Field, inventory::object_summary::ObjectSummary};
+
 use super::{
     ignores::Ignores,
     manifest_check::{self, CheckedObject, Checker},
 };
-use kube_yaml::{Document, Documents, Mark, Problem};
-use setguard_core::{finding::Field, inventory::object_summary::ObjectSummary};
 pub(super) use setguard_files::{
     manifests::{
         document::{DocumentObjects, Manifest},

@@ -7,10 +7,6 @@ use std::{
     sync::Arc,
 };
 
-use super::{
-    checked_file::CheckedManifest, finding_sink::FindingSink, ignores::Ignores,
-    manifest_check::Checker,
-};
 use kube_yaml::Mark;
 use setguard_core::{
     engine::verdict::Verdict,
@@ -18,6 +14,11 @@ use setguard_core::{
     inventory::{Inventory, object_summary::ObjectSummary},
     kubernetes::kind::Kind,
     rules::rule::inventory::Coverage,
+};
+
+use super::{
+    checked_file::CheckedManifest, finding_sink::FindingSink, ignores::Ignores,
+    manifest_check::Checker,
 };
 pub(super) use setguard_files::{
     manifests::{group::Group, id::ObjectId, source::Source},

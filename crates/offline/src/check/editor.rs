@@ -10,6 +10,8 @@ use std::{
 };
 
 pub use super::fix::Edit;
+use setguard_core::{finding::Mode, policy::Policy};
+
 use super::{
     checked_file::{Content, Reader},
     cross_object::CrossObject,
@@ -19,7 +21,6 @@ use super::{
     old_objects::OldObjects,
 };
 use crate::proposal::apply::Delivery;
-use setguard_core::{finding::Mode, policy::Policy};
 pub use setguard_files::{
     manifests::{clusters::Clusters, group::Group, path_context::PathContext, source::Source},
     report::diagnostic::{Diagnostic, Strictness},

@@ -20,6 +20,9 @@ use clap::Args;
 use similar::TextDiff;
 
 pub use self::edit::Edit;
+use setguard_core::{policy::Policy, printable::Printable};
+use setguard_files::manifests::exclude::{Exclude, exempt_files};
+
 use self::fixer::{Fixed, Fixer};
 use super::{
     manifest_check::{Checker, InputContext},
@@ -27,8 +30,6 @@ use super::{
     selection::Selection,
 };
 use crate::proposal::apply::Delivery;
-use setguard_core::{policy::Policy, printable::Printable};
-use setguard_files::manifests::exclude::{Exclude, exempt_files};
 pub(super) use setguard_files::{
     exit::Exit,
     manifests::{

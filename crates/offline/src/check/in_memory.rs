@@ -2,6 +2,8 @@
 
 use std::io;
 
+use setguard_core::policy::Policy;
+
 use super::{
     check_all,
     finding_sink::FindingSink,
@@ -12,7 +14,6 @@ use super::{
     old_objects::OldObjects,
 };
 use crate::proposal::apply::Delivery;
-use setguard_core::policy::Policy;
 pub(crate) use setguard_files::{
     manifests::{repository::Repository, source::Source},
     report::{

@@ -4,8 +4,6 @@
 use std::{collections::HashSet, io::Write, path::PathBuf};
 
 use clap::Args;
-
-use super::baseline::{ALWAYS_REPORTED, Baseline};
 use kube_yaml::Mark;
 use setguard_core::{
     engine::verdict::Violation,
@@ -14,6 +12,8 @@ use setguard_core::{
     printable::Printable,
     rules::policy_weakened::POLICY_WEAKENED,
 };
+
+use super::baseline::{ALWAYS_REPORTED, Baseline};
 pub(super) use setguard_files::{
     exit::Exit,
     manifests::{

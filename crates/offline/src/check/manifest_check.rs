@@ -3,9 +3,6 @@
 use std::{collections::HashMap, convert::Infallible, sync::Arc};
 
 use jiff::Timestamp;
-
-use super::{ignores::Ignores, old_objects::OldObjects, workers};
-use crate::proposal::{Outcome, Proposal, Simulator, Stored, apply::Delivery};
 use kube_yaml::{Document, Mark, Node, Problem, Value};
 use setguard_core::{
     engine::{
@@ -20,6 +17,9 @@ use setguard_core::{
     policy::Policy,
     rules::{api_validation::METAS, rule::inventory::Coverage, schema::SCHEMA},
 };
+
+use super::{ignores::Ignores, old_objects::OldObjects, workers};
+use crate::proposal::{Outcome, Proposal, Simulator, Stored, apply::Delivery};
 pub(super) use setguard_files::{
     manifests::{
         document::{Decoded, Manifest},

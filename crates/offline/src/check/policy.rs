@@ -2,13 +2,14 @@
 
 use std::path::PathBuf;
 
-use super::known_findings::KnownArgs;
 use kube_yaml::Mark;
 use setguard_core::{
     engine::verdict::Violation,
     finding::Finding,
     policy::{API_VERSION, KIND, Policy, PolicyFile},
 };
+
+use super::known_findings::KnownArgs;
 pub(super) use setguard_files::{
     manifests::{
         files::LARGEST_POLICY, git::Commit, id::ObjectId, repository::Repository, source::Source,

@@ -3,7 +3,6 @@
 use std::str::FromStr;
 
 use clap::{Args, ValueEnum};
-
 use setguard_core::catalogue;
 use setguard_files::report::{
     args::Format,

@@ -10,8 +10,6 @@ use k8s_openapi::{
 };
 use serde::Deserialize;
 use serde_json::value::RawValue;
-
-use super::remedies::Undo;
 use setguard_core::{
     inventory::{
         object_summary::ObjectSummary,
@@ -31,6 +29,8 @@ use setguard_core::{
     rollout::{Health, node::NodeInfo},
 };
 use setguard_files::manifests::id::ObjectId;
+
+use super::remedies::Undo;
 
 /// Namespace and name.
 type Name = (Box<str>, Box<str>);

@@ -1,7 +1,6 @@
 //! The fields that a change changes.
 
 use serde_json::Value;
-
 use setguard_core::finding::shorten;
 
 /// The longest value that is shown, in bytes.

@@ -2,10 +2,9 @@
 
 use std::iter;
 
+use kube_yaml::{self, Document, Problem, Value};
 use serde::Deserialize;
 use serde_json::value::RawValue;
-
-use kube_yaml::{self, Document, Problem, Value};
 
 /// The place of a document, or of an item of a list as kubectl prints it.
 pub(super) struct Part<'a> {

@@ -2,14 +2,15 @@
 
 use std::collections::BTreeSet;
 
+use setguard_core::rollout::{Course, Revision, Stop, Target, Waits, node::Placement};
+use setguard_files::manifests::id::ObjectId;
+
 use super::{
     cluster::neighbors::OverBudget,
     difference::Difference,
     refusal::{ExceededLimit, PlanFinding},
     remedies::{Remedy, Undo},
 };
-use setguard_core::rollout::{Course, Revision, Stop, Target, Waits, node::Placement};
-use setguard_files::manifests::id::ObjectId;
 
 /// The kind of change to an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,13 +2,14 @@
 
 use std::fmt::Write as _;
 
+use setguard_core::rollout::Action;
+
 use super::{
     forecast::{ChangeKind, Forecast, Rollout},
     picture,
     pod_counts::{Tally, count},
     refusal::ExceededLimit,
 };
-use setguard_core::rollout::Action;
 
 /// The reason that is printed for an object whose change isn't known.
 pub(super) const UNREAD: &str = "because not everything could be read";

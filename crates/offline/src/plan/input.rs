@@ -7,14 +7,14 @@ use std::{
 };
 
 use jiff::Timestamp;
-
-use super::{cluster::PlannedCluster, dump};
 use kube_yaml::{Node, Problem};
 use setguard_core::{
     kubernetes::{resource::Resource, version::Version},
     object::storage::Storage,
     policy::FolderNames,
 };
+
+use super::{cluster::PlannedCluster, dump};
 pub(super) use setguard_files::{
     manifests::{
         alternatives::Alternatives,

@@ -4,12 +4,12 @@
 use std::io::{self, Write};
 
 use serde::Serialize;
+use setguard_core::rollout::{Action, Step, Target};
 
 use super::{
     forecast::{Forecast, Kept, Rollout},
     pod_counts::{Tally, count, replaced},
 };
-use setguard_core::rollout::{Action, Step, Target};
 
 /// The most candidates that are listed in all where the controller chooses at random. Beyond this
 /// number, only the first step lists them.

@@ -2,13 +2,14 @@
 
 use std::io::{self, Write};
 
+use setguard_core::printable::one_line;
+
 use super::{
     forecast::Forecast,
     headline::{facts, without},
     picture,
     styled_line::{Line, Tone, UNICODE},
 };
-use setguard_core::printable::one_line;
 
 /// Prints the plan: first what a reviewer must see, then a line for each object, with its steps folded.
 pub(super) fn print(

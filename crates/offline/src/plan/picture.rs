@@ -3,12 +3,13 @@
 mod nodes;
 mod waves;
 
+use setguard_core::rollout::Action;
+
 use super::{
     forecast::{ChangeKind, Forecast, OfKind, Rollout},
     stop,
     styled_line::{Line, Symbols, Tone},
 };
-use setguard_core::rollout::Action;
 
 /// Returns the first line: what the object is and how it is rolled out.
 pub(super) fn title(forecast: &Forecast) -> String {

@@ -1,11 +1,12 @@
 //! The point at which a rollout stops, or would, and the commands that help then.
 
+use setguard_core::rollout::{Action, Stop, Target, Waits};
+
 use super::{
     forecast::{ChangeKind, Forecast, OfKind, Rollout},
     remedies::{Remedy, Undo},
     styled_line::{Line, Tone},
 };
-use setguard_core::rollout::{Action, Stop, Target, Waits};
 
 /// Returns the line that says where the rollout stops, or where it would if the new pods did not work.
 pub(super) fn line(forecast: &Forecast) -> Option<Line> {

@@ -6,14 +6,15 @@ use std::{
     io::{self, Write},
 };
 
+use setguard_core::{finding::shorten, printable::one_line, rollout::Revision};
+use setguard_files::report::junit::Xml;
+
 use super::{
     forecast::Forecast,
     headline::{UNREAD, facts, without},
     picture, stop,
     timeline::{Row, Shown, Timeline},
 };
-use setguard_core::{finding::shorten, printable::one_line, rollout::Revision};
-use setguard_files::report::junit::Xml;
 
 /// The most objects that are drawn.
 const MOST_OBJECTS: usize = 24;

@@ -3,14 +3,14 @@
 use std::io::{self, Write};
 
 use clap::builder::styling::{AnsiColor, Style};
+use setguard_core::printable::one_line;
+use setguard_files::report::screen::Screen;
 
 use super::{
     forecast::Forecast,
     picture,
     styled_line::{ASCII, Line, Symbols, Tone, UNICODE},
 };
-use setguard_core::printable::one_line;
-use setguard_files::report::screen::Screen;
 
 /// Prints the plan with colours, to a stream that removes them if it isn't a terminal. `plain`
 /// leaves out symbols, and uses dots for the ellipsis of a shortened value. `none` is printed if there

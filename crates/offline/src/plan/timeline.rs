@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use setguard_core::rollout::{Action, Revision, Target};
+
 use super::{
     forecast::{Forecast, Kept, Rollout},
     pod_counts::count,
 };
-use setguard_core::rollout::{Action, Revision, Target};
 
 /// The most rows of a table; the rows in the middle are left out.
 const MOST_ROWS: usize = 40;

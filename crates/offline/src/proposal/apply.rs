@@ -14,16 +14,17 @@ mod verb;
 use serde_json::Value;
 
 pub use self::verb::{Delivery, Verb};
+use kube_yaml::Node;
+use setguard_core::{
+    kubernetes::resource::Resource,
+    object::{Object, Workload},
+};
+
 use self::{
     fields::Owned,
     lists::Lists,
     merge::Merger,
     verb::{LAST_APPLIED, Writer},
-};
-use kube_yaml::Node;
-use setguard_core::{
-    kubernetes::resource::Resource,
-    object::{Object, Workload},
 };
 
 /// Returns the objects that the API server is asked to store, one after the other, when `manifest`

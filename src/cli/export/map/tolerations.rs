@@ -1,12 +1,12 @@
 //! The tolerations that are added, in CEL.
 
 use k8s_openapi::api::core::v1::Toleration;
-
-use super::super::objects::quote;
 use setguard_core::{
     inject::settings::Settings,
     kubernetes::tolerations::{of_daemons, text},
 };
+
+use super::super::objects::quote;
 
 /// Expressions for the patches that add tolerations to a pod.
 pub(super) fn of_pod(settings: &Settings) -> Vec<String> {

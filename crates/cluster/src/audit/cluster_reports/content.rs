@@ -4,10 +4,10 @@
 use std::collections::BTreeMap;
 
 use serde::Serialize;
+use setguard_core::rules::rule::status::ObjectName;
 
 use super::api::{Api, Key};
 use crate::audit::found::Entry;
-use setguard_core::rules::rule::status::ObjectName;
 pub(super) use setguard_files::report::diagnostic::{Diagnostic, Severity};
 
 /// The label of the reports that setguard writes.

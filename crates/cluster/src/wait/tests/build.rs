@@ -2,15 +2,15 @@
 
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
+use setguard_core::{
+    kubernetes::{cluster::Cluster, kind::Kind, resource::WorkloadKind},
+    observed::Observed,
+};
 
 use super::super::{
     decision::{Decision, Memory, decide},
     obstacle::{Limits, View},
     target::Target,
-};
-use setguard_core::{
-    kubernetes::{cluster::Cluster, kind::Kind, resource::WorkloadKind},
-    observed::Observed,
 };
 
 /// Objects with their kind, the sets first.

@@ -1,6 +1,7 @@
 //! Rollouts that only take time: none of them is ever given up.
 
 use serde_json::{Value, json};
+use setguard_core::kubernetes::kind::Kind;
 
 use super::{
     super::{decision::Memory, rollout_status::Completion},
@@ -9,7 +10,6 @@ use super::{
         of_stateful_set, pod, slow, stateful_set, unschedulable, waiting,
     },
 };
-use setguard_core::kubernetes::kind::Kind;
 
 #[track_caller]
 fn never_given_up(what: &str, world: impl Fn(i64) -> WatchedCluster) {

@@ -1,6 +1,7 @@
 //! Rollouts that cannot succeed, and the time at which that is reported.
 
 use serde_json::{Value, json};
+use setguard_core::kubernetes::kind::Kind;
 
 use super::{
     super::{decision::Memory, obstacle::Repair},
@@ -9,7 +10,6 @@ use super::{
         of_stateful_set, pod, sandboxed, slow, stateful_set, unschedulable, waiting,
     },
 };
-use setguard_core::kubernetes::kind::Kind;
 
 /// The time for which a fact, or an obstacle that seldom goes away, must have been seen.
 const FACT: i64 = 10;

@@ -1,7 +1,8 @@
 //! A second copy of an item of a list, with a change.
 
-use super::edit::{Edit, Part, Texts};
 use kube_yaml::{Kind, Span};
+
+use super::edit::{Edit, Part, Texts};
 
 impl Texts<'_> {
     /// Returns the edit that adds a copy after an item. In the copy, the text of the token with the

@@ -2,9 +2,10 @@
 
 use std::ops::Range;
 
-use super::change::get;
 use kube_yaml::{Kind, Mark, Node, Span, Value};
 use setguard_core::finding::{Change, Field};
+
+use super::change::get;
 
 /// A replacement of some bytes of a text.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -2,13 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use kube_yaml::Mark;
+use setguard_core::finding::{Change, Field, Fix};
+
 use super::{
     change,
     edit::{self, Edit, Texts},
 };
 use crate::check::{manifest_check::Checker, selection::Selection};
-use kube_yaml::Mark;
-use setguard_core::finding::{Change, Field, Fix};
 pub(super) use setguard_files::{
     manifests::document::DocumentObjects,
     report::diagnostic::{Diagnostic, Severity},

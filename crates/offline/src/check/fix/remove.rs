@@ -2,8 +2,9 @@
 
 use std::ops::Range;
 
-use super::edit::{Edit, Part, Texts};
 use kube_yaml::{Kind, Span};
+
+use super::edit::{Edit, Part, Texts};
 
 impl Texts<'_> {
     /// Returns the edits that remove a part. Comments in its lines are removed too; comments above

@@ -1,10 +1,11 @@
 //! Facts about a set that do not change the steps of its rollout.
 
-use super::{Labels, PlannedCluster, SetQuery};
 use setguard_core::{
     kubernetes::int_or_percent::scaled,
     observed::{Member, Pod},
 };
+
+use super::{Labels, PlannedCluster, SetQuery};
 
 /// A PodDisruptionBudget that allows fewer evictions than a rollout takes down.
 #[derive(Debug)]

@@ -2,12 +2,6 @@
 
 mod nodes;
 
-use self::nodes::DaemonNode;
-use super::{
-    Forecaster, Simulated, Transition,
-    old_state::{adopted, estimate},
-};
-use crate::plan::forecast::{Kept, OfKind, Rollout};
 use setguard_core::{
     object::{DaemonSetSpec, Object, Workload},
     rollout::{
@@ -15,6 +9,13 @@ use setguard_core::{
         daemon_set::{Settings, simulate},
     },
 };
+
+use self::nodes::DaemonNode;
+use super::{
+    Forecaster, Simulated, Transition,
+    old_state::{adopted, estimate},
+};
+use crate::plan::forecast::{Kept, OfKind, Rollout};
 
 impl Forecaster<'_> {
     /// Simulates the rollout of a DaemonSet.

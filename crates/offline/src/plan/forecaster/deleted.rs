@@ -2,16 +2,17 @@
 
 use std::collections::BTreeSet;
 
-use super::Forecaster;
-use crate::plan::{
-    forecast::{ChangeKind, Forecast, OfKind, Rollout},
-    remedies::Undo,
-};
 use setguard_core::{
     object::{Object, StatefulSetSpec, Workload},
     rollout::{Action, Course, Revision, Step, Target, stateful_set::Settings},
 };
 use setguard_files::manifests::id::ObjectId;
+
+use super::Forecaster;
+use crate::plan::{
+    forecast::{ChangeKind, Forecast, OfKind, Rollout},
+    remedies::Undo,
+};
 
 impl Forecaster<'_> {
     /// Returns the forecast for an object that is no longer in the manifests.

@@ -1,16 +1,16 @@
 //! Facts that the objects around a set add to its forecast: times of its pods, budgets, missing revisions.
 
 use k8s_openapi::api::apps::v1::{DaemonSetStatus, StatefulSetStatus};
+use setguard_core::{
+    kubernetes::resource::WorkloadKind,
+    object::{Object, Workload},
+    rollout::{Action, Course},
+};
 
 use super::{Forecaster, Transition};
 use crate::plan::{
     cluster::{PlannedCluster, SetQuery, neighbors::OverBudget},
     forecast::{Estimate, Rollout},
-};
-use setguard_core::{
-    kubernetes::resource::WorkloadKind,
-    object::{Object, Workload},
-    rollout::{Action, Course},
 };
 
 impl<'a> Transition<'a> {

@@ -3,6 +3,15 @@
 use std::collections::BTreeSet;
 
 use k8s_openapi::api::apps::v1::StatefulSetStatus;
+use setguard_core::{
+    kubernetes::cluster::STATEFUL_SET_RECREATE_STRATEGY,
+    object::{Object, StatefulSetSpec},
+    observed::{Member, Pod},
+    rollout::{
+        Action, Course, Health, NeverReady, Revision, Step, Stop, Target, Waits,
+        stateful_set::{Replica, Settings, State, Strategy, simulate},
+    },
+};
 
 use super::{
     Forecaster, Simulated, Transition,
@@ -12,15 +21,6 @@ use crate::plan::{
     cluster::SetQuery,
     forecast::{Kept, OfKind, Rollout},
     remedies::Remedy,
-};
-use setguard_core::{
-    kubernetes::cluster::STATEFUL_SET_RECREATE_STRATEGY,
-    object::{Object, StatefulSetSpec},
-    observed::{Member, Pod},
-    rollout::{
-        Action, Course, Health, NeverReady, Revision, Step, Stop, Target, Waits,
-        stateful_set::{Replica, Settings, State, Strategy, simulate},
-    },
 };
 
 /// The new settings of a set, and what the simulation needs to know of the set as it is.

@@ -2,15 +2,16 @@
 
 use std::collections::BTreeMap;
 
+use setguard_core::rollout::{
+    Action, Revision, Target,
+    node::{Placement, WhyNot},
+};
+
 use crate::plan::{
     forecast::{Forecast, NodeOutlook, Rollout},
     name_list::list,
     pod_counts::replaced,
     styled_line::{Line, Symbols},
-};
-use setguard_core::rollout::{
-    Action, Revision, Target,
-    node::{Placement, WhyNot},
 };
 
 /// Returns lines for the nodes that get a pod, lose it, or keep it.

@@ -2,12 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use setguard_core::rollout::{Action, Course, Revision, Target};
+
 use crate::plan::{
     forecast::{Forecast, Rollout},
     name_list::list,
     styled_line::{Line, Symbols},
 };
-use setguard_core::rollout::{Action, Course, Revision, Target};
 
 /// The most waves that are shown individually.
 const MOST_WAVES: usize = 12;

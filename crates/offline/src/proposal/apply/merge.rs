@@ -9,13 +9,13 @@ use std::{
     collections::{HashMap, HashSet},
 };
 
+use kube_yaml::{Key, Mark, Node, Value};
 use serde_json::Value as Json;
 
 use super::{
     fields::{Owned, contains_itself},
     lists::{List, Lists},
 };
-use kube_yaml::{Key, Mark, Node, Value};
 
 /// A merger of manifests, with the rules of one command.
 pub(super) struct Merger {

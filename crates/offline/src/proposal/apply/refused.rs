@@ -3,13 +3,13 @@
 use std::{collections::HashSet, fmt::Write as _};
 
 use serde_json::{Map, Value};
-
-use super::lists::{List, Lists};
 use setguard_core::{
     finding::{Field, Finding, Findings, Reason, Step},
     kubernetes::resource::Resource,
     rules::api_validation::API_VALIDATION,
 };
+
+use super::lists::{List, Lists};
 
 /// Returns what server-side apply refuses in a manifest.
 ///

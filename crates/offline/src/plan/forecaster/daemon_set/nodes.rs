@@ -2,10 +2,6 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use crate::plan::{
-    forecast::NodeOutlook,
-    forecaster::{Forecaster, Transition},
-};
 use setguard_core::{
     object::{DaemonSetSpec, Workload},
     observed::{Member, Pod},
@@ -14,6 +10,11 @@ use setguard_core::{
         daemon_set::{NodePods, surges},
         node::{NodeInfo, Placement, Placing, WhyNot, placements},
     },
+};
+
+use crate::plan::{
+    forecast::NodeOutlook,
+    forecaster::{Forecaster, Transition},
 };
 
 /// The annotation of a DaemonSet with the generation of its template.
