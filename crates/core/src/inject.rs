@@ -169,10 +169,11 @@ pub fn is_paired(user: &User<'_>, settings: &Settings) -> bool {
 
 fn unpaired(user: &User<'_>) -> Vec<Finding> {
     let mut found = Findings::of(UNPAIRED_NODE_ANNOTATION);
+    let who = if user.username.is_empty() { "a user without a name" } else { &*user.username };
     found.report(
         &ANNOTATIONS.key(NODE_ANNOTATION),
         Reason::Forbidden,
-        format!("{} is not a paired controller: nothing is injected", &*user.username),
+        format!("{who} is not a paired controller: nothing is injected"),
         "remove it, or list the user in the policy's pairedControllers",
     );
     found.into_vec()

@@ -255,7 +255,9 @@ impl<'a> Walk<'a> {
         if is_read && !is_regular {
             self.not_read(entry.path(), Cause::Link, "it isn't a regular file");
         }
-        if is_read && entry.depth() > 1 && entry.file_name() == POLICY {
+        let is_of_github =
+            entry.depth() == 2 && entry.path().parent().is_some_and(|it| it.ends_with(".github"));
+        if is_read && entry.depth() > 1 && !is_of_github && entry.file_name() == POLICY {
             let why = "a policy counts only in the working folder and above; use --policy";
             self.note(entry.path(), why);
         }
