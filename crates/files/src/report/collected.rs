@@ -156,6 +156,14 @@ impl Collected {
         }
     }
 
+    /// Returns the remarks, each with the number of its object and the text that names the object.
+    pub(super) fn remarked(&self) -> impl Iterator<Item = (usize, &Object, String)> {
+        self.remarks.iter().filter_map(|(number, remark)| {
+            let object = self.objects.get(*number)?;
+            Some((*number, object, format!("{}: {remark}", object.id)))
+        })
+    }
+
     /// Returns the path of what was not checked, from the root of the repository.
     pub(super) fn path_of(&self, entry: &NotChecked) -> String {
         path(&self.repository, &entry.file)

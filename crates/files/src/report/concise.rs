@@ -18,6 +18,12 @@ pub(super) fn write(collected: &Collected, out: &mut dyn Write) -> io::Result<()
         let sentence = collected.sentence(entry).replace('\n', " ");
         writeln!(out, "{line}: {severity}[{}]: {sentence}", entry.diagnostic.rule.id)?;
     }
+    for (_, object, text) in collected.remarked() {
+        match object.file.and_then(|file| collected.files.get(file)) {
+            Some(file) => writeln!(out, "{}: note: {text}", file.name)?,
+            None => writeln!(out, "note: {text}")?,
+        }
+    }
     for entry in &collected.not_checked {
         writeln!(out, "{}", entry.sentence())?;
     }

@@ -26,10 +26,8 @@ pub(super) fn write(collected: &Collected, out: &mut dyn Write) -> io::Result<()
     for entry in entries {
         annotation(collected, entry, &mut out)?;
     }
-    for (number, remark) in &collected.remarks {
-        let id = collected.objects.get(*number).map(|object| object.id.to_string());
-        let id = id.unwrap_or_default();
-        writeln!(out, "::notice title=setguard::{}", Data(&format!("{id}: {remark}")))?;
+    for (_, _, text) in collected.remarked() {
+        writeln!(out, "::notice title=setguard::{}", Data(&text))?;
     }
     let mut not_checked: Vec<_> = collected.not_checked.iter().collect();
     not_checked.sort_by_key(|it| Reverse(it.is_changed));

@@ -44,7 +44,17 @@ pub(super) fn write(collected: &Collected, out: &mut dyn Write) -> io::Result<()
     let entries = collected.in_files();
     let issues = entries.into_iter().map(|entry| Issue::new(collected, entry));
     let not_checked = collected.not_checked.iter().map(|it| Issue::of_not_checked(collected, it));
-    let issues: Vec<_> = issues.chain(not_checked).collect();
+    let remarks = collected.remarked().filter_map(|(_, object, text)| {
+        let file = collected.files.get(object.file?)?;
+        Some(Issue {
+            fingerprint: digest(&format!("{} {text}", file.path)),
+            description: text,
+            check_name: "remark",
+            severity: "info",
+            location: Location { path: file.path.as_str().into(), lines: Lines { begin: 1 } },
+        })
+    });
+    let issues: Vec<_> = issues.chain(not_checked).chain(remarks).collect();
     let mut out = Printable::new(out);
     serde_json::to_writer_pretty(&mut out, &issues)?;
     writeln!(out)

@@ -35,6 +35,8 @@ struct Case<'a> {
     errors: Vec<String>,
     /// Warnings and notes.
     output: Vec<&'a Entry>,
+    /// Remarks on the object.
+    remarks: Vec<String>,
     /// The reason why it was not checked.
     skipped: Option<&'a str>,
 }
@@ -102,6 +104,9 @@ fn suites(collected: &Collected) -> Vec<Suite<'_>> {
             }
         }
     }
+    for (number, _, text) in collected.remarked() {
+        cases[number].remarks.push(format!("note: {text}"));
+    }
     for (object, case) in collected.objects.iter().zip(cases) {
         if let Some(suite) = suites.get_mut(object.file.unwrap_or(elsewhere)) {
             suite.cases.push(case);
@@ -151,7 +156,9 @@ impl Case<'_> {
         if let Some(why) = self.skipped {
             return writeln!(out, "><skipped message=\"{}\"/></testcase>", Xml(why));
         }
-        if self.failures.is_empty() && self.errors.is_empty() && self.output.is_empty() {
+        let output: Vec<_> = self.output.iter().map(|entry| line(collected, entry)).collect();
+        let output = [output, self.remarks.clone()].concat();
+        if self.failures.is_empty() && self.errors.is_empty() && output.is_empty() {
             return writeln!(out, "/>");
         }
         writeln!(out, ">")?;
@@ -168,9 +175,8 @@ impl Case<'_> {
         for message in &self.errors {
             writeln!(out, "      <error type=\"unreadable\" message=\"{}\"/>", Xml(message))?;
         }
-        if !self.output.is_empty() {
-            let text = lines(collected, &self.output);
-            writeln!(out, "      <system-out>{}</system-out>", Xml(&text))?;
+        if !output.is_empty() {
+            writeln!(out, "      <system-out>{}</system-out>", Xml(&output.join("\n")))?;
         }
         writeln!(out, "    </testcase>")
     }

@@ -212,7 +212,8 @@ pub(super) fn write(collected: &Collected, out: &mut dyn Write) -> io::Result<()
         .iter()
         .map(|it| (if it.is_changed { "error" } else { "warning" }, it.sentence()))
         .collect();
-    let notes = collected.notes.iter().chain(&policy).map(|text| ("note", text));
+    let remarks: Vec<_> = collected.remarked().map(|(_, _, text)| text).collect();
+    let notes = collected.notes.iter().chain(&policy).chain(&remarks).map(|text| ("note", text));
     let left_out = left_out.iter().map(|text| ("warning", text));
     let not_checked = not_checked.iter().map(|(level, text)| (*level, text));
     let notifications = failures.chain(not_checked).chain(left_out).chain(notes);

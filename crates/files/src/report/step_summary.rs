@@ -27,6 +27,9 @@ pub(super) fn write(collected: &Collected, out: &mut dyn Write) -> io::Result<()
         let sign = if entry.is_changed { "❌" } else { "ℹ️" };
         writeln!(out, "\n{sign} {}", escape(&entry.sentence()))?;
     }
+    for (_, _, text) in collected.remarked().take(MAX_ROWS) {
+        writeln!(out, "\nℹ️ {}", escape(&text))?;
+    }
     let mut entries = collected.in_files();
     entries.sort_by_key(|entry| Reverse(entry.diagnostic.severity));
     if entries.is_empty() {
