@@ -68,9 +68,9 @@ pub(super) fn run(args: &InjectArgs) -> anyhow::Result<Exit> {
     let preview = Preview::new(user, &namespaces, context);
     for (i, source) in sources.enumerate() {
         let source = match source {
-            Ok((source, _)) => source,
-            Err(message) => {
-                writeln!(notes, "error: {message}")?;
+            Ok(source) => source,
+            Err(error) => {
+                writeln!(notes, "error: {error}")?;
                 exit = exit.and(Exit::Error);
                 continue;
             }

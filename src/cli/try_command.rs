@@ -85,9 +85,9 @@ async fn play(args: &TryArgs, policy: Policy) -> anyhow::Result<Exit> {
     };
     for source in sources {
         let source = match source {
-            Ok((source, _)) => source,
-            Err(message) => {
-                writeln!(Printable::new(anstream::stderr()).guarded(), "error: {message}")?;
+            Ok(source) => source,
+            Err(error) => {
+                writeln!(Printable::new(anstream::stderr()).guarded(), "error: {error}")?;
                 exit = exit.and(Exit::Error);
                 continue;
             }

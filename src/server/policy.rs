@@ -3,7 +3,10 @@
 use std::io;
 
 use setguard_core::policy::Policy;
-use setguard_files::policy_file::args::{PolicyArgs, PolicyError};
+use setguard_files::{
+    error::FileError,
+    policy_file::args::{PolicyArgs, PolicyError},
+};
 
 use super::{
     app::App,
@@ -44,7 +47,7 @@ fn read(args: &PolicyArgs, patience: &mut Patience<Read>) -> Read {
     let Some(path) = args.policy.clone() else { return Ok(None) };
     let (args, name) = (args.clone(), path.display().to_string());
     let cannot = |name: &str, error: io::Error| {
-        PolicyError::Read(format!("{name}: cannot be read: {error}"))
+        PolicyError::Read(FileError::Read { name: name.to_owned(), error })
     };
     let read = move || {
         files::check(&path).map_err(|error| cannot(&path.display().to_string(), error))?;

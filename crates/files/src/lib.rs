@@ -5,8 +5,10 @@
 //! policy_file/    the flags of the policy, and the search for its file
 //! manifests/      the objects in files, folders and streams
 //! exit/           the exit codes
+//! error/          the reasons why a file cannot be used
 //! ```
 
+pub mod error;
 pub mod exit;
 pub mod manifests;
 pub mod policy_file;

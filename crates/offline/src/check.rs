@@ -11,18 +11,19 @@ pub(crate) mod in_memory;
 mod inventory;
 mod known_findings;
 mod manifest_check;
+mod new_manifests;
 mod old_manifests;
 mod old_objects;
 mod policy;
 mod selection;
 mod workers;
 
-use std::{collections::HashSet, convert::Infallible, io, path::PathBuf};
+use std::{collections::HashSet, io, path::PathBuf};
 
 use clap::{Args, error::ErrorKind};
 use setguard_core::{
     inventory::object_summary::ObjectSummary,
-    policy::{FolderNames, Policy, file_patterns},
+    policy::{Policy, file_patterns},
 };
 
 use self::{
@@ -32,12 +33,15 @@ use self::{
     fix::{FixArgs, Fixes},
     known_findings::{Known, KnownArgs},
     manifest_check::{Checker, InputContext},
+    new_manifests::NewManifests,
+    old_manifests::OldManifests,
     old_objects::OldObjects,
-    policy::Choice,
+    policy::{Choice, Chosen},
     selection::Selection,
 };
 use crate::proposal::apply::{Delivery, Verb};
 pub use setguard_files::{
+    error::FileError,
     exit::Exit,
     manifests::{
         clusters::Clusters,
@@ -56,6 +60,7 @@ pub use setguard_files::{
         args::OutputArgs,
         diagnostic::{Diagnostic, Strictness, Summary},
         fingerprint::Fingerprint,
+        progress::Progress,
         reports::Reports,
     },
 };
@@ -170,10 +175,10 @@ pub fn run(args: &CheckArgs) -> anyhow::Result<Exit> {
     let commit = known.against_ref.as_deref().map(old_manifests::commit);
     let found = commit.as_ref().and_then(|it| it.as_ref().ok()).cloned();
     let Some(chosen) = choice.load(found.as_ref(), strictness)? else { return Ok(Exit::Error) };
-    let mut policy = chosen.policy;
-    let exclude = Exclude::new(&args.exclude, &policy.exclude, &chosen.root);
+    let Chosen { mut policy, root, weakened } = chosen;
+    let exclude = Exclude::new(&args.exclude, &policy.exclude, &root);
     let clusters = policy.clusters.iter().map(|it| (&*it.name, &*it.paths));
-    let clusters = Clusters::new(clusters, &chosen.root);
+    let clusters = Clusters::new(clusters, &root);
     if args.fix.fix {
         let fixes = Fixes {
             args: &args.fix,
@@ -181,7 +186,7 @@ pub fn run(args: &CheckArgs) -> anyhow::Result<Exit> {
             exclude: &exclude,
             selection: &args.selection,
             policy: &policy,
-            root: &chosen.root,
+            root: &root,
             repository: &repository,
             strictness,
             namespace: args.namespace.as_deref(),
@@ -192,42 +197,48 @@ pub fn run(args: &CheckArgs) -> anyhow::Result<Exit> {
     }
     let mut reports = Reports::open(&args.output, &repository, &policy)?;
     reports.limit(|format| args.selection.min_severity(format));
-    let (known, added) = Known::open(&args.known, found.as_ref())?;
-    let mut sink = FindingSink::new(repository.clone(), reports, known);
-    sink.selection = args.selection.clone();
-    let mut previous = OldObjects::of_namespace(args.namespace.clone());
-    let mut context = InputContext::of_namespace(args.namespace.clone());
-    context.no_ignores = args.no_ignores;
-    let (against, paths) = (&args.against, (&*args.paths, &clusters));
-    let old =
-        old_manifests::read(against, commit, paths, &mut previous, &mut |it| sink.failure(&it));
-    old.iter().for_each(|source| context.old_namespaces.add(source.text()));
-    let names = &policy.folder_names;
-    let sources = look_around(args, (&exclude, &clusters), names, &mut context, &mut sink)?;
-    exempt_files(&mut policy, &chosen.root, sources.iter().flatten().filter_map(Source::file));
-    previous.new = sources.iter().flatten().filter_map(Source::path_in_folder).collect();
-    let group =
-        |it: &Source| Some((it.path_in_folder()?.display().to_string(), it.group().clone()));
-    let groups = sources.iter().flatten().filter_map(group);
-    previous.clusters = groups.filter(|(_, it)| matches!(it, Group::Cluster(_))).collect();
+    let (mut known, added) = Known::open(&args.known, found.as_ref())?;
+    let namespace = args.namespace.as_deref();
+    let old = OldManifests::read(&args.against, commit, (&args.paths, &clusters), namespace);
+    let mut progress = Progress::new("checking");
+    let stdin_path = args.stdin_path.as_deref();
+    let listing = listing::list(&args.paths, &exclude, &policy.folder_names);
+    let new = NewManifests::read(listing, &clusters, stdin_path, &mut progress);
+    exempt_files(&mut policy, &root, new.readable().filter_map(Source::file));
     if args.known.new_only {
-        sink.known.old = Some(findings(old, args.namespace.clone(), &policy, repository)?);
+        known.old = Some(findings(old.sources, namespace, &policy, repository.clone())?);
     }
+    let context = InputContext {
+        namespace: args.namespace.clone(),
+        no_ignores: args.no_ignores,
+        old_namespaces: old.namespaces,
+        ..new.context
+    };
+    let previous = old.objects.followed_by(&new.sources);
     let delivery = Delivery::new(args.verb, args.field_manager.clone())?;
     let checker = Checker::new(&policy, &previous, delivery, context, strictness);
-    let cluster = inventory::read(&args.inventory, &mut |it| sink.failure(&it));
-    check_all(sources, cluster, &checker, &mut sink)?;
+    let (cluster, unreadable) = inventory::read(&args.inventory);
+
+    let mut sink = FindingSink::new(repository, reports, known, progress);
+    sink.selection = args.selection.clone();
+    old.failures.iter().chain(&unreadable).for_each(|it| sink.failure(it));
+    sink.not_checked.extend(new.not_checked);
+    for Wrong { file, problem } in new.wrong {
+        let source = Source::FileInFolder(file, Group::Alone).reread();
+        sink.unreadable(&source, manifest_check::syntax(problem, false))?;
+    }
+    check_all(new.sources, cluster, &checker, &mut sink)?;
     if let Some(commit) = &found {
         // The policy of the work tree is a part of the change.
         let is_of_exclude = |it: &Diagnostic| it.field.starts_with("exclude");
-        let weakened = chosen.weakened.iter().flat_map(|(_, report)| &report.diagnostics);
+        let weakened = weakened.iter().flat_map(|(_, report)| &report.diagnostics);
         let excludes_more = weakened.into_iter().any(is_of_exclude);
         sink.compare(commit, excludes_more && args.known.policy_from_ref.is_none());
     }
     if sink.summary.is_empty() && !sink.has_failed() && !args.allow_empty {
         sink.failure(&nothing_to_check(&sink));
     }
-    for (source, mut weakened) in chosen.weakened.into_iter().chain(added) {
+    for (source, mut weakened) in weakened.into_iter().chain(added) {
         sink.object(&source, &mut weakened)?;
     }
     sink.finish(&args.known)
@@ -242,7 +253,7 @@ fn without_paths() -> Exit {
 
 /// Checks all sources, each alone and then together.
 fn check_all(
-    sources: Vec<Result<Source, String>>,
+    sources: Vec<Result<Source, FileError>>,
     cluster: Vec<ObjectSummary>,
     checker: &Checker<'_>,
     sink: &mut FindingSink,
@@ -254,8 +265,8 @@ fn check_all(
         |source| CheckedSource::of(source?, checker),
         |checked| match checked {
             Ok(checked) => record(checked, checker, &mut cross_object, sink),
-            Err(message) => {
-                sink.failure(&message);
+            Err(error) => {
+                sink.failure(&error.to_string());
                 Ok(())
             }
         },
@@ -266,7 +277,7 @@ fn check_all(
 /// Returns the findings in the previous manifests, as if these were new.
 fn findings(
     old: Vec<Source>,
-    namespace: Option<String>,
+    namespace: Option<&str>,
     policy: &Policy,
     repository: Repository,
 ) -> io::Result<HashSet<Fingerprint>> {
@@ -277,72 +288,10 @@ fn findings(
     let previous = OldObjects::default();
     let checker =
         Checker::new(policy, &previous, Delivery::default(), context, Strictness::default());
-    let mut sink = FindingSink::new(repository, Reports::none(), Known::to_collect());
+    let (reports, progress) = (Reports::none(), Progress::new("checking"));
+    let mut sink = FindingSink::new(repository, reports, Known::to_collect(), progress);
     check_all(old.into_iter().map(Ok).collect(), Vec::new(), &checker, &mut sink)?;
     Ok(sink.known.collected.unwrap_or_default())
-}
-
-/// The number of bytes of texts that are kept from the first look at the files until their check. The rest is read
-/// again.
-const KEPT: usize = 32 << 20;
-
-/// Finds all sources, and the parts of the input that objects are checked against. A source that
-/// can be read only once is read now.
-fn look_around(
-    args: &CheckArgs,
-    (exclude, clusters): (&Exclude, &Clusters),
-    names: &FolderNames,
-    context: &mut InputContext,
-    sink: &mut FindingSink,
-) -> io::Result<Vec<Result<Source, String>>> {
-    let listing = listing::list(&args.paths, exclude, names);
-    for note in listing.notes {
-        report::note(&note);
-    }
-    sink.not_checked.extend(listing.not_checked);
-    for Wrong { file, problem } in listing.wrong {
-        let source = Source::FileInFolder(file, Group::Alone).reread();
-        sink.unreadable(&source, manifest_check::syntax(problem, false))?;
-    }
-    context.paths = listing.contexts;
-    let paths = listing.sources.into_iter().map(|it| it.map(|it| clusters.assign(it)));
-    let paths: Vec<_> = paths.collect();
-    // Each source is read here, and checked later.
-    let progress = &mut sink.progress;
-    progress.set_steps(2 * paths.len());
-    let (mut sources, mut room) = (Vec::with_capacity(paths.len()), KEPT);
-    let done: Result<(), Infallible> = workers::in_order(
-        paths,
-        |source| look(source?, args.stdin_path.as_deref()),
-        |looked| {
-            sources.push(looked.map(|(source, is_telling)| {
-                if is_telling {
-                    context.add(source.text());
-                }
-                let unread = if source.text().len() > room { source.unread() } else { None };
-                unread.unwrap_or_else(|| {
-                    room = room.saturating_sub(source.text().len());
-                    source
-                })
-            }));
-            progress.advance();
-            Ok(())
-        },
-    );
-    match done {
-        Ok(()) => Ok(sources),
-    }
-}
-
-/// Reads a source. Returns also whether its text affects other objects.
-fn look(source: Source, stdin_path: Option<&str>) -> Result<(Source, bool), String> {
-    let is_stdin = matches!(source, Source::Stdin);
-    let mut source = source.read()?;
-    if let Some(name) = stdin_path.filter(|_| is_stdin) {
-        source.rename(name);
-    }
-    let is_telling = InputContext::may_learn_from(source.text());
-    Ok((source, is_telling))
 }
 
 /// Records the findings in a source. If they are not known yet, its parts are checked now, on all cores.

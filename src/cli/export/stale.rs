@@ -18,7 +18,7 @@ pub(super) fn check(path: &Path, new: &str) -> anyhow::Result<Exit> {
     let is_stdin = path == Path::new("-");
     let file = if is_stdin { "standard input".to_owned() } else { path.display().to_string() };
     let source = if is_stdin { Source::Stdin } else { Source::File(path.to_owned()) };
-    let old = source.read().map_err(anyhow::Error::msg)?;
+    let old = source.read()?;
     let old = objects(old.text()).with_context(|| format!("cannot read {file}"))?;
     let new = objects(new)?;
     let mut differences = Vec::new();

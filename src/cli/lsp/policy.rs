@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use setguard_core::policy::Policy;
 use setguard_files::manifests::exclude::{Exclude, exempt_files};
 use setguard_files::{
-    manifests::repository::Repository, policy_file::args::PolicyArgs, policy_file::discover,
+    error::FileError, manifests::repository::Repository, policy_file::args::PolicyArgs,
+    policy_file::discover,
 };
 
 /// The policy in use, and the file that it was read from.
@@ -71,7 +72,7 @@ impl PolicyInUse {
     pub(super) fn refresh(&mut self) -> Reading {
         let (now, file) = match self.file() {
             Ok(file) => (self.read(file.as_ref()), file),
-            Err(error) => (Err(error), None),
+            Err(error) => (Err(error.to_string()), None),
         };
         if self.last.as_ref() == Some(&now) {
             return Reading::Unchanged;
@@ -106,7 +107,7 @@ impl PolicyInUse {
     }
 
     /// Returns the file of the policy.
-    fn file(&self) -> Result<Option<PathBuf>, String> {
+    fn file(&self) -> Result<Option<PathBuf>, FileError> {
         match &self.flags.policy {
             Some(named) => Ok(Some(named.clone())),
             None if self.no_config => Ok(None),

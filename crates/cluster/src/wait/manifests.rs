@@ -33,7 +33,7 @@ pub(crate) fn sets(paths: &[PathBuf]) -> anyhow::Result<Vec<Given>> {
     listing.all_notes().for_each(|note| report::note(&note));
     let mut sets = Vec::new();
     for source in listing.sources {
-        let source = source.and_then(Source::read).map_err(anyhow::Error::msg)?;
+        let source = source.and_then(Source::read)?;
         let importance = LazyCell::new(|| Broken::of(source.text(), source.group()));
         for objects in documents(source.text(), source.is_named()) {
             let place = |problem: &kube_yaml::Problem| {

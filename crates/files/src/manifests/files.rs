@@ -56,10 +56,14 @@ fn to_end(from: impl Read, size: u64, most: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::with_capacity(usize::try_from(size).unwrap_or_default());
     from.take(most + 1).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > most {
-        let most = most >> 20;
-        return Err(io::Error::other(format!("it has more than {most} MiB, which is the limit")));
+        return Err(too_large(most));
     }
     Ok(bytes)
+}
+
+/// Returns the error for a file with more than `most` bytes.
+pub(super) fn too_large(most: u64) -> io::Error {
+    io::Error::other(format!("it has more than {} MiB, which is the limit", most >> 20))
 }
 
 /// A folder that links must not lead out of.

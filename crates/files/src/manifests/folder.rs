@@ -22,6 +22,7 @@ use super::{
     source::Source,
     versions::Versions,
 };
+use crate::error::FileError;
 
 /// The folder of a repository.
 const GIT: &str = ".git";
@@ -33,7 +34,7 @@ const POLICY: &str = "setguard.yaml";
 #[derive(Debug, Default)]
 pub(super) struct Contents {
     /// The files, in order.
-    pub(super) sources: Vec<Result<Source, String>>,
+    pub(super) sources: Vec<Result<Source, FileError>>,
     /// Notes about what has no manifest.
     pub(super) notes: Vec<String>,
     /// The files that are not read, and may have a set.
@@ -75,7 +76,7 @@ pub(super) fn context(folder: &Path, exclude: &Exclude) -> FolderContext {
 
 /// The result of a walk.
 struct Walked<'a> {
-    files: Vec<Result<PathBuf, String>>,
+    files: Vec<Result<PathBuf, FileError>>,
     context: FolderContext,
     walk: Walk<'a>,
 }
@@ -89,13 +90,13 @@ fn walk<'a>(folder: &'a Path, exclude: &'a Exclude) -> Walked<'a> {
         .filter_entry(|entry| walk.enters(entry))
         .filter_map(|entry| match entry {
             Ok(entry) => walk.takes(entry).map(Ok),
-            Err(error) => walk.fails(&error).map(Err),
+            Err(error) => walk.fails(error).map(Err),
         })
         .collect();
     let tracked = walk.tracked();
     if !tracked.is_empty() {
         files.extend(tracked.into_iter().map(Ok));
-        files.sort();
+        files.sort_by_cached_key(|it| (it.is_err(), it.as_ref().ok().cloned()));
     }
     let paths = || files.iter().flatten().map(PathBuf::as_path);
     // A test case that the user names is read as it is.
@@ -264,9 +265,9 @@ impl<'a> Walk<'a> {
         (is_read && is_regular).then(|| entry.into_path())
     }
 
-    /// Returns the message about an entry that cannot be read, if that is an error. A link to nothing
+    /// Returns the error about an entry that cannot be read, if that is an error. A link to nothing
     /// has no content to check.
-    fn fails(&self, error: &walkdir::Error) -> Option<String> {
+    fn fails(&self, error: walkdir::Error) -> Option<FileError> {
         let is_gone = error.io_error().is_some_and(|it| it.kind() == std::io::ErrorKind::NotFound);
         let path = error.path().filter(|path| error.depth() > 0 && path.is_symlink());
         match path {
@@ -282,7 +283,7 @@ impl<'a> Walk<'a> {
                 }
                 None
             }
-            _ => Some(format!("cannot be read: {error}")),
+            _ => Some(error.into()),
         }
     }
 

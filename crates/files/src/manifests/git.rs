@@ -21,12 +21,13 @@ use super::{
     not_checked::NotChecked,
     source::Source,
 };
+use crate::error::FileError;
 
 /// The manifests below paths, as they were at a commit.
 #[derive(Debug, Default)]
 pub struct Old {
     /// In order of the paths, and of their names.
-    pub sources: Vec<Result<Source, String>>,
+    pub sources: Vec<Result<Source, FileError>>,
     /// The parts that could not be read, and need not be.
     pub notes: Vec<String>,
 }
@@ -73,7 +74,7 @@ pub(super) fn tracked_although_ignored() -> Vec<PathBuf> {
         let listed = git.output(&args)?;
         let names = listed.split(|byte| *byte == 0).filter(|name| !name.is_empty());
         let paths = names.map(|name| git.top.join(&*String::from_utf8_lossy(name)));
-        Ok::<_, String>(paths.collect())
+        Ok::<_, FileError>(paths.collect())
     };
     list().unwrap_or_default()
 }
@@ -96,17 +97,22 @@ impl Commit {
     ///
     /// # Errors
     /// Without git, outside a repository, and if the reference names no commit of it.
-    pub fn find(flag: &'static str, reference: &str) -> Result<Self, String> {
+    pub fn find(flag: &'static str, reference: &str) -> Result<Self, FileError> {
         if reference.is_empty() || reference.starts_with('-') {
-            return Err(format!("{flag}: {reference:?} isn't the name of a commit"));
+            let why = format!("{reference:?} isn't the name of a commit");
+            return Err(FileError::Commit { flag, why });
         }
-        let git = Git::find().map_err(|error| format!("{flag} needs a git repository: {error}"))?;
+        let git = Git::find().map_err(|error| {
+            let why = format!("this needs a git repository: {error}");
+            FileError::Commit { flag, why }
+        })?;
         let commit = format!("{reference}^{{commit}}");
         let id = git.output(&["rev-parse", "--verify", "--quiet", &commit]).map_err(|_| {
-            format!(
-                "{flag}: git knows no commit {reference:?} here. A clone that is shallow or of one \
-                 branch must fetch it first (actions/checkout: fetch-depth: 0)"
-            )
+            let why = format!(
+                "git knows no commit {reference:?} here. A clone that is shallow or of one branch must \
+                 fetch it first (actions/checkout: fetch-depth: 0)"
+            );
+            FileError::Commit { flag, why }
         })?;
         let id = String::from_utf8_lossy(&id).into_owned();
         Ok(Commit { git, flag, label: reference.to_owned(), id })
@@ -122,7 +128,7 @@ impl Commit {
     pub fn find_start(
         flag: &'static str,
         reference: &str,
-    ) -> Result<(Self, Option<String>), String> {
+    ) -> Result<(Self, Option<String>), FileError> {
         let (name, is_exact) = match (reference.strip_suffix("..."), reference.strip_suffix("..")) {
             (Some(name), _) => (name, false),
             (None, Some(name)) => (name, true),
@@ -152,7 +158,7 @@ impl Commit {
     ///
     /// # Errors
     /// For standard input, for a path outside of the repository, and if git cannot read an object.
-    pub fn manifests(&self, paths: &[PathBuf], clusters: &Clusters) -> Result<Old, String> {
+    pub fn manifests(&self, paths: &[PathBuf], clusters: &Clusters) -> Result<Old, FileError> {
         let mut old = Old::default();
         for path in paths {
             let inside = self.inside(path)?;
@@ -166,20 +172,24 @@ impl Commit {
     ///
     /// # Errors
     /// When it is outside of the repository.
-    pub fn resolve(&self, path: &Path) -> Result<PathBuf, String> {
+    pub fn resolve(&self, path: &Path) -> Result<PathBuf, FileError> {
         let folder = match path.parent() {
             Some(folder) if !folder.as_os_str().is_empty() => folder,
             _ => Path::new("."),
         };
         let whole =
             dunce::canonicalize(folder).map(|it| it.join(path.file_name().unwrap_or_default()));
-        let whole = whole.map_err(|error| format!("{}: {error}", path.display()))?;
+        let whole = whole.map_err(|error| FileError::Path { path: path.to_owned(), error })?;
         if whole.starts_with(&self.git.top) { Ok(whole) } else { Err(self.outside(path)) }
     }
 
-    fn outside(&self, path: &Path) -> String {
-        let (flag, name, top) = (self.flag, path.display(), self.git.top.display());
-        format!("{flag}: {name} is outside of the repository {top}")
+    fn outside(&self, path: &Path) -> FileError {
+        let (name, top) = (path.display(), self.git.top.display());
+        self.error(format!("{name} is outside of the repository {top}"))
+    }
+
+    const fn error(&self, why: String) -> FileError {
+        FileError::Commit { flag: self.flag, why }
     }
 
     /// Reads the first of these files that exists at the commit, and returns its path too. Paths are
@@ -187,7 +197,11 @@ impl Commit {
     ///
     /// # Errors
     /// When it isn't a regular file, has more than `most` bytes, or isn't UTF-8.
-    pub fn first(&self, paths: &[PathBuf], most: u64) -> Result<Option<(PathBuf, Source)>, String> {
+    pub fn first(
+        &self,
+        paths: &[PathBuf],
+        most: u64,
+    ) -> Result<Option<(PathBuf, Source)>, FileError> {
         let inside = paths.iter().filter_map(|path| path.strip_prefix(&self.git.top).ok());
         let inside: Vec<&Path> = inside.collect();
         // Without a path, git lists everything.
@@ -198,7 +212,7 @@ impl Commit {
         let found = inside.iter().find_map(|path| entries.iter().find(|it| it.blob.path == *path));
         let Some(entry) = found else { return Ok(None) };
         if !entry.is_regular() {
-            return Err(format!("{} isn't a regular file", self.name(&entry.blob.path)));
+            return Err(FileError::NotRegular(self.name(&entry.blob.path)));
         }
         let bytes = self.cat(&[&entry.blob], most)?.pop();
         let source =
@@ -210,7 +224,7 @@ impl Commit {
     ///
     /// # Errors
     /// If git cannot read an object.
-    fn changed(&self, files: &[&Path]) -> Result<Vec<bool>, String> {
+    fn changed(&self, files: &[&Path]) -> Result<Vec<bool>, FileError> {
         let inside = files.iter().map(|file| {
             let whole = self.resolve(file).ok()?;
             whole.strip_prefix(&self.git.top).ok().map(Path::to_owned)
@@ -241,7 +255,7 @@ impl Commit {
         &self,
         not_checked: &mut [NotChecked],
         excludes_more: bool,
-    ) -> Result<(), String> {
+    ) -> Result<(), FileError> {
         let open = not_checked.iter_mut().filter(|it| it.must_be_checked(excludes_more));
         let open: Vec<&mut NotChecked> = open.collect();
         let paths: Vec<_> = open.iter().map(|it| PathBuf::from(&it.file)).collect();
@@ -256,25 +270,24 @@ impl Commit {
     }
 
     /// A path relative to the repository.
-    fn inside(&self, path: &Path) -> Result<PathBuf, String> {
-        let flag = self.flag;
+    fn inside(&self, path: &Path) -> Result<PathBuf, FileError> {
         if path.as_os_str() == "-" {
             let why = "standard input has no older version in git; use --against";
-            return Err(format!("{flag}: {why}"));
+            return Err(self.error(why.to_owned()));
         }
-        let name = path.display();
-        let whole = dunce::canonicalize(path).map_err(|error| format!("{name}: {error}"))?;
+        let whole = dunce::canonicalize(path)
+            .map_err(|error| FileError::Path { path: path.to_owned(), error })?;
         let inside = whole.strip_prefix(&self.git.top);
         inside.map(Path::to_owned).map_err(|_| self.outside(path))
     }
 
     /// Everything at or below these paths.
-    fn entries(&self, inside: &[&Path]) -> Result<Vec<Entry>, String> {
+    fn entries(&self, inside: &[&Path]) -> Result<Vec<Entry>, FileError> {
         let args = ["ls-tree", "-r", "-z", "--full-tree", &self.id, "--"].map(OsStr::new);
         // The empty path is the whole repository, of which git takes no name.
         let paths = inside.iter().map(|path| path.as_os_str()).filter(|path| !path.is_empty());
         let args: Vec<_> = args.into_iter().chain(paths).collect();
-        let listed = self.git.output(&args).map_err(|error| self.incomplete(&error))?;
+        let listed = self.git.output(&args).map_err(|error| self.incomplete(&error.to_string()))?;
         // <mode> SP <type> SP <id> TAB <path> NUL
         let lines = listed.split(|byte| *byte == 0).filter(|line| !line.is_empty());
         let entries = lines.filter_map(|line| {
@@ -290,7 +303,7 @@ impl Commit {
     }
 
     /// The manifests below a path. Of a folder, those that would be read in it today.
-    fn list(&self, inside: &Path, notes: &mut Vec<String>) -> Result<Vec<Blob>, String> {
+    fn list(&self, inside: &Path, notes: &mut Vec<String>) -> Result<Vec<Blob>, FileError> {
         let mut blobs = Vec::new();
         for entry in self.entries(&[inside])? {
             let path = &entry.blob.path;
@@ -316,13 +329,13 @@ impl Commit {
         named: &Path,
         clusters: &Clusters,
         old: &mut Old,
-    ) -> Result<(), String> {
+    ) -> Result<(), FileError> {
         let of_layout = |blob: &&Blob| !blob.is_named && Layout::is_about(&blob.path);
         let about: Vec<_> = blobs.iter().filter(of_layout).collect();
         let texts = self.cat(&about, LARGEST_IN_FOLDER)?;
         let layout = Layout::of(about.iter().map(|blob| blob.path.as_path()), &|path| {
             let index = about.iter().position(|blob| blob.path == path)?;
-            String::from_utf8(texts.get(index)?.clone().ok()?).ok()
+            String::from_utf8(texts.get(index)?.as_ref().ok()?.clone()).ok()
         });
         let blobs: Vec<_> =
             blobs.iter().filter(|blob| blob.is_named || is_manifest(&blob.path)).collect();
@@ -342,18 +355,22 @@ impl Commit {
     fn source(
         &self,
         blob: &Blob,
-        bytes: Result<Vec<u8>, String>,
+        bytes: io::Result<Vec<u8>>,
         group: Group,
-    ) -> Result<Source, String> {
+    ) -> Result<Source, FileError> {
         let name = self.name(&blob.path);
-        let bytes = bytes.map_err(|error| format!("{name}: {error}"))?;
-        let text = encoding::decode(bytes)
-            .map_err(|(line, _)| format!("{name}:{line}: this is not UTF-8"))?;
-        Ok(Source::of(name, text, group))
+        let bytes = match bytes {
+            Ok(bytes) => bytes,
+            Err(error) => return Err(FileError::Read { name, error }),
+        };
+        match encoding::decode(bytes) {
+            Ok(text) => Ok(Source::of(name, text, group)),
+            Err((line, _)) => Err(FileError::NotUtf8 { name, line }),
+        }
     }
 
     /// Returns the contents of files. A file with more than `most` bytes causes an error of its own.
-    fn cat(&self, blobs: &[&Blob], most: u64) -> Result<Vec<Result<Vec<u8>, String>>, String> {
+    fn cat(&self, blobs: &[&Blob], most: u64) -> Result<Vec<io::Result<Vec<u8>>>, FileError> {
         if blobs.is_empty() {
             return Ok(Vec::new());
         }
@@ -371,7 +388,7 @@ impl Commit {
                 let mut stdin = stdin?;
                 blobs.iter().try_for_each(|blob| writeln!(stdin, "{}", blob.id)).ok()
             });
-            let out = stdout.ok_or_else(|| "git cat-file: no output".to_owned())?;
+            let out = stdout.ok_or_else(|| FileError::Git("git cat-file: no output".to_owned()))?;
             let mut out = BufReader::new(out);
             blobs.iter().map(|blob| self.next(&mut out, blob, most)).collect()
         });
@@ -385,8 +402,8 @@ impl Commit {
         out: &mut impl BufRead,
         blob: &Blob,
         most: u64,
-    ) -> Result<Result<Vec<u8>, String>, String> {
-        let broken = |error: io::Error| format!("git cat-file: {error}");
+    ) -> Result<io::Result<Vec<u8>>, FileError> {
+        let broken = |error: io::Error| FileError::Git(format!("git cat-file: {error}"));
         // <id> SP <type> SP <size> LF <bytes> LF, or <id> SP missing LF
         let mut head = String::new();
         out.read_line(&mut head).map_err(broken)?;
@@ -398,7 +415,7 @@ impl Commit {
         let content = match size > most {
             true => {
                 io::copy(&mut rest, &mut io::sink()).map_err(broken)?;
-                Err(format!("it has more than {} MiB, which is the limit", most >> 20))
+                Err(files::too_large(most))
             }
             false => {
                 let mut bytes = Vec::new();
@@ -410,12 +427,11 @@ impl Commit {
         Ok(content)
     }
 
-    /// The message for an object that git cannot read.
-    fn incomplete(&self, error: &str) -> String {
-        let flag = self.flag;
-        format!(
-            "{flag}: {error}. A partial clone lacks objects, and setguard fetches nothing: clone without \
+    /// Returns the error for an object that git cannot read.
+    fn incomplete(&self, error: &str) -> FileError {
+        self.error(format!(
+            "{error}. A partial clone lacks objects, and setguard fetches nothing: clone without \
              --filter"
-        )
+        ))
     }
 }

@@ -15,14 +15,15 @@ use super::{
     path_context::{FolderContext, PathContext},
     source::Source,
 };
+use crate::error::FileError;
 
 /// Returns all sources below these paths, in order. `look` first sees the text of every source;
-/// then the sources are read again one at a time. Each comes with an unread copy of itself, unless
-/// it can be read only once, such as standard input; the text of such a source is kept in memory.
+/// then the sources are read again one at a time. The text of a source that can be read only once, such as
+/// standard input, is kept in memory.
 pub fn scan_then_read<'a>(
     paths: &'a [PathBuf],
     look: &mut dyn FnMut(&str),
-) -> impl Iterator<Item = Result<(Source, Option<Source>), String>> + use<'a> {
+) -> impl Iterator<Item = Result<Source, FileError>> + use<'a> {
     let mut kept = VecDeque::new();
     for source in sources(paths).flatten() {
         let is_kept = source.again().is_none();
@@ -36,15 +37,13 @@ pub fn scan_then_read<'a>(
     }
     sources(paths).map(move |source| {
         let source = source?;
-        Ok(match source.again() {
-            None => (kept.pop_front().unwrap_or_else(|| source.read())?, None),
-            again => (source.read()?, again),
-        })
+        let kept = if source.again().is_none() { kept.pop_front() } else { None };
+        kept.unwrap_or_else(|| source.read())
     })
 }
 
 /// Returns all sources below these paths, in order.
-pub fn sources(paths: &[PathBuf]) -> impl Iterator<Item = Result<Source, String>> {
+pub fn sources(paths: &[PathBuf]) -> impl Iterator<Item = Result<Source, FileError>> {
     list(paths, &Exclude::default(), &FolderNames::new()).sources.into_iter()
 }
 
@@ -52,7 +51,7 @@ pub fn sources(paths: &[PathBuf]) -> impl Iterator<Item = Result<Source, String>
 #[derive(Debug, Default)]
 pub struct Listing {
     /// All sources, in order.
-    pub sources: Vec<Result<Source, String>>,
+    pub sources: Vec<Result<Source, FileError>>,
     /// Notes about what has no manifest.
     pub notes: Vec<String>,
     /// The files that are not read, and may have a set.

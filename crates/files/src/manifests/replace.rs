@@ -12,6 +12,8 @@ use std::{
 
 use tempfile::{NamedTempFile, TempPath};
 
+use crate::error::FileError;
+
 /// Creates a new file with a random name next to a file that it will replace.
 ///
 /// # Errors
@@ -97,23 +99,21 @@ impl Replacement {
 /// Replaces all files or none.
 ///
 /// # Errors
-/// Returns a sentence that names the file, if a file has changed since it was read or can't be
+/// Returns an error if a file has changed since it was read or can't be
 /// replaced.
-pub fn replace_all(replacements: &[Replacement]) -> Result<(), String> {
+pub fn replace_all(replacements: &[Replacement]) -> Result<(), FileError> {
     if let Some(changed) = replacements.iter().find(|it| !it.is_current()) {
-        let name = changed.target.display();
-        return Err(format!("{name} has changed since it was read; no file was changed"));
+        return Err(FileError::Changed(changed.target.clone()));
     }
     for (done, replacement) in replacements.iter().enumerate() {
         let Err(error) = replacement.commit() else { continue };
-        let name = replacement.target.display();
         let kept: Vec<_> = replacements.iter().take(done).filter(|it| !restore(it)).collect();
         let kept: Vec<_> = kept.iter().map(|it| it.target.display().to_string()).collect();
         let rest = match kept.as_slice() {
             [] => "no file was changed".to_owned(),
             some => format!("these have the new text: {}", some.join(", ")),
         };
-        return Err(format!("{name}: cannot be written: {error}; {rest}"));
+        return Err(FileError::Write { path: replacement.target.clone(), error, rest });
     }
     Ok(())
 }

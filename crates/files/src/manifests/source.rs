@@ -14,6 +14,7 @@ use super::{
     group::Group,
     not_a_manifest::Broken,
 };
+use crate::error::FileError;
 
 /// The name of standard input.
 pub(crate) const STDIN: &str = "<stdin>";
@@ -57,12 +58,12 @@ impl Source {
     ///
     /// # Errors
     /// Returns an error if the source cannot be read.
-    pub fn read(self) -> Result<Source, String> {
+    pub fn read(self) -> Result<Source, FileError> {
         self.read_at_most(LARGEST)
     }
 
     /// Reads the source if it has at most this many bytes.
-    pub(crate) fn read_at_most(self, most: u64) -> Result<Source, String> {
+    pub(crate) fn read_at_most(self, most: u64) -> Result<Source, FileError> {
         let (name, bytes) = match &self {
             Source::File(path) => (path.display().to_string(), files::read(path, most)),
             Source::FileInFolder(path, _) => {
@@ -72,11 +73,14 @@ impl Source {
             Source::Text { .. } => return Ok(self),
         };
         let group = self.group().clone();
-        let bytes = bytes.map_err(|error| format!("{name}: cannot be read: {error}"))?;
+        let bytes = match bytes {
+            Ok(bytes) => bytes,
+            Err(error) => return Err(FileError::Read { name, error }),
+        };
         let text = match encoding::decode(bytes) {
             Ok(text) => text,
             Err((line, text)) if Broken::of(&text, &group) == Broken::Error => {
-                return Err(format!("{name}:{line}: this is not UTF-8; save the file as UTF-8"));
+                return Err(FileError::NotUtf8 { name, line });
             }
             // kubectl replaces the bytes too.
             Err((_, text)) => text,

@@ -1,12 +1,18 @@
 //! The policy flags, the same for every command.
 
-use std::{collections::BTreeMap, fmt, path::PathBuf};
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+};
 
 use kube_yaml::Problem;
 use setguard_core::kubernetes::cluster::{self, Version};
 use setguard_core::policy::Policy;
 
-use crate::manifests::{files::LARGEST_POLICY, source::Source};
+use crate::{
+    error::FileError,
+    manifests::{files::LARGEST_POLICY, source::Source},
+};
 
 /// The policy file, and the flags that override it.
 #[derive(Clone, Debug, Default, clap::Args)]
@@ -28,11 +34,13 @@ pub struct PolicyArgs {
 }
 
 /// The reason why the policy cannot be loaded.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub enum PolicyError {
-    /// The file cannot be read; with the file and the reason.
-    Read(String),
+    /// The file cannot be read.
+    #[error(transparent)]
+    Read(#[from] FileError),
     /// The file is not a valid policy.
+    #[error("{}: the policy cannot be used{}", path.display(), lines(path, problems))]
     Wrong {
         /// The file.
         path: PathBuf,
@@ -41,20 +49,10 @@ pub enum PolicyError {
     },
 }
 
-impl std::error::Error for PolicyError {}
-
-/// All problems, each with its file, line and field.
-impl fmt::Display for PolicyError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            PolicyError::Read(error) => f.write_str(error),
-            PolicyError::Wrong { path, problems } => {
-                let path = path.display();
-                write!(f, "{path}: the policy cannot be used")?;
-                problems.iter().try_for_each(|problem| write!(f, "\n  {path}:{problem}"))
-            }
-        }
-    }
+/// Returns a line for each problem.
+fn lines(path: &Path, problems: &[Problem]) -> String {
+    let path = path.display();
+    problems.iter().map(|problem| format!("\n  {path}:{problem}")).collect()
 }
 
 impl PolicyArgs {
@@ -65,7 +63,7 @@ impl PolicyArgs {
     pub fn read(&self) -> Result<Option<String>, PolicyError> {
         let Some(path) = &self.policy else { return Ok(None) };
         let read = Source::File(path.clone()).read_at_most(LARGEST_POLICY);
-        Ok(Some(read.map_err(PolicyError::Read)?.text().to_owned()))
+        Ok(Some(read?.text().to_owned()))
     }
 
     /// Parses the text of the policy file, or takes the default policy if there is none, and

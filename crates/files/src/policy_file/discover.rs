@@ -2,7 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::manifests::{files::Fence, repository::Repository};
+use crate::{
+    error::FileError,
+    manifests::{files::Fence, repository::Repository},
+};
 
 /// The names under which a policy is searched for in each folder; the first one counts.
 const NAMES: [&str; 3] = ["setguard.yaml", ".setguard.yaml", ".github/setguard.yaml"];
@@ -13,16 +16,12 @@ const NAMES: [&str; 3] = ["setguard.yaml", ".setguard.yaml", ".github/setguard.y
 /// # Errors
 /// Returns an error if the policy isn't a regular file of the repository: a link may lead to a
 /// secret.
-pub fn discover(repository: &Repository) -> Result<Option<PathBuf>, String> {
+pub fn discover(repository: &Repository) -> Result<Option<PathBuf>, FileError> {
     let is_there = |path: &PathBuf| path.symlink_metadata().is_ok_and(|about| !about.is_dir());
     let Some(found) = candidates(repository).find(is_there) else { return Ok(None) };
     let fence = repository.upwards().last().map(Fence::around);
     if !found.is_file() || !fence.is_some_and(|it| it.has(&found, &[".setguard.yaml", ".github"])) {
-        return Err(format!(
-            "{} isn't used as the policy, because it isn't a regular file in the repository; name the \
-             file with --policy, or give --no-config",
-            found.display()
-        ));
+        return Err(FileError::PolicyOutside(found));
     }
     let here = repository.upwards().next().and_then(|here| found.strip_prefix(here).ok());
     Ok(Some(here.map_or_else(|| found.clone(), Path::to_owned)))

@@ -29,7 +29,7 @@ pub fn load_found(args: &PolicyArgs, no_config: bool) -> anyhow::Result<Option<P
     if no_config || args.policy.is_some() {
         return load(args);
     }
-    let found = discover(&Repository::find()).map_err(anyhow::Error::msg)?;
+    let found = discover(&Repository::find())?;
     if let Some(found) = &found {
         say(&found.display().to_string());
     }

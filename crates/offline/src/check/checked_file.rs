@@ -10,6 +10,7 @@ use super::{
     manifest_check::{self, CheckedObject, Checker},
 };
 pub(super) use setguard_files::{
+    error::FileError,
     manifests::{
         document::{DocumentObjects, Manifest},
         group::Group,
@@ -92,7 +93,7 @@ pub(super) struct CheckedManifest {
 
 impl CheckedSource {
     /// Reads a source and checks its documents, unless it is long.
-    pub(super) fn of(source: Source, checker: &Checker<'_>) -> Result<Self, String> {
+    pub(super) fn of(source: Source, checker: &Checker<'_>) -> Result<Self, FileError> {
         // A source that can be read only once has been read now.
         let again = source.unread();
         let source = source.read()?;

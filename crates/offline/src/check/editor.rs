@@ -17,8 +17,7 @@ use super::{
     cross_object::CrossObject,
     fix, ignores,
     manifest_check::{Checker, InputContext},
-    old_manifests,
-    old_objects::OldObjects,
+    old_manifests::{self, OldManifests},
 };
 use crate::proposal::apply::Delivery;
 pub use setguard_files::{
@@ -44,27 +43,16 @@ pub struct EditorText<'a> {
 /// The earlier content of a file, with which its text is compared. By default there is none, and every
 /// object is new.
 #[derive(Debug, Default)]
-pub struct Earlier {
-    previous: OldObjects,
-    texts: Vec<String>,
-}
+pub struct Earlier(OldManifests);
 
 impl Earlier {
     /// Reads a file as `--against-ref` does.
     /// Also returns the reasons why that failed; the text is then compared with nothing.
     pub fn at(reference: &str, file: &Path) -> (Self, Vec<String>) {
-        let (mut earlier, mut failures) = (Earlier::default(), Vec::new());
         let (commit, paths) = (Some(old_manifests::commit(reference)), [PathBuf::from(file)]);
-        let mut complain = |message| failures.push(message);
-        let sources = old_manifests::read(
-            &[],
-            commit,
-            (&paths, &Clusters::default()),
-            &mut earlier.previous,
-            &mut complain,
-        );
-        earlier.texts = sources.iter().map(|source| source.text().to_owned()).collect();
-        (earlier, failures)
+        let mut old = OldManifests::read(&[], commit, (&paths, &Clusters::default()), None);
+        let failures = std::mem::take(&mut old.failures);
+        (Earlier(old), failures)
     }
 }
 
@@ -170,9 +158,9 @@ impl EditorText<'_> {
         context.add(self.text);
         let facts = self.context.map(|it| (self.name.to_owned(), it.clone()));
         context.paths.extend(facts);
-        self.earlier.texts.iter().for_each(|text| context.old_namespaces.add(text));
+        context.old_namespaces.clone_from(&self.earlier.0.namespaces);
         let (delivery, strictness) = (Delivery::default(), Strictness::default());
-        use_it(&Checker::new(self.policy, &self.earlier.previous, delivery, context, strictness))
+        use_it(&Checker::new(self.policy, &self.earlier.0.objects, delivery, context, strictness))
     }
 }
 

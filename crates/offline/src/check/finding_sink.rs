@@ -39,10 +39,15 @@ pub(super) struct FindingSink {
 }
 
 impl FindingSink {
-    pub(super) fn new(repository: Repository, reports: Reports, known: Known) -> Self {
+    pub(super) fn new(
+        repository: Repository,
+        reports: Reports,
+        known: Known,
+        progress: Progress,
+    ) -> Self {
         FindingSink {
             summary: Summary::default(),
-            progress: Progress::new("checking"),
+            progress,
             known,
             selection: Selection::default(),
             strangers: Vec::new(),
@@ -133,8 +138,8 @@ impl FindingSink {
     /// what is checked.
     /// `excludes_more` says whether the change itself excludes files by the policy.
     pub(super) fn compare(&mut self, commit: &Commit, excludes_more: bool) {
-        if let Err(message) = commit.compare(&mut self.not_checked, excludes_more) {
-            self.failure(&message);
+        if let Err(error) = commit.compare(&mut self.not_checked, excludes_more) {
+            self.failure(&error.to_string());
         }
     }
 

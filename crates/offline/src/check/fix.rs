@@ -135,7 +135,7 @@ impl Fixes<'_> {
                 fixed.push(format!("fixed: {name}: {} {findings}", new.count));
             }
         }
-        replace_all(&replacements).map_err(anyhow::Error::msg)?;
+        replace_all(&replacements)?;
         fixed.iter().try_for_each(|line| writeln!(say, "{line}"))?;
         Ok(self.args.dry_run.then_some(exit))
     }

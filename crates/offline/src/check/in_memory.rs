@@ -18,6 +18,7 @@ pub(crate) use setguard_files::{
     manifests::{repository::Repository, source::Source},
     report::{
         diagnostic::{Diagnostic, Strictness},
+        progress::Progress,
         reports::Reports,
     },
 };
@@ -64,13 +65,14 @@ impl Texts<'_> {
     /// Returns an error if the report cannot be written as JSON.
     pub(crate) fn check(self) -> io::Result<CheckedTexts> {
         let mut previous = OldObjects::default();
-        let unreadable = previous.add(&self.old);
+        let mut unreadable = previous.add(&self.old);
+        let mut items = Vec::new();
+        inventory::add(&self.cluster, &mut items, &mut unreadable);
         let checker = self.checker(&previous);
         let reports = Reports::kept(self.policy);
-        let mut sink = FindingSink::new(Repository::default(), reports, Known::default());
+        let (known, progress) = (Known::default(), Progress::new("checking"));
+        let mut sink = FindingSink::new(Repository::default(), reports, known, progress);
         unreadable.iter().for_each(|message| sink.failure(message));
-        let mut items = Vec::new();
-        inventory::add(&self.cluster, &mut items, &mut |message| sink.failure(&message));
         let new = Source::named(self.new.name().to_owned(), self.new.text().to_owned());
         check_all(vec![Ok(new)], items, &checker, &mut sink)?;
         let (report, findings, failures) = sink.into_json()?;

@@ -81,13 +81,13 @@ impl Known {
         let (mut known, mut added) = (Known::default(), None);
         if let Some(path) = &args.baseline {
             let name = path.display();
-            let source = Source::File(path.clone()).read().map_err(anyhow::Error::msg)?;
+            let source = Source::File(path.clone()).read()?;
             let baseline = Baseline::parse(source.text());
             let mut baseline = baseline.map_err(|wrong| anyhow::anyhow!("{name}:{wrong}"))?;
             // A baseline outside of the repository isn't part of the change.
             if let Some((commit, whole)) = commit.and_then(|it| Some((it, it.resolve(path).ok()?)))
             {
-                let earlier = commit.first(&[whole], LARGEST).map_err(anyhow::Error::msg)?;
+                let earlier = commit.first(&[whole], LARGEST)?;
                 let earlier = earlier.map(|(_, source)| Baseline::parse(source.text()));
                 let earlier = earlier.and_then(Result::ok).unwrap_or_default();
                 added = Some(source).zip(hidden(&baseline.since(&earlier), &name.to_string()));
@@ -129,7 +129,7 @@ impl Known {
         let Some(path) = &args.baseline else { return Ok(Exit::Clean) };
         let (name, unused) = (path.display(), baseline.unused());
         if args.prune_baseline {
-            let source = Source::File(path.clone()).read().map_err(anyhow::Error::msg)?;
+            let source = Source::File(path.clone()).read()?;
             let pruned = baseline.pruned(source.text());
             if pruned != source.text() {
                 write(path, &pruned)?;

@@ -77,9 +77,9 @@ pub(crate) struct InputContext {
 }
 
 impl InputContext {
-    /// Returns no parts yet, for manifests of which those that set no namespace belong to this one.
-    pub(crate) fn of_namespace(namespace: Option<String>) -> Self {
-        InputContext { namespace, ..InputContext::default() }
+    /// Returns no parts yet. Manifests that set no namespace belong to this one.
+    pub(crate) fn of_namespace(namespace: Option<&str>) -> Self {
+        InputContext { namespace: namespace.map(str::to_owned), ..InputContext::default() }
     }
 
     /// Returns whether a source may have anything to add.

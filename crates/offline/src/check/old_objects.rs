@@ -8,6 +8,7 @@ use setguard_core::{
     kubernetes::version::Version,
     object::{Object, namespace_or_default},
 };
+pub(super) use setguard_files::error::FileError;
 pub(super) use setguard_files::manifests::{
     alternatives::{Alternatives, Files},
     document::{Decoded, Manifest, documents},
@@ -30,15 +31,29 @@ pub(crate) struct OldObjects {
     /// The namespace of manifests that set none.
     namespace: Option<String>,
     /// The new files in folders.
-    pub(crate) new: Files,
+    new: Files,
     /// The clusters to which the policy assigns new files, by their names.
-    pub(crate) clusters: HashMap<String, Group>,
+    clusters: HashMap<String, Group>,
 }
 
 impl OldObjects {
-    /// Returns no objects yet, for manifests of which those that set no namespace belong to this one.
-    pub(crate) fn of_namespace(namespace: Option<String>) -> Self {
-        OldObjects { namespace, ..OldObjects::default() }
+    /// Returns no objects yet. Manifests that set no namespace belong to this one.
+    pub(crate) fn of_namespace(namespace: Option<&str>) -> Self {
+        OldObjects { namespace: namespace.map(str::to_owned), ..OldObjects::default() }
+    }
+
+    /// Sets the new sources, which decide the file in which an object of a folder goes on.
+    pub(crate) fn followed_by(mut self, new: &[Result<Source, FileError>]) -> Self {
+        let new: Vec<_> = new
+            .iter()
+            .flatten()
+            .filter_map(|it| Some((it.path_in_folder()?, it.group())))
+            .collect();
+        let assigned = new.iter().filter(|(_, group)| matches!(group, Group::Cluster(_)));
+        self.clusters =
+            assigned.map(|(path, group)| (path.display().to_string(), (*group).clone())).collect();
+        self.new = new.into_iter().map(|(path, _)| path).collect();
+        self
     }
 
     /// Adds the objects of a source. Returns a message for each document that cannot be read.

@@ -11,6 +11,7 @@ use setguard_core::{
 
 use super::known_findings::KnownArgs;
 pub(super) use setguard_files::{
+    error::FileError,
     manifests::{
         files::LARGEST_POLICY, git::Commit, id::ObjectId, repository::Repository, source::Source,
     },
@@ -61,8 +62,7 @@ impl Choice<'_> {
     ) -> anyhow::Result<Option<Chosen>> {
         let Some(here) = self.in_work_tree()? else { return Ok(None) };
         if let Some(reference) = &self.known.policy_from_ref {
-            let commit =
-                Commit::find("--policy-from-ref", reference).map_err(anyhow::Error::msg)?;
+            let commit = Commit::find("--policy-from-ref", reference)?;
             let Some(earlier) = self.at_commit(&commit, reference)? else { return Ok(None) };
             let weakened = weakened(&here, &earlier, reference, strictness);
             return Ok(Some(Chosen { policy: earlier.policy, weakened, root: earlier.root }));
@@ -79,7 +79,7 @@ impl Choice<'_> {
         let mut root = PathBuf::new();
         if flags.policy.is_none()
             && !self.no_config
-            && let Some(found) = discover(self.repository).map_err(anyhow::Error::msg)?
+            && let Some(found) = discover(self.repository)?
         {
             if self.known.policy_from_ref.is_none() {
                 report::policy::say(&found.display().to_string());
@@ -94,8 +94,8 @@ impl Choice<'_> {
 
     /// Returns the policy to use, as it was at a commit.
     fn at_commit(&self, commit: &Commit, reference: &str) -> anyhow::Result<Option<Loaded>> {
-        let paths = self.paths(commit).map_err(anyhow::Error::msg)?;
-        let found = commit.first(&paths, LARGEST_POLICY).map_err(anyhow::Error::msg)?;
+        let paths = self.paths(commit)?;
+        let found = commit.first(&paths, LARGEST_POLICY)?;
         let is_named = self.flags.policy.is_some();
         let root = found.as_ref().filter(|_| !is_named).map(|(path, _)| folder_of(path));
         let root = root.unwrap_or_default();
@@ -123,7 +123,8 @@ impl Choice<'_> {
                 "{why}, so it isn't known whether this change weakens the policy"
             ));
         };
-        let source = commit.first(&paths, LARGEST_POLICY).map_err(unknown).ok()?;
+        let source =
+            commit.first(&paths, LARGEST_POLICY).map_err(|it| unknown(it.to_string())).ok()?;
         let source = source.map(|(_, source)| source);
         let policy = self.flags_for(source.as_ref()).parse(source.as_ref().map(Source::text));
         let name = source.as_ref().map_or("", Source::name);
@@ -132,7 +133,7 @@ impl Choice<'_> {
     }
 
     /// Returns the places where the policy may be at a commit.
-    fn paths(&self, commit: &Commit) -> Result<Vec<PathBuf>, String> {
+    fn paths(&self, commit: &Commit) -> Result<Vec<PathBuf>, FileError> {
         Ok(match &self.flags.policy {
             Some(named) => vec![commit.resolve(named)?],
             None if self.no_config => Vec::new(),

@@ -16,6 +16,7 @@ use setguard_core::{
 
 use super::{cluster::PlannedCluster, dump};
 pub(super) use setguard_files::{
+    error::FileError,
     manifests::{
         alternatives::Alternatives,
         clusters::Clusters,
@@ -116,7 +117,7 @@ impl Input {
                 .and_then(|found| Ok((at_commit(&found, paths.new, &mut unreadable)?, found.0)))
             {
                 Ok((sources, found)) => (old, commit) = (sources, Some(found)),
-                Err(message) => complain_of_old(message),
+                Err(error) => complain_of_old(error.to_string()),
             }
         }
         match paths.old_commit {
@@ -136,7 +137,7 @@ impl Input {
         let (new, contexts, mut not_read) = texts(paths.new, &mut complain_of_new);
         // A change must not decide what is planned.
         let compared = commit.map(|it| it.compare(&mut not_read, false));
-        compared.and_then(Result::err).into_iter().for_each(&mut complain_of_new);
+        compared.and_then(Result::err).into_iter().for_each(|it| complain_of_new(it.to_string()));
         let edited = not_read.iter().filter(|it| it.is_changed);
         edited.map(|it| of_plan(&it.sentence())).for_each(&mut complain_of_new);
         input.contexts = contexts;
@@ -277,11 +278,13 @@ fn at_commit(
     (commit, note): &(Commit, Option<String>),
     paths: &[PathBuf],
     unreadable: &mut Vec<String>,
-) -> Result<Vec<Source>, String> {
+) -> Result<Vec<Source>, FileError> {
     let old = commit.manifests(paths, &Clusters::default())?;
     note.iter().chain(&old.notes).for_each(|note| report::note(note));
-    let readable =
-        old.sources.into_iter().filter_map(|it| it.map_err(|it| unreadable.push(it)).ok());
+    let readable = old
+        .sources
+        .into_iter()
+        .filter_map(|it| it.map_err(|it| unreadable.push(it.to_string())).ok());
     Ok(readable.collect())
 }
 
@@ -296,7 +299,7 @@ fn texts(
     for source in listing.sources {
         match source.and_then(Source::read) {
             Ok(source) => texts.push(source),
-            Err(message) => complain(message),
+            Err(error) => complain(error.to_string()),
         }
     }
     (texts, listing.contexts, listing.not_checked)

@@ -13,7 +13,10 @@ use std::{
     process::{Command, Stdio},
 };
 
-use crate::manifests::files::{self, LARGEST_POLICY};
+use crate::{
+    error::FileError,
+    manifests::files::{self, LARGEST_POLICY},
+};
 
 /// The variables that reach git among those that begin with `GIT_`. They say where the configuration
 /// of the user and of the machine is, which is where `safe.directory` is set.
@@ -60,11 +63,16 @@ impl Git {
     ///
     /// # Errors
     /// Without a `.git`, without git, and if git uses another repository than the one of this `.git`.
-    pub(super) fn find() -> Result<Self, String> {
+    pub(super) fn find() -> Result<Self, FileError> {
         let here = env::current_dir().and_then(dunce::canonicalize);
-        let here = here.map_err(|error| format!("the working folder cannot be read: {error}"))?;
+        let here = here.map_err(|error| {
+            let why = format!("the working folder cannot be read: {error}");
+            FileError::Git(why)
+        })?;
         let top = here.ancestors().find(|folder| folder.join(".git").symlink_metadata().is_ok());
-        let top = top.ok_or("there is no .git in this folder or above")?.to_owned();
+        let top =
+            top.ok_or_else(|| FileError::Git("there is no .git in this folder or above".into()))?;
+        let top = top.to_owned();
         let git = Git { top };
         let expected = git.folder()?;
         let used = git.output(&["rev-parse", "--absolute-git-dir"])?;
@@ -74,14 +82,15 @@ impl Git {
         {
             Ok(git)
         } else {
-            Err(format!("git uses {name}, not the .git in {}", git.top.display()))
+            let top = git.top.display();
+            Err(FileError::Git(format!("git uses {name}, not the .git in {top}")))
         }
     }
 
     /// The folder with the objects, which a worktree or a submodule names in the file `.git`.
-    fn folder(&self) -> Result<PathBuf, String> {
+    fn folder(&self) -> Result<PathBuf, FileError> {
         let at = self.top.join(".git");
-        let unreadable = |error| format!("{}: cannot be read: {error}", at.display());
+        let unreadable = |error| FileError::Read { name: at.display().to_string(), error };
         let named = match fs::metadata(&at).map_err(unreadable)? {
             metadata if metadata.is_file() => {
                 let text = files::read_regular(&at, LARGEST_POLICY).map_err(unreadable)?;
@@ -90,8 +99,9 @@ impl Git {
             }
             _ => Some(at.clone()),
         };
-        let named = named.ok_or_else(|| format!("{} names no repository", at.display()))?;
-        dunce::canonicalize(&named).map_err(|error| format!("{}: {error}", named.display()))
+        let nothing = || FileError::Git(format!("{} names no repository", at.display()));
+        let path = named.ok_or_else(nothing)?;
+        dunce::canonicalize(&path).map_err(|error| FileError::Path { path, error })
     }
 
     /// A git command in the folder of the `.git`, without standard input.
@@ -117,7 +127,7 @@ impl Git {
     ///
     /// # Errors
     /// If git fails: its own message.
-    pub(super) fn output(&self, args: &[impl AsRef<OsStr>]) -> Result<Vec<u8>, String> {
+    pub(super) fn output(&self, args: &[impl AsRef<OsStr>]) -> Result<Vec<u8>, FileError> {
         let output = self.command(args).output().map_err(|error| cannot_run(&error))?;
         if output.status.success() {
             let mut text = output.stdout;
@@ -127,11 +137,13 @@ impl Git {
         let said = String::from_utf8_lossy(&output.stderr);
         let said = said.trim().trim_start_matches("fatal: ");
         let status = output.status;
-        Err(if said.is_empty() { format!("git ended with {status}") } else { said.to_owned() })
+        let why =
+            if said.is_empty() { format!("git ended with {status}") } else { said.to_owned() };
+        Err(FileError::Git(why))
     }
 }
 
-/// The message if git doesn't start.
-pub(super) fn cannot_run(error: &std::io::Error) -> String {
-    format!("git cannot be run: {error}; --against-ref reads old files with it")
+/// Returns the error if git doesn't start.
+pub(super) fn cannot_run(error: &std::io::Error) -> FileError {
+    FileError::Git(format!("git cannot be run: {error}; --against-ref reads old files with it"))
 }

@@ -1,0 +1,69 @@
+//! The reasons why a file cannot be used.
+
+use std::{io, path::PathBuf};
+
+/// The reason why a file, a folder or a commit cannot be used, in a sentence that names it.
+#[derive(Debug, thiserror::Error)]
+pub enum FileError {
+    /// A file or standard input cannot be read.
+    #[error("{name}: cannot be read: {error}")]
+    Read {
+        /// The name to display.
+        name: String,
+        /// What the system says, or the limit.
+        error: io::Error,
+    },
+    /// An entry of a folder cannot be read.
+    #[error("cannot be read: {0}")]
+    Folder(#[from] walkdir::Error),
+    /// A path cannot be followed.
+    #[error("{}: {error}", path.display())]
+    Path {
+        /// The path as the user wrote it.
+        path: PathBuf,
+        /// What the system says.
+        error: io::Error,
+    },
+    /// A manifest is not UTF-8.
+    #[error("{name}:{line}: this is not UTF-8; manifests must be UTF-8")]
+    NotUtf8 {
+        /// The name to display.
+        name: String,
+        /// The first line that is not UTF-8; starts at 1.
+        line: usize,
+    },
+    /// A link or a submodule at a commit stands where a file is needed. The name is the one that git writes.
+    #[error("{0} isn't a regular file")]
+    NotRegular(String),
+    /// Git does not start, or has no repository here.
+    #[error("{0}")]
+    Git(String),
+    /// The commit that a flag names cannot be used.
+    #[error("{flag}: {why}")]
+    Commit {
+        /// The flag, such as `--against-ref`.
+        flag: &'static str,
+        /// The reason.
+        why: String,
+    },
+    /// A file cannot be replaced.
+    #[error("{}: cannot be written: {error}; {rest}", path.display())]
+    Write {
+        /// The file.
+        path: PathBuf,
+        /// What the system says.
+        error: io::Error,
+        /// What became of the other files.
+        rest: String,
+    },
+    /// A file has changed since it was read.
+    #[error("{} has changed since it was read; no file was changed", .0.display())]
+    Changed(PathBuf),
+    /// A policy that was found may lead out of the repository.
+    #[error(
+        "{} isn't used as the policy, because it isn't a regular file in the repository; name the file with \
+         --policy, or give --no-config",
+        .0.display()
+    )]
+    PolicyOutside(PathBuf),
+}

@@ -1,0 +1,87 @@
+//! The manifests to check, and what the files around them say.
+
+use std::convert::Infallible;
+
+use super::{manifest_check::InputContext, workers};
+pub(super) use setguard_files::{
+    error::FileError,
+    manifests::{
+        clusters::Clusters, layout::Wrong, listing::Listing, not_checked::NotChecked,
+        source::Source,
+    },
+    report::{self, progress::Progress},
+};
+
+/// The number of bytes of texts that are kept from the first look at the files until their check. The rest is read
+/// again.
+const KEPT: usize = 32 << 20;
+
+/// The manifests to check.
+#[derive(Debug)]
+pub(super) struct NewManifests {
+    /// All sources, in order. A source that can be read only once has been read.
+    pub(super) sources: Vec<Result<Source, FileError>>,
+    /// The parts of the input that objects are checked against.
+    pub(super) context: InputContext,
+    /// The files that are not read, and may have a set.
+    pub(super) not_checked: Vec<NotChecked>,
+    /// The faults of kustomizations.
+    pub(super) wrong: Vec<Wrong>,
+}
+
+impl NewManifests {
+    /// Looks at each source, and prints the notes about the folders.
+    pub(super) fn read(
+        listing: Listing,
+        clusters: &Clusters,
+        stdin_path: Option<&str>,
+        progress: &mut Progress,
+    ) -> Self {
+        listing.notes.iter().for_each(|note| report::note(note));
+        let mut context = InputContext { paths: listing.contexts, ..InputContext::default() };
+        let paths = listing.sources.into_iter().map(|it| it.map(|it| clusters.assign(it)));
+        let paths: Vec<_> = paths.collect();
+        // Each source is read here, and checked later.
+        progress.set_steps(2 * paths.len());
+        let (mut sources, mut room) = (Vec::with_capacity(paths.len()), KEPT);
+        let done: Result<(), Infallible> = workers::in_order(
+            paths,
+            |source| look(source?, stdin_path),
+            |looked| {
+                sources.push(looked.map(|(source, is_telling)| {
+                    if is_telling {
+                        context.add(source.text());
+                    }
+                    let unread = if source.text().len() > room { source.unread() } else { None };
+                    unread.unwrap_or_else(|| {
+                        room = room.saturating_sub(source.text().len());
+                        source
+                    })
+                }));
+                progress.advance();
+                Ok(())
+            },
+        );
+        match done {
+            Ok(()) => {}
+        }
+        let Listing { not_checked, wrong, .. } = listing;
+        NewManifests { sources, context, not_checked, wrong }
+    }
+
+    /// Returns the sources that can be read.
+    pub(super) fn readable(&self) -> impl Iterator<Item = &Source> {
+        self.sources.iter().flatten()
+    }
+}
+
+/// Reads a source. Returns also whether its text affects other objects.
+fn look(source: Source, stdin_path: Option<&str>) -> Result<(Source, bool), FileError> {
+    let is_stdin = matches!(source, Source::Stdin);
+    let mut source = source.read()?;
+    if let Some(name) = stdin_path.filter(|_| is_stdin) {
+        source.rename(name);
+    }
+    let is_telling = InputContext::may_learn_from(source.text());
+    Ok((source, is_telling))
+}
