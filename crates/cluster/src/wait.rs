@@ -14,7 +14,6 @@ mod obstacle;
 mod output;
 mod pods;
 mod repair;
-mod rollout_status;
 mod rollout_wait;
 mod selection;
 mod stateful_set;

@@ -17,6 +17,7 @@ mod pod;
 mod quota;
 mod readiness;
 mod revision;
+mod rollout_status;
 mod scaling;
 mod store;
 mod webhook;
@@ -34,6 +35,7 @@ pub use self::{
     pod::Pod,
     quota::Quota,
     revision::Revision,
+    rollout_status::{Completion, Phase, RolloutStatus},
     store::Observed,
     webhook::{Call, Endpoints, Webhook},
     workload::WorkloadStatus,

@@ -17,6 +17,7 @@ mod pod;
 pub mod stateful_set;
 #[cfg(test)]
 mod testing;
+pub mod undo;
 mod waves;
 
 use std::rc::Rc;

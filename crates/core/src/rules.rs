@@ -58,6 +58,7 @@ rules! {
     daemon_leaves_nodes,
     daemon_on_foreign_node,
     daemon_without_priority,
+    deletion_refused,
     duplicate_entry,
     fewer_ready_than_wanted,
     field_dropped,

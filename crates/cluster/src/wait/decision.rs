@@ -6,16 +6,14 @@ use std::collections::BTreeMap;
 use jiff::{SignedDuration, Timestamp};
 use setguard_core::{
     kubernetes::kind::Kind,
-    observed::{Pod, WorkloadState, WorkloadStatus},
+    observed::{Phase, Pod, RolloutStatus, WorkloadState, WorkloadStatus},
 };
 
 use super::{
     claims, creation, daemon_set,
     flapping::Flaps,
     obstacle::{Hold, Obstacle, View},
-    pods,
-    rollout_status::{Phase, RolloutStatus},
-    stateful_set,
+    pods, stateful_set,
     target::Target,
 };
 

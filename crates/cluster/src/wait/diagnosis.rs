@@ -9,23 +9,15 @@ use setguard_core::{
     },
     observed::WorkloadStatus,
     policy::Policy,
-    rules::rule::status::ObjectName,
+    rules::{
+        about_status,
+        rule::{StatusCheck, status::ObjectName},
+    },
 };
 
 use super::obstacle::View;
 pub(super) use setguard_files::report::diagnostic::{Diagnostic, Severity, Strictness};
 
-/// The rules about conditions that keep no rollout from its end.
-const OTHERS: [&str; 8] = [
-    "claim-left-behind",
-    "claim-size-differs",
-    "claim-terminating",
-    "misscheduled",
-    "node-not-wanted",
-    "pdb-blocks-drain",
-    "revision-left-behind",
-    "revision-orphan",
-];
 /// The most findings that are shown.
 const MOST: usize = 3;
 
@@ -41,8 +33,12 @@ pub(crate) fn of(
     let verdict = verdict.map(|(_, it)| it.verdict).unwrap_or_default();
     let all = verdict.denials().chain(verdict.warnings()).chain(verdict.audits()).cloned();
     let found = all.map(|it| Diagnostic::of(it, Mark::default(), Strictness::default()));
+    let asides = about_status()
+        .filter(|rule| matches!(rule.status(), Some((_, StatusCheck::Aside(_)))))
+        .map(|rule| rule.meta.id);
+    let asides: Vec<_> = asides.collect();
     let is_about_rollouts = |it: &Diagnostic| {
-        !OTHERS.contains(&it.rule.id) && (it.severity > Severity::Note || it.downgrade.is_some())
+        !asides.contains(&it.rule.id) && (it.severity > Severity::Note || it.downgrade.is_some())
     };
     let mut found: Vec<_> = found.filter(is_about_rollouts).collect();
     found.sort_by_key(|it| std::cmp::Reverse(it.severity));

@@ -2,9 +2,10 @@
 
 use jiff::Timestamp;
 use serde::Serialize;
+use setguard_core::observed::RolloutStatus;
 use setguard_files::report::diagnostic::Diagnostic;
 
-use super::{decision::Decision, rollout_status::RolloutStatus, target::Target};
+use super::{decision::Decision, target::Target};
 
 /// The type of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]

@@ -150,9 +150,9 @@ impl<'a> From<&'a ObjectSummary> for Identity<'a> {
 }
 
 impl Verdict {
-    /// Makes the findings in a set without a ready pod errors, unless the policy sets the mode of
+    /// Makes errors of warnings, such as those about a set without a ready pod, unless the policy sets the mode of
     /// the rule.
-    pub(super) fn deny_outage(&mut self, cx: &Context<'_>) {
+    pub(super) fn deny_by_default(&mut self, cx: &Context<'_>) {
         for violation in &mut self.violations {
             let rule = violation.finding.rule;
             let is_default = violation.mode == Mode::Warn && !cx.policy.sets_mode(rule);

@@ -46,7 +46,7 @@ pub fn evaluate_status(audit: &Audit<'_>, cx: &Context<'_>) -> BTreeMap<ObjectNa
                     }
                 }
             }
-            StatusCheck::Workload(run) | StatusCheck::IfSilent(run) => {
+            StatusCheck::Workload(run) | StatusCheck::Aside(run) | StatusCheck::IfSilent(run) => {
                 let needs_silence = matches!(check, StatusCheck::IfSilent(_));
                 let sets = audit.observed.sets().filter(|set| set.is_current());
                 for set in sets.filter(|set| kinds.contains(&set.kind().into())) {
@@ -73,7 +73,7 @@ pub fn evaluate_status(audit: &Audit<'_>, cx: &Context<'_>) -> BTreeMap<ObjectNa
     }
     for set in audit.observed.sets().filter(|set| set.has_outage()) {
         if let Some(own) = verdicts.get_mut(&ObjectName::from(set)) {
-            own.verdict.deny_outage(cx);
+            own.verdict.deny_by_default(cx);
         }
     }
     verdicts
@@ -104,7 +104,7 @@ fn name_deployer(query: &StatusQuery<'_>, finding: &mut Finding) {
 }
 
 fn add(
-    StatusFinding { finding, is_note, instead_of, .. }: StatusFinding,
+    StatusFinding { finding, is_note, is_stuck, instead_of, .. }: StatusFinding,
     about: ObjectName,
     ignore: Option<&str>,
     cx: &Context<'_>,
@@ -121,6 +121,9 @@ fn add(
     verdict.add(finding, &object, |_| false, cx);
     if is_note {
         verdict.at_most(Mode::Audit);
+    }
+    if is_stuck {
+        verdict.deny_by_default(cx);
     }
     let is_shown = verdict.violations.iter().any(|it| !it.is_lowered());
     let own = verdicts.entry(about).or_default();

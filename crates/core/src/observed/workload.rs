@@ -25,7 +25,7 @@ use crate::{
         DaemonSetSpec, StatefulSetSpec, annotations::IGNORE_ANNOTATION, defaults,
         deployer::Deployer,
     },
-    rollout::node::Placing,
+    rollout::{daemon_set::Settings, node::Placing},
 };
 
 /// The annotation with the generation of a DaemonSet's template, which its pods have as a label.
@@ -292,6 +292,17 @@ impl WorkloadStatus {
             }
             WorkloadState::StatefulSet(it) => it.status.replicas < it.spec.replicas.unwrap_or(1),
         }
+    }
+
+    /// Returns whether pods of an old template wait for new ones beside them: the update of a DaemonSet with `maxSurge`.
+    pub(crate) fn lacks_surge(&self) -> bool {
+        let WorkloadState::DaemonSet(it) = &self.state else { return false };
+        let (spec, status) = (&it.spec, &it.status);
+        let wanted = status.desired_number_scheduled;
+        let settings = Settings::of(spec);
+        !settings.is_on_delete()
+            && status.updated_number_scheduled.unwrap_or_default() < wanted
+            && settings.budget(usize::try_from(wanted).unwrap_or_default()).max_surge > 0
     }
 
     /// Returns whether pods get a new template only after they were deleted manually.

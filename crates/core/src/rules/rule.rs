@@ -118,6 +118,8 @@ pub enum ObjectCheck {
 pub enum StatusCheck {
     /// One set with its surroundings. Runs only on sets whose status is up to date.
     Workload(fn(&StatusQuery<'_>, &mut StatusFindings)),
+    /// The same, for what keeps no rollout from its end.
+    Aside(fn(&StatusQuery<'_>, &mut StatusFindings)),
     /// One set in which no other rule about status has found anything but notes.
     IfSilent(fn(&StatusQuery<'_>, &mut StatusFindings)),
     /// Objects that belong to no set.

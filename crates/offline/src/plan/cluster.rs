@@ -26,11 +26,9 @@ use setguard_core::{
         Member, Node, Owner, PersistentVolume, PersistentVolumeClaim, Pod, PodDisruptionBudget,
         Revision, StorageClass,
     },
-    rollout::{Health, node::NodeInfo},
+    rollout::{Health, node::NodeInfo, undo::Undo},
 };
 use setguard_files::manifests::id::ObjectId;
-
-use super::remedies::Undo;
 
 /// Namespace and name.
 type Name = (Box<str>, Box<str>);
@@ -280,20 +278,12 @@ impl PlannedCluster {
             return Undo::Before;
         }
         others.retain(|own| !semantic::equal_templates(&own.template, template));
-        others.sort_by_key(|own| std::cmp::Reverse(own.number));
         let pods = self.pods(set).unwrap_or_default();
         let works = |own: &&RevisionTemplate| {
             let is_up = |it: &Pod| self.health(it, min_ready) == Health::Available;
             pods.iter().any(|it| it.pod.is_of(&own.on_pods) && is_up(&it.pod))
         };
-        let working = others.iter().copied().find(works);
-        match (others.first(), working) {
-            (None, _) => Undo::None,
-            (Some(before), Some(working)) if before.number != working.number => {
-                Undo::To(working.number)
-            }
-            (Some(_), _) => Undo::Before,
-        }
+        Undo::among(others.iter().map(|own| (own.number, works(own))))
     }
 
     /// Returns the pods of a set that are being deleted.

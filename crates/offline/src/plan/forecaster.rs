@@ -61,6 +61,8 @@ struct Transition<'a> {
     /// The object before; `None` if it is new.
     before: Option<&'a Object<'a>>,
     template_changes: bool,
+    /// Whether the spec changes, and the template does not.
+    leaves_template: bool,
     /// Whether the object is deleted without its pods and created again.
     starts_anew: bool,
 }
@@ -328,11 +330,13 @@ impl Forecaster<'_> {
             return Simulated::none("not simulated: OpenKruise has a controller of its own");
         }
         let cluster = &self.context.policy.cluster;
+        let template_changes = before.is_some() && subject.template_changes(cluster);
         let transition = Transition {
             id,
             object,
             before,
-            template_changes: before.is_some() && subject.template_changes(cluster),
+            template_changes,
+            leaves_template: change == ChangeKind::Update && !template_changes,
             starts_anew: change == ChangeKind::Refused,
         };
         let mut simulated = match &object.workload {

@@ -1,10 +1,10 @@
 //! The point at which a rollout stops, or would, and the commands that help then.
 
-use setguard_core::rollout::{Action, Stop, Target, Waits};
+use setguard_core::rollout::{Action, Stop, Target, Waits, undo::Undo};
 
 use super::{
     forecast::{ChangeKind, Forecast, OfKind, Rollout},
-    remedies::{Remedy, Undo},
+    remedies::Remedy,
     styled_line::{Line, Tone},
 };
 
@@ -66,10 +66,10 @@ fn undo(rollout: &Rollout, forecast: &Forecast, target: &Target) -> String {
         OfKind::StatefulSet { is_ordered, .. } => ("sts", is_ordered),
         OfKind::DaemonSet { .. } => ("ds", false),
     };
-    let to = match rollout.undo {
-        Undo::To(number) => format!(" --to-revision={number}"),
-        Undo::Before | Undo::None => String::new(),
-    };
+    if rollout.undo == Undo::Manifest {
+        return "apply the previous manifest".to_owned();
+    }
+    let to = rollout.undo.option().map(|it| format!(" {it}")).unwrap_or_default();
     let undo = format!("kubectl rollout undo {kind}/{} -n {}{to}", id.name, id.namespace);
     match is_ordered {
         true => {

@@ -33,6 +33,12 @@ impl Finding {
         let command = self.message.split('`').nth(1);
         command.unwrap_or_else(|| panic!("no command: {}", self.message)).to_owned()
     }
+
+    /// The command of the message that does this.
+    pub(super) fn command(&self, does: &str) -> Option<String> {
+        let mut commands = self.message.split('`').skip(1).step_by(2);
+        commands.find(|it| it.starts_with(&format!("kubectl {does} "))).map(str::to_owned)
+    }
 }
 
 /// Findings by rule and object.

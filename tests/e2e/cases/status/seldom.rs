@@ -17,12 +17,16 @@ use crate::{
 
 /// The user that deletes the pods of DaemonSets.
 const DAEMON_SET_CONTROLLER: &str = "system:serviceaccount:kube-system:daemon-set-controller";
+/// The user that deletes the pods of StatefulSets.
+const STATEFUL_SET_CONTROLLER: &str = "system:serviceaccount:kube-system:statefulset-controller";
 
 /// The expected findings: the rule and the object, and a part of the message.
-const EXPECTED: [(&str, &str, &str); 12] = [
+const EXPECTED: [(&str, &str, &str); 14] = [
     ("claim-size-differs", "StatefulSet/bigger", "data-bigger-0 requests less than the template"),
     ("claim-size-differs", "StatefulSet/grown", "data-grown-0 requests more than the template"),
     ("creation-refused", "DaemonSet/crowd", "exceeded quota: small, requested: pods=1"),
+    ("creation-refused", "DaemonSet/wider", "exceeded quota: small, requested: pods=1"),
+    ("deletion-refused", "StatefulSet/kept", "binding 'hold' denied request: not now"),
     ("pdb-blocks-drain", "StatefulSet/guarded", "all of its 3 pods are healthy"),
     ("pdb-blocks-drain", "StatefulSet/index", "all of its 3 pods are healthy"),
     ("pdb-blocks-drain", "StatefulSet/helped", "does not implement the scale subresource"),
@@ -51,6 +55,7 @@ pub(super) fn named_and_repaired(shared: &Namespace<'_>) {
 
     let calm = Untouched::of(&cluster);
     surge_without_end(&cluster);
+    refused_while_ready(&cluster);
     claims(&cluster);
     old_revisions(&cluster);
     budgets(&cluster);
@@ -68,6 +73,10 @@ pub(super) fn named_and_repaired(shared: &Namespace<'_>) {
             // The remedy for the other StatefulSet also repairs this one.
             return None;
         }
+        if rule == "deletion-refused" {
+            cluster.follow("kubectl delete validatingadmissionpolicybinding hold", "the help");
+            return finding.command("annotate");
+        }
         if object == "StatefulSet/grown" {
             let message = &finding.message;
             assert!(
@@ -81,11 +90,17 @@ pub(super) fn named_and_repaired(shared: &Namespace<'_>) {
         }
         Some(finding.first_command())
     });
+    // One pod is left on the node, and the controller may still not replace it.
+    let left = cluster.names(&[("deletion-refused", "DaemonSet/twice", "binding 'keep' denied")]);
+    let why = "the help";
+    cluster.follow("kubectl delete validatingadmissionpolicybinding keep", why);
+    let again = left.values().next().and_then(|it| it.command("annotate")).expect("a command");
+    cluster.follow(&again, why);
     cluster.is_repaired(|_| true);
 }
 
 /// How many pods run at first.
-const PODS: usize = 15;
+const PODS: usize = 17;
 
 fn set_the_stage(cluster: &Cluster<'_>) {
     cluster.node("n0", "main", None);
@@ -104,48 +119,19 @@ fn set_the_stage(cluster: &Cluster<'_>) {
         stateful_set(cluster, name, replicas, "good:1", &labelled("store"));
     }
     stateful_set(cluster, "helped", 1, "good:1", &labelled("team"));
+    stateful_set(cluster, "kept", 1, "good:1", &json!({}));
+    cluster.namespace("full", &json!({}));
+    wider(cluster, "good:1");
     let mut helper = daemon_set_of("helper", "edge", &json!({}));
     merge(&mut helper, &labelled("team"));
     helper["metadata"]["namespace"] = json!(SHOP);
     cluster.apply(&helper);
 }
 
-/// The trick: a policy denies it to the controller to delete the old pods of two surges. One of the
+/// A policy denies it to the controller to delete the old pods of two surges. One of the
 /// sets is then to do without a surge.
 fn surge_without_end(cluster: &Cluster<'_>) {
-    let admission = "admissionregistration.k8s.io/v1";
-    cluster.apply(&json!({
-        "apiVersion": admission,
-        "kind": "ValidatingAdmissionPolicy",
-        "metadata": { "name": "keep" },
-        "spec": {
-            "failurePolicy": "Fail",
-            "matchConstraints": { "resourceRules": [{
-                "apiGroups": [""], "apiVersions": ["v1"], "operations": ["DELETE"],
-                "resources": ["pods"],
-            }] },
-            "matchConditions": [{
-                "name": "surges",
-                "expression": format!(
-                    "request.userInfo.username == '{DAEMON_SET_CONTROLLER}' && \
-                     oldObject.metadata.labels['app'] in ['surge', 'twice']"
-                ),
-            }],
-            "validations": [{ "expression": "false", "message": "not now" }],
-        },
-    }));
-    cluster.apply(&json!({
-        "apiVersion": admission,
-        "kind": "ValidatingAdmissionPolicyBinding",
-        "metadata": { "name": "keep" },
-        "spec": { "policyName": "keep", "validationActions": ["Deny"] },
-    }));
-    let all = ["delete", "pods", "-n", SHOP, "-l", "app=surge", "--dry-run=server"];
-    let as_controller = [all.as_slice(), &["--as", DAEMON_SET_CONTROLLER]].concat();
-    eventually("the controller to be refused", || {
-        let output = cluster.kubectl(&as_controller, "");
-        if output.stderr.contains("not now") { Ok(()) } else { Err(output) }
-    });
+    deny_deletions(cluster, "keep", DAEMON_SET_CONTROLLER, &["surge", "twice"]);
     for name in ["surge", "twice"] {
         daemon_set(cluster, name, "edge", "good:2", &surge());
     }
@@ -162,6 +148,69 @@ fn surge_without_end(cluster: &Cluster<'_>) {
         "good:2",
         &json!({ "rollingUpdate": { "maxUnavailable": 1 } }),
     );
+}
+
+/// Rollouts that do not go on while all pods are ready: the old pod of a StatefulSet may not be deleted, and a quota has
+/// no room for the new pod of a surge.
+fn refused_while_ready(cluster: &Cluster<'_>) {
+    deny_deletions(cluster, "hold", STATEFUL_SET_CONTROLLER, &["kept"]);
+    stateful_set(cluster, "kept", 1, "good:2", &json!({}));
+    cluster.one_pod("full");
+    eventually("the quota to be counted", || {
+        let path = "jsonpath={.status.used.pods}";
+        let args = ["get", "resourcequota", "small", "-n", "full", "-o", path];
+        let output = cluster.kubectl(&args, "");
+        if output.stdout == "1" { Ok(()) } else { Err(output) }
+    });
+    wider(cluster, "good:2");
+}
+
+/// A DaemonSet with a surge, on one node, in a namespace of its own.
+fn wider(cluster: &Cluster<'_>, image: &str) {
+    let mut set = daemon_set_of("wider", "edge", &json!({}));
+    set["metadata"]["namespace"] = json!("full");
+    set["spec"]["updateStrategy"] = surge();
+    set["spec"]["template"]["spec"]["containers"][0]["image"] = json!(image);
+    cluster.apply(&set);
+}
+
+/// Denies it to a user to delete pods with one of these values of the label `app`.
+fn deny_deletions(cluster: &Cluster<'_>, name: &str, user: &str, apps: &[&str]) {
+    let admission = "admissionregistration.k8s.io/v1";
+    cluster.apply(&json!({
+        "apiVersion": admission,
+        "kind": "ValidatingAdmissionPolicy",
+        "metadata": { "name": name },
+        "spec": {
+            "failurePolicy": "Fail",
+            "matchConstraints": { "resourceRules": [{
+                "apiGroups": [""], "apiVersions": ["v1"], "operations": ["DELETE"],
+                "resources": ["pods"],
+            }] },
+            "matchConditions": [{
+                "name": "apps",
+                "expression": format!(
+                    "request.userInfo.username == '{user}' && \
+                     oldObject.metadata.labels['app'] in {}",
+                    json!(apps)
+                ),
+            }],
+            "validations": [{ "expression": "false", "message": "not now" }],
+        },
+    }));
+    cluster.apply(&json!({
+        "apiVersion": admission,
+        "kind": "ValidatingAdmissionPolicyBinding",
+        "metadata": { "name": name },
+        "spec": { "policyName": name, "validationActions": ["Deny"] },
+    }));
+    let label = format!("app={}", apps[0]);
+    let all = ["delete", "pods", "-n", SHOP, "-l", &label, "--dry-run=server"];
+    let as_controller = [all.as_slice(), &["--as", user]].concat();
+    eventually("the controller to be refused", || {
+        let output = cluster.kubectl(&as_controller, "");
+        if output.stderr.contains("not now") { Ok(()) } else { Err(output) }
+    });
 }
 
 /// A user enlarges a claim; and a user recreates a set with larger claims.

@@ -4,11 +4,13 @@ use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 use setguard_core::{
     kubernetes::{cluster::Cluster, kind::Kind, resource::WorkloadKind},
-    observed::Observed,
+    observed::{Observed, WorkloadStatus},
+    policy::Policy,
 };
 
 use super::super::{
     decision::{Decision, Memory, decide},
+    diagnosis,
     obstacle::{Limits, View},
     target::Target,
 };
@@ -34,14 +36,32 @@ pub(super) fn look(
     allow_none: bool,
     memory: &mut Memory,
 ) -> Decision {
+    view(world, seconds, allow_none, |view, set| {
+        let kind = set.map_or(WorkloadKind::StatefulSet, |set| set.kind());
+        let target =
+            Target { namespace: "shop".to_owned(), kind, name: "db".to_owned(), has_claims: true };
+        decide(view, &target, set, memory)
+    })
+}
+
+/// Returns the texts of the audit's findings in the set, this many seconds after the wait has begun.
+pub(super) fn audited(world: &WatchedCluster, seconds: i64) -> Vec<String> {
+    view(world, seconds, false, |view, set| {
+        let found = diagnosis::of(view, set.unwrap(), &Policy::default(), None);
+        found.iter().map(|it| format!("{}: {}", it.rule.id, it.message)).collect()
+    })
+}
+
+fn view<T>(
+    world: &WatchedCluster,
+    seconds: i64,
+    allow_none: bool,
+    look: impl FnOnce(&View<'_>, Option<&WorkloadStatus>) -> T,
+) -> T {
     let mut observed = Observed::keeping_all();
     for (kind, object) in world {
         observed.add(*kind, &object.to_string()).unwrap();
     }
-    let set = observed.sets().next();
-    let kind = set.map_or(WorkloadKind::StatefulSet, |set| set.kind());
-    let target =
-        Target { namespace: "shop".to_owned(), kind, name: "db".to_owned(), has_claims: true };
     let cluster = Cluster::default();
     let view = View {
         observed: &observed,
@@ -51,7 +71,7 @@ pub(super) fn look(
         limits: Limits::of(SignedDuration::from_mins(5), 5),
         allow_none,
     };
-    decide(&view, &target, set, memory)
+    look(&view, observed.sets().next())
 }
 
 /// Returns the time at which a rollout is given up, with the decision.
@@ -65,12 +85,22 @@ pub(super) fn given_up(world: impl Fn(i64) -> WatchedCluster) -> Option<(i64, De
     })
 }
 
+/// Returns the fields that say when a set and its status were written.
+fn writes() -> Value {
+    let write = |manager: &str, subresource: &str, when: i64| {
+        json!({
+            "manager": manager, "operation": "Update", "subresource": subresource, "time": at(when),
+        })
+    };
+    json!([write("kubectl", "", -61), write("kube-controller-manager", "status", -60)])
+}
+
 /// Returns a StatefulSet of ordered pods, of which none is ready.
 pub(super) fn stateful_set(replicas: i32, ready: i32, updated: i32) -> Value {
     json!({
         "metadata": {
             "name": "db", "namespace": "shop", "uid": "u", "generation": 2,
-            "creationTimestamp": at(-86_400),
+            "creationTimestamp": at(-86_400), "managedFields": writes(),
         },
         "spec": {
             "replicas": replicas, "serviceName": "db", "podManagementPolicy": "OrderedReady",
@@ -91,7 +121,7 @@ pub(super) fn daemon_set(desired: i32, ready: i32, updated: i32) -> Value {
     json!({
         "metadata": {
             "name": "db", "namespace": "shop", "uid": "u", "generation": 2,
-            "creationTimestamp": at(-86_400),
+            "creationTimestamp": at(-86_400), "managedFields": writes(),
             "annotations": {"deprecated.daemonset.template.generation": "2"},
         },
         "spec": {

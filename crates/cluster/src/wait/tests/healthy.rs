@@ -3,8 +3,10 @@
 use serde_json::{Value, json};
 use setguard_core::kubernetes::kind::Kind;
 
+use setguard_core::observed::Completion;
+
 use super::{
-    super::{decision::Memory, rollout_status::Completion},
+    super::decision::Memory,
     build::{
         LONG, WatchedCluster, at, daemon_set, deleted, event, given_up, look, node, of_daemon_set,
         of_stateful_set, pod, slow, stateful_set, unschedulable, waiting,

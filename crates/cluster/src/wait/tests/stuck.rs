@@ -6,8 +6,8 @@ use setguard_core::kubernetes::kind::Kind;
 use super::{
     super::{decision::Memory, obstacle::Repair},
     build::{
-        WatchedCluster, at, daemon_set, deleted, event, given_up, look, node, of_daemon_set,
-        of_stateful_set, pod, sandboxed, slow, stateful_set, unschedulable, waiting,
+        WatchedCluster, at, audited, daemon_set, deleted, event, given_up, look, node,
+        of_daemon_set, of_stateful_set, pod, sandboxed, slow, stateful_set, unschedulable, waiting,
     },
 };
 
@@ -26,6 +26,15 @@ fn gives_up(world: &WatchedCluster, when: i64, why: &str) -> Option<Repair> {
     let obstacle = decision.stuck.first().unwrap();
     assert!(obstacle.text.contains(why), "{}: {why}", obstacle.text);
     assert_eq!(second, when, "{why}");
+    // The rules about status name the same cause, unless another rule finds it in the object, or the set goes.
+    let elsewhere = ["no node gets", "the partition", "it is being deleted", "it does not exist"];
+    if !elsewhere.iter().any(|it| obstacle.text.starts_with(it)) {
+        let audited = audited(world, second);
+        let pod = obstacle.pod.as_deref().unwrap_or_default();
+        let node = obstacle.text.split("its node ").nth(1).and_then(|it| it.split(' ').next());
+        let is_same = |it: &String| it.contains(pod) || node.is_some_and(|node| it.contains(node));
+        assert!(audited.iter().any(is_same), "{}: {audited:#?}", obstacle.text);
+    }
     obstacle.repair.clone()
 }
 

@@ -1,7 +1,7 @@
 //! Pods that the API server refuses to create.
 
-use super::status::{daemon_set::Daemons, phrases::{at, names, since}, quota, refusal::FailedCreate, stateful_set::Replicas, webhooks};
-use crate::{finding::{Command, Effect, Facts, Help, Mode, paths::POD_SPEC}, kubernetes::kind::Kind, observed::{LONGEST_WAIT, SLACK, WorkloadState}, rules::rule::{
+use super::status::{daemon_set::Daemons, phrases::{at, names, since}, quota, refusal::{Refusal, annotate, by_admission, quoted_after}, stateful_set::Replicas, webhooks};
+use crate::{finding::{Effect, Facts, Help, Mode, paths::POD_SPEC}, kubernetes::kind::Kind, observed::{LONGEST_WAIT, SLACK, WorkloadState}, rules::rule::{
         Rule, Scope, StatusCheck,
         status::{Report, StatusFindings, StatusQuery},
     }};
@@ -27,17 +27,12 @@ const OF_CLAIMS: &str = "persistentvolumeclaims \"";
 const LONGEST_NAME: usize = 52;
 
 fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
-    let Some(refusal) = FailedCreate::of(query) else { return };
-    let FailedCreate { message, since: first, last, others } = &refusal;
-    let more = match others {
-        0 => String::new(),
-        1 => "; another refusal has other words".to_owned(),
-        count => format!("; {count} other refusals have other words"),
-    };
-    let (help, instead_of) = advice(query, message);
+    let Some(refusal) = Refusal::of_creation(query) else { return };
+    let Refusal { message, since: first, last, .. } = &refusal;
+    let (said, (help, instead_of)) = (refusal.text(), advice(query, message));
     if let Some(gone) = gone(query, message) {
         let text = format!(
-            "{} refused from {} to {}: {message}{more}; the cause is gone by now: {gone}",
+            "{} refused from {} to {}: {said}; the cause is gone by now: {gone}",
             who(query, ["was", "were"]),
             at(*first),
             at(*last)
@@ -49,23 +44,19 @@ fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
         found.add(report.instead_of(instead_of));
         return;
     }
-    let text = format!("{} refused {}: {message}{more}", who(query, ["is", "are"]), since(*first));
+    let text = format!("{} refused {}: {said}", who(query, ["is", "are"]), since(*first));
     let attempt =
         query.audit.is_long_ago(*last).then(|| format!("the last attempt was {}", at(*last)));
     let text = attempt.iter().fold(text, |text, attempt| format!("{text}; {attempt}"));
     // A set that is created again is tried at once.
     let is_of_claim = message.starts_with(OF_CLAIMS) && quota::exceeded(message).is_none();
     let is_created_again = is_of_claim || instead_of.is_some_and(|it| OF_NAMES.contains(&it));
-    let help = match attempt.is_some() && !is_created_again {
-        true => try_now(query, *last, help),
-        false => help,
-    };
-    let cause =
-        webhooks::fault_of_named(query, message).unwrap_or_else(|| format!("{message}{more}"));
+    let help = if is_created_again { help } else { refusal.try_again(query, help) };
+    let cause = webhooks::fault_of_named(query, message).unwrap_or(said);
     let facts = Facts::title(who(query, ["is", "are"]) + " refused").cause(cause);
     let facts = facts.effect(attempt).since(*first);
     let report = Report::new(&POD_SPEC, text, help).facts(facts);
-    found.add(report.instead_of(instead_of));
+    found.add(report.instead_of(instead_of).stuck(query.audit.is_long_ago(*first)));
 }
 
 /// Returns why the cause of a refusal no longer exists, if that is known.
@@ -127,25 +118,6 @@ fn wait(query: &StatusQuery<'_>, last: i64) -> Help {
     Help::say(format!("no change is needed: the controller tries again before {}, ", at(next)))
         .and("or at once after ")
         .run(annotate(query, last))
-}
-
-/// The command after which the controller tries again at once, as after any change of the set.
-fn annotate(query: &StatusQuery<'_>, last: i64) -> Command {
-    let mark = format!("try-again={last}");
-    let words = [&*query.target(), &mark, "--overwrite"];
-    query.kubectl().does(Effect::Changes, "annotate", &words)
-}
-
-/// Advises on a refusal whose last attempt is so long ago that the cause may be gone.
-fn try_now(query: &StatusQuery<'_>, last: i64, help: Help) -> Help {
-    let annotate = annotate(query, last);
-    let next = last.saturating_add(LONGEST_WAIT);
-    if next.saturating_add(SLACK) < query.audit.now.as_second() {
-        let text = "; the controller should have tried again since, so see whether it runs; ";
-        return help.and(text).run(annotate).and(" makes it try now");
-    }
-    let text = format!("; if that is done, the controller tries again before {}, ", at(next));
-    help.and(&text).and("or at once after ").run(annotate)
 }
 
 /// Names the pods that are refused, with the verb in the singular or plural.
@@ -232,15 +204,8 @@ fn of_surroundings(query: &StatusQuery<'_>, message: &str) -> Help {
     if let Some(name) = quota::exceeded(message) {
         return more_room(query, name, message);
     }
-    if let Some(cause) = webhooks::fault_of_named(query, message) {
-        return Help::say(format!("repair the webhook; the set needs no change: {cause}"));
-    }
-    if let Some(name) = after("admission webhook \"").or_else(|| after("failed calling webhook \""))
-    {
-        let kinds = "validatingwebhookconfigurations,mutatingwebhookconfigurations";
-        let run = query.audit.kubectl_anywhere().looks(&format!("get {kinds}"), &[]);
-        let help = Help::say(format!("ask the owner of the webhook {name}; "));
-        return help.run(run).and(" lists them all");
+    if let Some(help) = by_admission(query, message) {
+        return help;
     }
     if message.contains("RuntimeClass \"") && message.ends_with(" not found") {
         let classes = query.audit.kubectl_anywhere().looks("get runtimeclasses", &[]);
@@ -279,10 +244,4 @@ fn more_room(query: &StatusQuery<'_>, quota: &str, message: &str) -> Help {
         false => "remove other pods, or raise the quota for all pods that are missing: ",
     };
     Help::say(text).run(run)
-}
-
-/// Returns the word after a text, up to a quotation mark, a comma or a space.
-fn quoted_after<'m>(message: &'m str, before: &str) -> Option<&'m str> {
-    let (_, rest) = message.split_once(before)?;
-    rest.split(['"', ',', ' ']).next().filter(|word| !word.is_empty())
 }

@@ -1,7 +1,7 @@
 //! Sets with too few ready pods, for a reason that no other rule has found.
 
 use super::status::{phrases::{at, one_line, since}, template_churn, webhooks::down_for};
-use crate::{finding::{Facts, Help, Mode, paths::STATUS}, kubernetes::kind::Kind, observed::{Call, LONGEST_GAP, Ready, is_of_ended}, rules::rule::{
+use crate::{finding::{Facts, Help, Mode, paths::STATUS}, kubernetes::kind::Kind, observed::{Call, LONGEST_GAP, Phase, Pod, Ready, RolloutStatus, is_of_ended}, rules::rule::{
         Rule, Scope, StatusCheck,
         status::{Report, StatusFindings, StatusQuery},
     }};
@@ -9,7 +9,7 @@ use crate::{finding::{Facts, Help, Mode, paths::STATUS}, kubernetes::kind::Kind,
 pub(super) static RULE: Rule = Rule {
     meta: meta! {
         id: "fewer-ready-than-wanted",
-        summary: "a set with fewer ready pods than it should have, for no reason that is known",
+        summary: "a set with too few ready pods, or a rollout that does not go on, for no reason that is known",
         mode: Mode::Warn,
         adjustable: true,
     },
@@ -23,6 +23,10 @@ fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
         return;
     }
     let Ready { ready, wanted } = query.set.ready();
+    if ready >= wanted && let Some(report) = stands_still(query) {
+        found.add(report);
+        return;
+    }
     if ready >= wanted || is_on_a_node_that_is_down(query) || waits_for_availability(query) {
         return;
     }
@@ -48,6 +52,35 @@ fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
     let describe = query.kubectl().looks("describe", &[&query.target()]);
     let help = help.run(describe).and(" shows its pods and events");
     found.add(Report::new(&STATUS, message, help).facts(facts));
+}
+
+/// Reports a rollout that does not go on although all pods are ready, if nothing has moved for longer than the patience.
+fn stands_still(query: &StatusQuery<'_>) -> Option<Report<'static>> {
+    let (audit, set) = (query.audit, query.set);
+    let pods = audit.observed.pods(set);
+    let progress = RolloutStatus::of(set, audit.cluster, true);
+    let rests = |pod: &Pod| {
+        pod.deleted.is_none() && pod.ready.0 && audit.is_long_ago(pod.ready.1.max(pod.created))
+    };
+    let is_known = audit.observed.knows(Kind::Pod, set.namespace());
+    if progress.phase != Phase::Going || !is_known || !pods.iter().all(rests) {
+        return None;
+    }
+    let begun = set.status_written?.max(set.spec_written.unwrap_or_default());
+    if !audit.is_long_ago(begun) || waits_for_availability(query) {
+        return None;
+    }
+    let title = "the rollout does not go on";
+    let cause = format!(
+        "all pods are ready, {}, and the controller replaces none; the cause is not known",
+        progress.text()
+    );
+    let message = format!("{title} {}: {cause}", since(begun));
+    let describe = query.kubectl().looks("describe", &[&query.target()]);
+    let help = Help::say("see whether kube-controller-manager runs; ").run(describe);
+    let help = help.and(" shows the events of the last hour");
+    let facts = Facts::title(title).cause(cause).since(begun);
+    Some(Report::new(&STATUS, message, help).facts(facts).stuck(true))
 }
 
 /// Returns the time since which nodes have ended pods of the set again and again, and the reason, if that

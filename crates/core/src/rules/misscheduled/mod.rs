@@ -15,7 +15,7 @@ pub(super) static RULE: Rule = Rule {
         mode: Mode::Warn,
         adjustable: true,
     },
-    scopes: &[Scope::Status { kinds: &[Kind::DaemonSet], check: StatusCheck::Workload(check) }],
+    scopes: &[Scope::Status { kinds: &[Kind::DaemonSet], check: StatusCheck::Aside(check) }],
     cel: None,
 };
 

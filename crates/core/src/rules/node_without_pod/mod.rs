@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::status::{budget_eaten::eats_budget, daemon_set::{Daemons, Lack}, node_without_pod_since::Lacking, phrases::{count, names, since}, refusal::FailedCreate, webhooks::down_for};
+use super::status::{budget_eaten::eats_budget, daemon_set::{Daemons, Lack}, node_without_pod_since::Lacking, phrases::{count, names, since}, refusal::Refusal, webhooks::down_for};
 use crate::{finding::{Facts, Help, Mode, paths::STATUS}, kubernetes::kind::Kind, observed::{Call, Pod, NotReadyKind}, rules::rule::{
         Rule, Scope, StatusCheck,
         status::{Report, StatusFindings, StatusQuery},
@@ -33,7 +33,7 @@ fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
         return;
     }
     let Some(daemons) = Daemons::of(query) else { return };
-    let is_refused = FailedCreate::of(query).is_some();
+    let is_refused = Refusal::of_creation(query).is_some();
     let eaten = eats_budget(query, &daemons).is_some();
     let lacking = daemons.lacking(query);
     let mut groups: BTreeMap<(Lack, &str), Group<'_>> = BTreeMap::new();

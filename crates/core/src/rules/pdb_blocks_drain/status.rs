@@ -11,7 +11,7 @@ use crate::{finding::{Effect, Facts, Help, paths::SPEC}, kubernetes::kind::Kind,
         status::phrases::one_line,
     }};
 
-pub(super) const SCOPE: Scope = Scope::Status { kinds: &[Kind::StatefulSet], check: StatusCheck::Workload(check) };
+pub(super) const SCOPE: Scope = Scope::Status { kinds: &[Kind::StatefulSet], check: StatusCheck::Aside(check) };
 
 fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
     let WorkloadState::StatefulSet(set) = &query.set.state else { return };

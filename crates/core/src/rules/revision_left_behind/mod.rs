@@ -16,7 +16,7 @@ pub(super) static RULE: Rule = Rule {
         mode: Mode::Audit,
         adjustable: true,
     },
-    scopes: &[Scope::Status { kinds: &[Kind::DaemonSet, Kind::StatefulSet], check: StatusCheck::Workload(check) }],
+    scopes: &[Scope::Status { kinds: &[Kind::DaemonSet, Kind::StatefulSet], check: StatusCheck::Aside(check) }],
     cel: None,
 };
 

@@ -59,7 +59,7 @@ fn of_eaten(query: &StatusQuery<'_>, daemons: &Daemons<'_>, eaten: &Eaten<'_>) -
         .pods(held.map(|pod| &*pod.name))
         .nodes(dead.iter().map(|(node, _)| node.place.name.as_str()));
     let help = help.unwrap_or_else(|| despite_dead_nodes(query, daemons, eaten));
-    Report::new(&MAX_UNAVAILABLE, message, help).facts(facts)
+    Report::new(&MAX_UNAVAILABLE, message, help).facts(facts).stuck(true)
 }
 
 /// `node n1 is not ready since …`.
@@ -144,7 +144,7 @@ fn of_surge(
         Some(pod) => query.look_or_undo(true, pod),
         None => Help::say(""),
     };
-    Report::new(&SURGE, format!("{who}; {effect}"), help).facts(facts)
+    Report::new(&SURGE, format!("{who}; {effect}"), help).facts(facts).stuck(true)
 }
 
 static SURGE: Path<'static> = ROLLING_UPDATE.child("maxSurge");

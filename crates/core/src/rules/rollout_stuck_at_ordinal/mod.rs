@@ -44,7 +44,9 @@ fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
     let facts = facts.since(begun).pods([&*pod.name]).nodes(pod.node.as_deref());
     let help =
         if is_old { release(query, &replicas, &halt) } else { repair(query, &replicas, pod) };
-    found.add(Report::new(&STATUS.child("readyReplicas"), message, help).facts(facts));
+    let is_stuck = replicas.is_updating() && !query.set.is_on_delete();
+    let path = STATUS.child("readyReplicas");
+    found.add(Report::new(&path, message, help).facts(facts).stuck(is_stuck));
 }
 
 /// The effect on an update without an order.

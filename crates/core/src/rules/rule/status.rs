@@ -81,6 +81,8 @@ pub struct StatusFinding {
     pub finding: Finding,
     /// Whether the finding only informs: it is then a note, whatever the mode of the rule.
     pub is_note: bool,
+    /// Whether a rollout does not go on: the finding is then an error, unless the policy sets the mode of the rule.
+    pub is_stuck: bool,
     /// A rule of another family that finds the same cause in the same object. The finding of that
     /// rule need not be shown.
     pub instead_of: Option<&'static str>,
@@ -94,6 +96,7 @@ pub(in crate::rules) struct Report<'p> {
     help: Help,
     about: Option<ObjectName>,
     is_note: bool,
+    is_stuck: bool,
     instead_of: Option<&'static str>,
     facts: Option<Facts>,
 }
@@ -108,7 +111,16 @@ impl<'p> Report<'p> {
         help: impl Into<Help>,
     ) -> Self {
         let help = help.into();
-        Report { path, message, help, about: None, is_note: false, instead_of: None, facts: None }
+        Report {
+            path,
+            message,
+            help,
+            about: None,
+            is_note: false,
+            is_stuck: false,
+            instead_of: None,
+            facts: None,
+        }
     }
 
     /// Sets the parts of the message.
@@ -120,6 +132,12 @@ impl<'p> Report<'p> {
     /// Marks the report as a note.
     pub(in crate::rules) const fn note(mut self) -> Self {
         self.is_note = true;
+        self
+    }
+
+    /// Sets whether a rollout does not go on.
+    pub(in crate::rules) const fn stuck(mut self, is_stuck: bool) -> Self {
+        self.is_stuck = is_stuck;
         self
     }
 
@@ -155,7 +173,7 @@ impl StatusFindings {
 
     /// Adds a finding.
     pub(in crate::rules) fn add(&mut self, report: Report<'_>) {
-        let Report { path, message, help, about, is_note, instead_of, facts } = report;
+        let Report { path, message, help, about, is_note, is_stuck, instead_of, facts } = report;
         // Only one finding is added for each of the other objects.
         if about.is_none() && self.list.len() >= MOST {
             self.left_out += 1;
@@ -168,7 +186,7 @@ impl StatusFindings {
         let finding = found.into_vec().pop();
         self.list.extend(finding.map(|mut finding| {
             finding.facts = Some(Box::new(facts));
-            StatusFinding { about, finding, is_note, instead_of }
+            StatusFinding { about, finding, is_note, is_stuck, instead_of }
         }));
     }
 

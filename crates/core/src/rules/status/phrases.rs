@@ -8,6 +8,7 @@ use crate::{
     finding::{Command, Effect, Help},
     kubernetes::{kind::Kind, resource::WorkloadKind},
     observed::{Ended, NotReadyKind, NotReadyReason, Pod, WorkloadState, WorkloadStatus},
+    rollout::undo::Undo,
     rules::{
         command::Kubectl,
         rule::status::{Audit, StatusQuery},
@@ -48,16 +49,30 @@ impl<'a> StatusQuery<'a> {
         format!("{}/{}", self.set.kind().as_str().to_ascii_lowercase(), self.set.name())
     }
 
-    /// Returns the command that goes back to the previous template, if there is one.
+    /// Returns the command that goes back to the newest other template with a ready pod, or else to the previous one,
+    /// if there is one.
     pub(in crate::rules) fn undo(&self) -> Option<Command> {
-        let has_previous = self.audit.observed.revisions(self.set).nth(1).is_some();
+        let observed = self.audit.observed;
+        let all: Vec<_> = observed.revisions(self.set).collect();
+        let newest = all.iter().filter_map(|it| it.number).max();
+        let others = all.iter().filter_map(|it| Some((it.number?, it.on_pods())));
+        let others = others.filter(|(number, _)| Some(*number) != newest);
+        let pods = observed.pods(self.set);
+        let works = |label: &str| pods.iter().any(|pod| pod.is_of(label) && pod.ready.0);
+        let undo = match newest {
+            Some(_) => Undo::among(others.map(|(number, label)| (number, works(label)))),
+            None if all.len() > 1 => Undo::Before,
+            None => Undo::None,
+        };
         let updated = match &self.set.state {
             WorkloadState::DaemonSet(it) => it.status.updated_number_scheduled,
             WorkloadState::StatefulSet(it) => it.status.updated_replicas,
         };
         // One pod is about to be replaced in any case.
         let effect = Effect::Restarts(positive(updated.unwrap_or_default()).max(1));
-        has_previous.then(|| self.kubectl().does(effect, "rollout undo", &[&self.target()]))
+        let (target, option) = (self.target(), undo.option());
+        let words: Vec<&str> = [&*target].into_iter().chain(option.as_deref()).collect();
+        (undo != Undo::None).then(|| self.kubectl().does(effect, "rollout undo", &words))
     }
 
     /// Returns the command that merges a patch into the set.

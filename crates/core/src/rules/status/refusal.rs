@@ -1,7 +1,14 @@
 //! Pods that the API server refuses to create or to delete.
 
-use super::phrases::one_line;
-use crate::{observed::Event, rules::rule::status::StatusQuery};
+use super::{
+    phrases::{at, one_line},
+    webhooks,
+};
+use crate::{
+    finding::{Command, Effect, Help},
+    observed::{Event, LONGEST_WAIT, Pod, SLACK},
+    rules::rule::status::StatusQuery,
+};
 
 /// The time for which a warning counts, in seconds. The controller tries again after 1,000 seconds at most,
 /// and the API server deletes events after an hour.
@@ -14,8 +21,8 @@ const LATEST: i64 = 3_600;
 /// Kubernetes: `defaultSpamQPS`, client-go tools/record/events_cache.go.
 const REFILL: i64 = 300;
 
-/// The reason why pods of a set are not created.
-pub(in crate::rules) struct FailedCreate {
+/// The reason why pods of a set are not created, or not deleted.
+pub(in crate::rules) struct Refusal {
     /// The message of the API server.
     pub(in crate::rules) message: String,
     /// The time of the first attempt, in seconds since 1970.
@@ -23,37 +30,105 @@ pub(in crate::rules) struct FailedCreate {
     /// The time of the latest attempt, in seconds since 1970.
     pub(in crate::rules) last: i64,
     /// The number of refusals with other messages.
-    pub(in crate::rules) others: usize,
+    others: usize,
 }
 
-impl FailedCreate {
-    /// Returns the latest refusal of pods of a set that still lacks pods.
-    pub(in crate::rules) fn of(query: &StatusQuery<'_>) -> Option<Self> {
+impl Refusal {
+    /// Returns the latest refusal of pods of a set that still lacks pods, or the new pods of a surge.
+    pub(in crate::rules) fn of_creation(query: &StatusQuery<'_>) -> Option<Self> {
+        let set = query.set;
+        let is_of_spec = |event: &Event| set.spec_written.is_none_or(|at| event.last >= at);
         let mut refusals = latest(query, "FailedCreate");
-        let latest = refusals.next().filter(|_| query.set.lacks_pods())?;
-        if query.audit.observed.pods(query.set).iter().any(|pod| latest.last + REFILL < pod.created)
-        {
+        let latest = refusals.next()?;
+        let is_missing = set.lacks_pods() || set.lacks_surge() && is_of_spec(latest);
+        let is_over = |pod: &Pod| latest.last + REFILL < pod.created;
+        if !is_missing || query.audit.observed.pods(set).iter().any(is_over) {
             return None;
         }
+        Some(Refusal::of(latest, refusals))
+    }
+
+    /// Returns the latest refusal to delete pods of a set, as long as the controller tries again.
+    pub(in crate::rules) fn of_deletion(query: &StatusQuery<'_>) -> Option<Self> {
+        let now = query.audit.now.as_second();
+        let mut refusals = latest(query, "FailedDelete");
+        let latest = refusals.next().filter(|it| it.last + LONGEST_WAIT + SLACK > now)?;
+        let goes_on = |pod: &Pod| pod.deleted.is_some() || latest.last + REFILL < pod.created;
+        if query.audit.observed.pods(query.set).iter().any(goes_on) {
+            return None;
+        }
+        Some(Refusal::of(latest, refusals))
+    }
+
+    fn of<'a>(latest: &'a Event, earlier: impl Iterator<Item = &'a Event>) -> Self {
         let message = reason(&latest.message);
         let (same, others): (Vec<_>, Vec<_>) =
-            refusals.partition(|it| reason(&it.message) == message);
+            earlier.partition(|it| reason(&it.message) == message);
         let mut words: Vec<_> = others.iter().map(|it| reason(&it.message)).collect();
         words.sort_unstable();
         words.dedup();
-        Some(FailedCreate {
+        Refusal {
             message: one_line(message),
             since: same.iter().map(|it| it.first).fold(latest.first, i64::min),
             last: latest.last,
             others: words.len(),
-        })
+        }
+    }
+
+    /// Returns the message, and how many others there are.
+    pub(in crate::rules) fn text(&self) -> String {
+        let more = match self.others {
+            0 => String::new(),
+            1 => "; another refusal has other words".to_owned(),
+            count => format!("; {count} other refusals have other words"),
+        };
+        format!("{}{more}", self.message)
+    }
+
+    /// Adds to an advice how the controller is made to try again: it waits for up to 17 minutes.
+    pub(in crate::rules) fn try_again(&self, query: &StatusQuery<'_>, help: Help) -> Help {
+        let annotate = annotate(query, self.last);
+        let next = self.last.saturating_add(LONGEST_WAIT);
+        if next.saturating_add(SLACK) < query.audit.now.as_second() {
+            let text = "; the controller should have tried again since, so see whether it runs; ";
+            return help.and(text).run(annotate).and(" makes it try now");
+        }
+        let text = format!("; if that is done, the controller tries again before {}, ", at(next));
+        help.and(&text).and("or at once after ").run(annotate)
     }
 }
 
-/// Returns the latest refusal of the last hour to delete a pod of a set.
-pub(in crate::rules) fn refused_deletion(query: &StatusQuery<'_>) -> Option<String> {
-    let latest = latest(query, "FailedDelete").next()?;
-    Some(one_line(reason(&latest.message)))
+/// Returns the command after which the controller tries again at once, as after any change of the set.
+pub(in crate::rules) fn annotate(query: &StatusQuery<'_>, last: i64) -> Command {
+    let mark = format!("try-again={last}");
+    let words = [&*query.target(), &mark, "--overwrite"];
+    query.kubectl().does(Effect::Changes, "annotate", &words)
+}
+
+/// Returns the advice on a refusal by a webhook or an admission policy.
+pub(in crate::rules) fn by_admission(query: &StatusQuery<'_>, message: &str) -> Option<Help> {
+    if let Some(cause) = webhooks::fault_of_named(query, message) {
+        return Some(Help::say(format!("repair the webhook; the set needs no change: {cause}")));
+    }
+    let after = |before: &str| quoted_after(message, before);
+    let webhook = after("admission webhook \"").or_else(|| after("failed calling webhook \""));
+    let policy = after("ValidatingAdmissionPolicy '");
+    let (what, name, kinds) = match (webhook, policy) {
+        (Some(name), _) => {
+            ("webhook", name, "validatingwebhookconfigurations,mutatingwebhookconfigurations")
+        }
+        (None, Some(name)) => ("policy", name, "validatingadmissionpolicies"),
+        (None, None) => return None,
+    };
+    let run = query.audit.kubectl_anywhere().looks(&format!("get {kinds}"), &[]);
+    let help = Help::say(format!("ask the owner of the {what} {name}; "));
+    Some(help.run(run).and(" lists them all"))
+}
+
+/// Returns the word after a text, up to a quotation mark, a comma or a space.
+pub(in crate::rules) fn quoted_after<'m>(message: &'m str, before: &str) -> Option<&'m str> {
+    let (_, rest) = message.split_once(before)?;
+    rest.split(['"', '\'', ',', ' ']).next().filter(|word| !word.is_empty())
 }
 
 /// Returns the events of the last hour about a set with this reason, the latest first.

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::{claims, refusal::FailedCreate, stateful_set::Replicas, volumes};
+use super::{claims, refusal::Refusal, stateful_set::Replicas, volumes};
 use crate::{observed::Pod, rules::rule::status::StatusQuery};
 
 /// A pod that does not become ready, for which a StatefulSet waits.
@@ -31,7 +31,7 @@ impl<'a> Halt<'a> {
         let halt = if replicas.settings.is_ordered {
             let exist = (start..end).zip(pods).take_while(|(wanted, (at, _))| wanted == at);
             exist.map(|(_, pod)| pod).find(|pod| !is_fine(pod)).filter(is_late)
-        } else if FailedCreate::of(query).is_some() {
+        } else if Refusal::of_creation(query).is_some() {
             None
         } else {
             // An update begins with the last pod.

@@ -1,6 +1,6 @@
 //! Nodes with more than one pod of a DaemonSet.
 
-use super::status::{daemon_set::Daemons, phrases::{count, names, words}, refusal::refused_deletion};
+use super::status::{daemon_set::Daemons, phrases::{count, names, words}, refusal::Refusal};
 use crate::{finding::{Effect, Facts, Help, Mode, paths::STATUS}, kubernetes::kind::Kind, observed::Pod, rollout::daemon_set::Settings, rules::rule::{
         Rule, Scope, StatusCheck,
         status::{Report, StatusFindings, StatusQuery},
@@ -18,22 +18,12 @@ pub(super) static RULE: Rule = Rule {
 };
 
 fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
-    let Some(daemons) = Daemons::with_pods(query) else { return };
-    let (mut nodes, mut excess): (Vec<&str>, Vec<&str>) = Default::default();
-    for (node, _, pods) in &daemons.nodes {
-        let is_there = |pod: &&&Pod| pod.deleted.is_none() && !pod.has_ended;
-        let mut pods: Vec<&Pod> = pods.iter().filter(is_there).copied().collect();
-        pods.sort_by_key(|pod| (pod.created, &pod.name));
-        let before = excess.len();
-        excess.extend(extra(query, &daemons, &pods).map(|pod| &*pod.name));
-        if excess.len() > before {
-            nodes.push(&node.place.name);
-        }
-    }
+    let (nodes, excess) = excess(query);
     if nodes.is_empty() {
         return;
     }
-    let why = refused_deletion(query).map(|why| format!("; their deletion is refused: {why}"));
+    let why = Refusal::of_deletion(query);
+    let why = why.map(|why| format!("; their deletion is refused: {}", why.message));
     let title = format!(
         "{} with more than one of its pods ({})",
         count(nodes.len(), "node"),
@@ -57,6 +47,23 @@ fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
     };
     let path = STATUS.child("currentNumberScheduled");
     found.add(Report::new(&path, message, help).facts(facts));
+}
+
+/// Returns the nodes with too many pods, and the pods that the controller should have deleted.
+pub(in crate::rules) fn excess<'a>(query: &StatusQuery<'a>) -> (Vec<&'a str>, Vec<&'a str>) {
+    let (mut nodes, mut excess) = (Vec::new(), Vec::new());
+    let Some(daemons) = Daemons::with_pods(query) else { return (nodes, excess) };
+    for (node, _, pods) in &daemons.nodes {
+        let is_there = |pod: &&&Pod| pod.deleted.is_none() && !pod.has_ended;
+        let mut pods: Vec<&Pod> = pods.iter().filter(is_there).copied().collect();
+        pods.sort_by_key(|pod| (pod.created, &pod.name));
+        let before = excess.len();
+        excess.extend(extra(query, &daemons, &pods).map(|pod| &*pod.name));
+        if excess.len() > before {
+            nodes.push(node.place.name.as_str());
+        }
+    }
+    (nodes, excess)
 }
 
 /// Returns the pods on a node that the controller should have deleted. The pods must be sorted by age, the

@@ -1,6 +1,6 @@
 //! Webhooks of others that cannot be called, so that pods are refused.
 
-use super::status::{phrases::{sets_of, since}, refusal::FailedCreate, webhooks::{CallFailure, effects_on_nodes, effects_on_sets, failing, selects_namespace}};
+use super::status::{phrases::{sets_of, since}, refusal::Refusal, webhooks::{CallFailure, effects_on_nodes, effects_on_sets, failing, selects_namespace}};
 use crate::{finding::{Facts, Help, Mode, Path}, kubernetes::kind::Kind, observed::{Call, Webhook, WorkloadStatus}, rules::rule::{
         Rule, Scope, StatusCheck,
         status::{Audit, ObjectName, Report, StatusFindings, StatusQuery},
@@ -32,7 +32,7 @@ fn check(audit: &Audit<'_>, found: &mut StatusFindings) {
         return;
     }
     let refused = audit.observed.sets().filter(|set| set.is_current()).filter_map(|set| {
-        let refusal = FailedCreate::of(&StatusQuery { set, audit })?;
+        let refusal = Refusal::of_creation(&StatusQuery { set, audit })?;
         let name = failing(&refusal.message)?.to_owned();
         Some((set, name, refusal.since))
     });

@@ -7,6 +7,7 @@ use setguard_core::{
     rollout::{
         Course, NeverReady, Revision,
         daemon_set::{Settings, simulate},
+        undo::Undo,
     },
 };
 
@@ -70,7 +71,10 @@ impl Forecaster<'_> {
             why_kept: keeps_old.then(|| why_kept(&settings, &course).to_owned()),
             down_before,
             if_broken,
-            undo: world.undo(&set, &spec.template, settings.min_ready_seconds),
+            undo: match transition.leaves_template {
+                true => Undo::Manifest,
+                false => world.undo(&set, &spec.template, settings.min_ready_seconds),
+            },
             estimate: estimate(&world.times_to_ready(&set), &course),
             over_budgets: self.over_budgets(transition, &course),
             of_kind: OfKind::DaemonSet {

@@ -4,15 +4,12 @@ use std::collections::BTreeSet;
 
 use setguard_core::{
     object::{Object, StatefulSetSpec, Workload},
-    rollout::{Action, Course, Revision, Step, Target, stateful_set::Settings},
+    rollout::{Action, Course, Revision, Step, Target, stateful_set::Settings, undo::Undo},
 };
 use setguard_files::manifests::id::ObjectId;
 
 use super::Forecaster;
-use crate::plan::{
-    forecast::{ChangeKind, Forecast, OfKind, Rollout},
-    remedies::Undo,
-};
+use crate::plan::forecast::{ChangeKind, Forecast, OfKind, Rollout};
 
 impl Forecaster<'_> {
     /// Returns the forecast for an object that is no longer in the manifests.

@@ -10,6 +10,7 @@ use setguard_core::{
     rollout::{
         Action, Course, Health, NeverReady, Revision, Step, Stop, Target, Waits,
         stateful_set::{Replica, Settings, State, Strategy, simulate},
+        undo::Undo,
     },
 };
 
@@ -101,7 +102,10 @@ impl Forecaster<'_> {
             why_kept,
             down_before,
             if_broken,
-            undo: world.undo(set, &spec.template, settings.min_ready_seconds),
+            undo: match transition.leaves_template {
+                true => Undo::Manifest,
+                false => world.undo(set, &spec.template, settings.min_ready_seconds),
+            },
             estimate: estimate(&world.times_to_ready(set), &course),
             over_budgets: self.over_budgets(transition, &course),
             of_kind: OfKind::StatefulSet {

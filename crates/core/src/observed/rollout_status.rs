@@ -1,30 +1,33 @@
 //! The progress of a rollout, as the status of its set says.
 
-use setguard_core::{
+use super::workload::{DaemonSet, StatefulSet, WorkloadState, WorkloadStatus};
+use crate::{
     kubernetes::cluster::Cluster,
-    observed::{DaemonSet, StatefulSet, WorkloadState, WorkloadStatus},
     rollout::stateful_set::{Settings, Strategy},
 };
 
 /// The progress of a rollout.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct RolloutStatus {
-    /// The number of pods with the new revision, and the number that must have it.
-    pub(crate) updated: i32,
-    pub(crate) to_update: i32,
-    /// The number of ready pods, the number that have been ready for long enough, and the number
-    /// that must be.
-    pub(crate) ready: i32,
-    pub(crate) available: i32,
-    pub(crate) wanted: i32,
+pub struct RolloutStatus {
+    /// The number of pods with the new revision.
+    pub updated: i32,
+    /// The number of pods that must have the new revision.
+    pub to_update: i32,
+    /// The number of ready pods.
+    pub ready: i32,
+    /// The number of pods that have been ready for long enough.
+    pub available: i32,
+    /// The number of pods that must be ready for long enough.
+    pub wanted: i32,
     /// The number of existing pods.
-    pub(crate) exist: i32,
-    pub(crate) phase: Phase,
+    pub exist: i32,
+    /// Whether the rollout is at its end.
+    pub phase: Phase,
 }
 
 /// Whether a rollout is at its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Phase {
+pub enum Phase {
     /// The controller has not seen this generation of the spec yet, so the status says nothing.
     Unseen(i64),
     /// The rollout goes on.
@@ -39,21 +42,29 @@ pub(crate) enum Phase {
 
 /// The way a rollout has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Completion {
+pub enum Completion {
     /// All pods have the new revision and are available.
     RolledOut,
     /// All pods from this index on have the new revision and are available; the others below keep
     /// the old revision.
-    Partitioned { partition: i64, kept: i32 },
+    Partitioned {
+        /// The partition.
+        partition: i64,
+        /// The number of pods below it.
+        kept: i32,
+    },
     /// All pods are available; this number gets the new revision when they are deleted.
-    OnDelete { kept: i32 },
+    OnDelete {
+        /// The number of pods with an old revision.
+        kept: i32,
+    },
     /// The set should have no pods.
     Empty,
 }
 
 impl Completion {
     /// Returns the word for programs.
-    pub(crate) const fn as_str(self) -> &'static str {
+    pub const fn as_str(self) -> &'static str {
         match self {
             Completion::RolledOut => "rolled-out",
             Completion::Partitioned { .. } => "partitioned",
@@ -64,21 +75,21 @@ impl Completion {
 }
 
 impl RolloutStatus {
-    /// Returns the standing of a set. `allow_none` counts a set as rolled out although nothing is: a
+    /// Returns the progress of a set. `allow_none` counts a set as rolled out although nothing is: a
     /// DaemonSet that matches no node, or a new revision that a partition keeps from all pods.
-    pub(crate) fn of(set: &WorkloadStatus, cluster: &Cluster, allow_none: bool) -> Self {
-        let mut standing = match &set.state {
+    pub fn of(set: &WorkloadStatus, cluster: &Cluster, allow_none: bool) -> Self {
+        let mut progress = match &set.state {
             WorkloadState::StatefulSet(it) => stateful_set(set.name(), it, cluster, allow_none),
             WorkloadState::DaemonSet(it) => daemon_set(it, allow_none),
         };
         if !set.is_current() {
-            standing.phase = Phase::Unseen(set.generation());
+            progress.phase = Phase::Unseen(set.generation());
         }
-        standing
+        progress
     }
 
     /// Returns the outcome, if the rollout has ended.
-    pub(crate) const fn outcome(&self) -> Option<Completion> {
+    pub const fn outcome(&self) -> Option<Completion> {
         match self.phase {
             Phase::Ended(outcome) => Some(outcome),
             _ => None,
@@ -86,7 +97,7 @@ impl RolloutStatus {
     }
 
     /// Returns the progress as one line of text.
-    pub(crate) fn text(&self) -> String {
+    pub fn text(&self) -> String {
         let RolloutStatus { updated, to_update, ready, available, wanted, exist, phase } = self;
         let counts = || format!("{updated} of {to_update} updated, {ready} of {wanted} ready");
         match phase {
@@ -119,7 +130,7 @@ impl RolloutStatus {
     }
 }
 
-/// Returns the standing of a StatefulSet. Kubernetes: `Status` of `StatefulSetStatusViewer`,
+/// Returns the progress of a StatefulSet. Kubernetes: `Status` of `StatefulSetStatusViewer`,
 /// kubectl pkg/polymorphichelpers/rollout_status.go, which does not require the pods of an old
 /// revision to be ready.
 fn stateful_set(
@@ -160,7 +171,7 @@ fn stateful_set(
     RolloutStatus { updated, to_update, ready, available, wanted, exist: status.replicas, phase }
 }
 
-/// Returns the standing of a DaemonSet. Kubernetes: `Status` of `DaemonSetStatusViewer`, kubectl
+/// Returns the progress of a DaemonSet. Kubernetes: `Status` of `DaemonSetStatusViewer`, kubectl
 /// pkg/polymorphichelpers/rollout_status.go.
 fn daemon_set(set: &DaemonSet, allow_none: bool) -> RolloutStatus {
     let DaemonSet { spec, status, .. } = set;
