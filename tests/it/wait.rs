@@ -187,7 +187,7 @@ fn what_cannot_succeed_ends_early_with_the_diagnosis_and_the_command() {
     let ran = cluster.run(&args).ends(1);
     let text = ran.stdout;
     assert!(text.contains(": cannot succeed: 1 of 3 updated, 2 of 3 ready\n"), "{text}");
-    assert!(text.contains("warning[rollout-stuck-at-ordinal]: "), "{text}");
+    assert!(text.contains("error[rollout-stuck-at-ordinal]: "), "{text}");
 }
 
 #[test]

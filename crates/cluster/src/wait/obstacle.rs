@@ -28,6 +28,9 @@ pub(crate) enum Hold {
     Likely,
     /// An obstacle that often goes away by itself: for the patience of the user, from when it was first seen.
     Transient,
+    /// A container that ends again and again: longer than other transient obstacles, so that the back-offs between the
+    /// restarts leave it the time for as many as the user allows.
+    Crash,
     /// A transient obstacle whose patience runs from this second on.
     TransientSince(i64),
     /// An obstacle that may last until this second, but no shorter than if it were transient.
@@ -44,6 +47,10 @@ pub(crate) enum Repair {
     /// Make the controller try again now.
     Poke,
 }
+
+/// How much longer than other transient obstacles a crash may last. With the usual patience of five minutes, five
+/// restarts take longer: the kubelet waits for 10, 20, 40, 80 and 160 seconds before them.
+const CRASHES: i32 = 2;
 
 /// The limits for obstacles.
 #[derive(Clone, Copy, Debug)]
@@ -119,6 +126,7 @@ impl Obstacle {
             Hold::Fact => for_long(limits.fact),
             Hold::Likely => for_long(limits.likely),
             Hold::Transient => for_long(limits.transient),
+            Hold::Crash => for_long(limits.transient * CRASHES),
             Hold::TransientSince(since) => {
                 for_long(limits.fact) && now.saturating_sub(since) >= limits.transient.as_secs()
             }

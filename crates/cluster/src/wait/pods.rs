@@ -130,15 +130,17 @@ fn of_status<'a>(
             }
             "ErrImagePull" | "ImagePullBackOff" if says(&NO_IMAGE) => {
                 let lacks_secret = recent(view, set, pod).any(|it| &*it.reason == NO_PULL_SECRET);
-                ("image", if lacks_secret { Hold::Likely } else { Hold::Fact })
+                ("image", if lacks_secret { Hold::Transient } else { Hold::Fact })
             }
             "ErrImagePull" | "ImagePullBackOff" | "ImageInspectError" | "RegistryUnavailable" => {
                 ("image", Hold::Transient)
             }
-            "CreateContainerConfigError" | "CreateContainerError" => ("config", Hold::Likely),
+            // What it lacks may come late, such as a Secret from cert-manager or external-secrets.
+            "CreateContainerConfigError" => ("config", Hold::Transient),
+            "CreateContainerError" => ("config", Hold::Likely),
             _ if pod.restarts >= view.limits.restarts => (CRASH, Hold::Fact),
             _ if says(&NO_PROGRAM) => (CRASH, Hold::Likely),
-            _ => (CRASH, Hold::Transient),
+            _ => (CRASH, Hold::Crash),
         },
         NotReadyKind::NoKubelet => (KUBELET, Hold::Transient),
         NotReadyKind::Waiting => return of_waiting(view, set, pod, trouble),

@@ -21,6 +21,8 @@ pub struct PersistentVolumeClaim {
     pub request: Option<Quantity>,
     /// Whether the volume is smaller than the request.
     is_being_resized: bool,
+    /// Whether the driver has reported that it cannot make the volume as large as requested.
+    pub(crate) is_resize_infeasible: bool,
     /// The storage class. `None` if the claim names none, `""` if the claim asks for a volume
     /// without a class.
     pub class: Option<Box<str>>,
@@ -112,11 +114,13 @@ struct Resources {
 }
 
 #[derive(Default, Deserialize)]
-#[serde(default)]
+#[serde(rename_all = "camelCase", default)]
 struct ClaimStatus<'a> {
     #[serde(borrow)]
     phase: Option<Cow<'a, str>>,
     capacity: Option<BTreeMap<String, Quantity>>,
+    #[serde(borrow)]
+    allocated_resource_statuses: Option<BTreeMap<Cow<'a, str>, Cow<'a, str>>>,
 }
 
 #[derive(Default, Deserialize)]
@@ -157,6 +161,7 @@ impl PersistentVolumeClaim {
         let requests = spec.resources.and_then(|it| it.requests);
         let request = requests.and_then(|mut it| it.remove("storage"));
         let capacity = status.capacity.as_ref().and_then(|it| it.get("storage"));
+        let resize = status.allocated_resource_statuses.as_ref().and_then(|it| it.get("storage"));
         let phase = status.phase.as_deref().unwrap_or("Pending");
         let mut annotated = Annotated::default();
         if phase == "Pending" {
@@ -170,6 +175,8 @@ impl PersistentVolumeClaim {
             created: metadata.created(),
             deleted: metadata.deleted(),
             is_being_resized: is_smaller(capacity, request.as_ref()),
+            // `ControllerResizeInfeasible` and `NodeResizeInfeasible`.
+            is_resize_infeasible: resize.is_some_and(|it| it.ends_with("ResizeInfeasible")),
             request,
             class: spec.storage_class_name.as_deref().map(Into::into),
             volume: spec.volume_name.as_deref().filter(|it| !it.is_empty()).map(Into::into),

@@ -109,8 +109,8 @@ struct Simulation<'a> {
     candidates: Option<Rc<[usize]>>,
     /// For each node, whether the old and the new pod that it had are still there.
     kept: Vec<[bool; 2]>,
-    /// For each node, whether it should have a pod and had an available one.
-    lasting: Vec<bool>,
+    /// For each node, whether it had a pod. A node that gets no new one stays down.
+    had_pod: Vec<bool>,
     down: usize,
     /// The number of nodes with an available pod.
     serving: usize,
@@ -184,7 +184,7 @@ impl<'a> Simulation<'a> {
             }),
             candidates: None,
             kept: nodes.iter().map(|it| [it.old.is_some(), it.new.is_some()]).collect(),
-            lasting: nodes.iter().map(|it| it.runs && it.has_pods()).collect(),
+            had_pod: nodes.iter().map(NodePods::has_pods).collect(),
             down: 0,
             serving: 0,
             expected: nodes.iter().filter(|node| node.serves()).count().min(wanted),
@@ -330,7 +330,7 @@ impl<'a> Simulation<'a> {
 
     /// Returns whether the node had a pod, and has no available one now.
     fn is_down(&self, index: usize) -> bool {
-        self.lasting.get(index) == Some(&true)
+        self.had_pod.get(index) == Some(&true)
             && self.nodes.get(index).is_some_and(|node| !node.serves())
     }
 

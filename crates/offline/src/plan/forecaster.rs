@@ -257,7 +257,9 @@ impl Forecaster<'_> {
         // The remedy, recreating the object around its pods, is simulated if the selector still
         // matches them.
         let same_selector = before.as_ref().map(Object::selector) == Some(object.selector());
+        let going = before.as_ref().and_then(|it| self.being_deleted(id, it));
         let simulated = match change {
+            _ if going.is_some() => going.unwrap_or_default(),
             ChangeKind::Refused if remedies.is_empty() || !same_selector => Simulated::default(),
             _ => self.simulated(id, &stored.subject, before.as_ref(), change),
         };

@@ -94,21 +94,22 @@ fn two_states_of_one_image_are_one_obstacle() {
 fn containers_that_go_on_crashing_are_given_up_by_their_restarts_or_by_patience() {
     let world = |restarts: i32| last(move |pod| waiting(pod, "CrashLoopBackOff", "", restarts));
     gives_up(&world(7), FACT, "restarted 7 times");
-    gives_up(&world(2), TRANSIENT, "restarted 2 times");
+    gives_up(&world(2), 2 * TRANSIENT, "restarted 2 times");
     // Between two crashes the container runs, and once it is even ready.
     let changing = |now: i64| match now % 40 {
         0..20 => world(2),
         20..30 => last(slow),
         _ => last(|pod| pod),
     };
-    assert!(given_up(changing).is_some_and(|it| it.0 >= TRANSIENT && it.0 < TRANSIENT + 40));
+    let longest = 2 * TRANSIENT;
+    assert!(given_up(changing).is_some_and(|it| it.0 >= longest && it.0 < longest + 40));
 }
 
 #[test]
 fn what_a_container_lacks_may_come() {
     let config = "configmap \"settings\" not found";
     let world = last(|pod| waiting(pod, "CreateContainerConfigError", config, 0));
-    gives_up(&world, LIKELY, config);
+    gives_up(&world, TRANSIENT, config);
 }
 
 /// Whoever may create events can write any event about any pod: events explain, and the status decides.
@@ -212,7 +213,7 @@ fn a_pull_secret_may_come() {
         ));
         world
     };
-    assert_eq!(given_up(without_secret).unwrap().0, LIKELY);
+    assert_eq!(given_up(without_secret).unwrap().0, TRANSIENT);
 }
 
 #[test]

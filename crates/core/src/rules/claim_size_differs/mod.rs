@@ -112,6 +112,14 @@ fn resize(query: &StatusQuery<'_>, list: &[&OtherSize<'_>], size: &str) -> Help 
 /// Advises to wait while volumes are smaller than their claims request. A template of that size would only
 /// create more claims that cannot be satisfied.
 fn unfinished(query: &StatusQuery<'_>, list: &[&OtherSize<'_>]) -> Help {
+    if let Some(it) = list.iter().find(|it| it.claim.is_resize_infeasible) {
+        return Help::say(
+            "the driver reports that it cannot make the volume so large: let the claim request less, but more \
+             than the capacity that it has; ",
+        )
+        .run(query.kubectl().looks("describe pvc", &[it.name]))
+        .and(" shows its capacity, and what the driver says");
+    }
     let first = list.iter().find(|it| it.claim.is_being_resized()).map_or("", |it| it.name);
     Help::say("wait until their volumes have grown, and leave the template as it is until then; ")
         .run(query.kubectl().looks("describe pvc", &[first]))

@@ -9,7 +9,7 @@ use crate::{finding::{Facts, Help, Mode, paths::STATUS}, kubernetes::kind::Kind,
 pub(super) static RULE: Rule = Rule {
     meta: meta! {
         id: "fewer-ready-than-wanted",
-        summary: "a set with too few ready pods, or a rollout that does not go on, for no reason that is known",
+        summary: "too few ready pods, or a rollout that stands still, for an unknown reason",
         mode: Mode::Warn,
         adjustable: true,
     },

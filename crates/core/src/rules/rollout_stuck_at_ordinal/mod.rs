@@ -125,6 +125,13 @@ fn repair(query: &StatusQuery<'_>, replicas: &Replicas<'_>, pod: &Pod) -> Help {
     }
     let look = query.look(pod);
     match kind {
+        Some(NotReadyKind::Unschedulable) if let Some(uncordon) = query.uncordon(pod) => {
+            Help::say("if the nodes may have pods again, run ")
+                .run(uncordon)
+                .and("; ")
+                .run(look)
+                .and(" shows more")
+        }
         Some(NotReadyKind::Unschedulable) => {
             Help::say("make room for it, or change what the scheduler names; ")
                 .run(look)

@@ -92,6 +92,16 @@ impl<'a> StatusQuery<'a> {
         .and(" shows the set as it is stored")
     }
 
+    /// Returns the command that lets cordoned nodes have pods again, if the scheduler names such nodes as the reason why
+    /// a pod has no place.
+    pub(in crate::rules) fn uncordon(&self, pod: &Pod) -> Option<Command> {
+        let message = &pod.trouble.as_deref()?.message;
+        let nodes = self.audit.observed.nodes().filter(|it| it.is_cordoned);
+        let nodes: Vec<&str> = nodes.map(|it| it.place.name.as_str()).take(MOST_WORDS).collect();
+        let is_reason = message.contains("were unschedulable") && !nodes.is_empty();
+        is_reason.then(|| self.audit.kubectl_anywhere().does(Effect::Changes, "uncordon", &nodes))
+    }
+
     /// Returns the command that shows more about a pod that is not ready.
     pub(in crate::rules) fn look(&self, pod: &Pod) -> Command {
         match pod.trouble.as_deref() {

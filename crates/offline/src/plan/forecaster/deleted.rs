@@ -8,7 +8,10 @@ use setguard_core::{
 };
 use setguard_files::manifests::id::ObjectId;
 
-use super::Forecaster;
+use super::{
+    Forecaster, Simulated,
+    stateful_set::{MOST_PODS, count},
+};
 use crate::plan::forecast::{ChangeKind, Forecast, OfKind, Rollout};
 
 impl Forecaster<'_> {
@@ -33,8 +36,36 @@ impl Forecaster<'_> {
         }
     }
 
+    /// Returns the forecast for an object that the cluster is deleting, whatever the manifest says: its controller makes
+    /// and replaces nothing any more.
+    ///
+    /// Kubernetes: `updateStatefulSet`, pkg/controller/statefulset/stateful_set_control.go; `syncDaemonSet`,
+    /// pkg/controller/daemon/daemon_controller.go.
+    pub(super) fn being_deleted(&self, id: &ObjectId, old: &Object<'_>) -> Option<Simulated> {
+        let since = old.metadata.deletion_timestamp.as_ref()?;
+        let finalizers = old.metadata.finalizers.iter().flatten().map(|it| &**it);
+        let finalizers: Vec<&str> = finalizers.collect();
+        let (pods, rollout) = match (&old.workload, finalizers.contains(&"orphan")) {
+            (_, true) => ("its pods stay, without a controller", None),
+            (Workload::StatefulSet(spec), false) => {
+                ("its pods go with it", self.deleted_pods(id, spec))
+            }
+            (Workload::DaemonSet(_), false) => ("its pods go with it", None),
+        };
+        let held = match &finalizers[..] {
+            [] => String::new(),
+            all => format!(" (finalizers: {})", all.join(", ")),
+        };
+        let note = format!(
+            "the cluster has been deleting it since {since}{held}: no pod is created or replaced, {pods}, and this \
+             change is lost; apply the manifest again once the set no longer exists"
+        );
+        Some(Simulated { notes: vec![note], rollout, ..Simulated::default() })
+    }
+
     fn deleted_pods(&self, id: &ObjectId, spec: &StatefulSetSpec) -> Option<Rollout> {
-        let settings = Settings::of(&id.name, spec, &self.context.policy.cluster)?;
+        let settings = Settings::of(&id.name, spec, &self.context.policy.cluster)
+            .filter(|it| count(&it.ordinals) <= MOST_PODS)?;
         let retention = spec.persistent_volume_claim_retention_policy.as_ref();
         let deletes = retention.and_then(|it| it.when_deleted.as_deref()) == Some("Delete");
         let claims = |ordinal| {
@@ -49,7 +80,12 @@ impl Forecaster<'_> {
             claims: claims(ordinal),
         });
         let steps: Vec<_> = steps.collect();
-        let course = Course { waves: usize::from(!steps.is_empty()), steps, ..Course::default() };
+        let course = Course {
+            waves: usize::from(!steps.is_empty()),
+            at_most_unavailable: steps.len(),
+            steps,
+            ..Course::default()
+        };
         Some(Rollout {
             of_kind: OfKind::StatefulSet {
                 is_ordered: settings.is_ordered,

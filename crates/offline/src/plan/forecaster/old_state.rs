@@ -1,9 +1,11 @@
 //! Facts that the objects around a set add to its forecast: times of its pods, budgets, missing revisions.
 
+use jiff::Timestamp;
 use k8s_openapi::api::apps::v1::{DaemonSetStatus, StatefulSetStatus};
 use setguard_core::{
     kubernetes::resource::WorkloadKind,
     object::{Object, Workload},
+    observed::SLACK,
     rollout::{Action, Course},
 };
 
@@ -65,6 +67,7 @@ impl Forecaster<'_> {
                     .to_owned(),
             );
         }
+        notes.extend(overdue(world, &set).filter(|_| rollout.is_some()));
         if let Some(rollout) = rollout {
             let down = rollout.course.at_most_unavailable;
             notes.extend(rollout.over_budgets.iter().map(|OverBudget { name, allowed }| {
@@ -90,6 +93,23 @@ fn counted(object: &Object<'_>) -> Option<usize> {
         },
     };
     usize::try_from(count).ok()
+}
+
+/// Returns a note about pods that should have been gone for some time: their node may be down, and the plan takes it that
+/// they go.
+fn overdue(world: &PlannedCluster, set: &SetQuery<'_>) -> Option<String> {
+    let now = world.now.as_second();
+    let late = world.ending(set).iter().filter_map(|it| Some((&it.pod.name, it.pod.deleted?)));
+    let mut late: Vec<_> = late.filter(|(_, end)| end.saturating_add(SLACK) < now).collect();
+    late.sort_unstable();
+    let (_, first) = late.iter().min_by_key(|(_, end)| *end)?;
+    let names: Vec<&str> = late.iter().map(|(name, _)| &***name).collect();
+    let are = if names.len() == 1 { "is" } else { "are" };
+    Some(format!(
+        "{} {are} still being deleted, and should have been gone at {}: the rollout stops there until then",
+        names.join(", "),
+        Timestamp::from_second(*first).ok()?
+    ))
 }
 
 /// Returns a note about the pods that a set adopts, if there are any.

@@ -1,6 +1,6 @@
 //! The consequences of a change for a StatefulSet.
 
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, ops::Range};
 
 use k8s_openapi::api::apps::v1::StatefulSetStatus;
 use setguard_core::{
@@ -9,7 +9,7 @@ use setguard_core::{
     observed::{Member, Pod},
     rollout::{
         Action, Course, Health, NeverReady, Revision, Step, Stop, Target, Waits,
-        stateful_set::{Replica, Settings, State, Strategy, simulate},
+        stateful_set::{Replica, Settings, State, Strategy, ordinals, simulate},
         undo::Undo,
     },
 };
@@ -23,6 +23,14 @@ use crate::plan::{
     forecast::{Kept, OfKind, Rollout},
     remedies::Remedy,
 };
+
+/// The most pods that are simulated: Kubernetes supports no cluster with more.
+pub(super) const MOST_PODS: i64 = 150_000;
+
+/// Returns the number of pods with these ordinals.
+pub(super) fn count(ordinals: &Range<i64>) -> i64 {
+    ordinals.end.saturating_sub(ordinals.start)
+}
 
 /// The new settings of a set, and what the simulation needs to know of the set as it is.
 struct Present<'a> {
@@ -50,6 +58,13 @@ impl Forecaster<'_> {
             return Simulated::none(format!(
                 "nothing happens, whatever changes: the controller leaves a set with the update \
                  strategy Recreate alone while the feature gate {STATEFUL_SET_RECREATE_STRATEGY} is off"
+            ));
+        }
+        let before = transition.before.and_then(Object::stateful_set).map(ordinals);
+        let most = before.map_or(0, |it| count(&it)).max(count(&settings.ordinals));
+        if most > MOST_PODS {
+            return Simulated::none(format!(
+                "not simulated: {most} pods are more than the {MOST_PODS} that a cluster holds"
             ));
         }
         let present = Present {
