@@ -2,7 +2,7 @@
 //! findings are reported after the last one.
 
 use std::{
-    collections::{BTreeMap, BTreeSet, HashMap},
+    collections::{BTreeMap, BTreeSet, HashMap, HashSet},
     io, mem,
     sync::Arc,
 };
@@ -223,7 +223,7 @@ impl CrossObject {
             return;
         }
         let mut inventory = self.cluster.clone();
-        let part = part.into_iter().map(|(i, item)| (inventory.add(item), i));
+        let part = last_of_each(part).into_iter().map(|(i, item)| (inventory.add(item), i));
         let places: BTreeMap<usize, usize> = part.collect();
         let coverage = Coverage { kinds: self.kinds.clone(), is_whole };
         for (place, mut verdict) in checker.check_cross_object(&inventory, &coverage) {
@@ -236,6 +236,19 @@ impl CrossObject {
             }
         }
     }
+}
+
+/// Leaves out each set that comes again later: where both are applied, the last one counts.
+fn last_of_each(part: Vec<(usize, ObjectSummary)>) -> Vec<(usize, ObjectSummary)> {
+    let mut last = HashMap::new();
+    let sets = part.iter().rev().filter(|(_, item)| item.is_evaluated());
+    let again = sets.filter_map(|(i, item)| {
+        let id = (item.kind(), item.namespace(), item.name());
+        let later = *last.entry(id).or_insert(item);
+        (!std::ptr::eq(later, item) && later.is_same(item)).then_some(*i)
+    });
+    let again: HashSet<usize> = again.collect();
+    part.into_iter().filter(|(i, _)| !again.contains(i)).collect()
 }
 
 impl Members {
