@@ -40,6 +40,9 @@ pub(crate) fn measure() {
     reviews_over("pods of a daemon", &[pod]);
     check_over("objects of `check` in 50 namespaces", 50);
     check_over("objects of `check` in one namespace", 1);
+    check_files("copies of one object in one file", |count| {
+        vec![(0..count).map(|_| manifest(0, "team-0")).collect()]
+    });
 }
 
 /// A review, and the policy that applies to it.
@@ -110,11 +113,18 @@ struct Check {
 
 /// `setguard check` on more and more objects, a hundred in a file.
 fn check_over(x: &str, namespaces: u32) {
+    check_files(x, |count| {
+        let manifest = |i| manifest(i, &format!("team-{}", i % namespaces));
+        let file = |file: u32| (file * 100..(file + 1) * 100).map(manifest).collect();
+        (0..count / 100).map(file).collect()
+    });
+}
+
+/// `setguard check` on files with more and more documents in all.
+fn check_files(x: &str, files: impl Fn(u32) -> Vec<Vec<String>>) {
     let points = [500, 2_000, 8_000].map(|count| {
         let folder = tempfile::tempdir().expect("a folder");
-        for file in 0..count / 100 {
-            let manifest = |i| manifest(i, &format!("team-{}", i % namespaces));
-            let documents: Vec<String> = (file * 100..(file + 1) * 100).map(manifest).collect();
+        for (file, documents) in files(count).iter().enumerate() {
             let path = folder.path().join(format!("{file}.yaml"));
             fs::write(path, documents.join("---\n")).expect("a file");
         }
