@@ -31,11 +31,7 @@ impl Texts<'_> {
         if !self.is_blank(start..dash.bytes.start, false) || !self.is_blank(bytes.end..end, true) {
             return None;
         }
-        let line_break = if self.text.get(..end)?.ends_with("\r\n") || self.text.contains("\r\n") {
-            "\r\n"
-        } else {
-            "\n"
-        };
+        let line_break = self.line_break;
         let with = if self.text.get(..end)?.ends_with('\n') {
             format!("{indent}{copy}{line_break}")
         } else {

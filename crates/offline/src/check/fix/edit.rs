@@ -36,6 +36,8 @@ pub(super) struct Texts<'a> {
     pub(super) spans: Vec<Span<'a>>,
     /// Whether each token is in brackets.
     in_brackets: Vec<bool>,
+    /// The end of its lines.
+    pub(super) line_break: &'static str,
 }
 
 /// A part of a text: its tokens, and the indicator of the list or mapping that contains it.
@@ -62,7 +64,8 @@ impl<'a> Texts<'a> {
             before > 0
         });
         let in_brackets = in_brackets.collect();
-        Texts { text, spans, in_brackets }
+        let line_break = if text.contains("\r\n") { "\r\n" } else { "\n" };
+        Texts { text, spans, in_brackets, line_break }
     }
 
     /// Returns the edits that change an object of the text. `None` if no edits make this change
