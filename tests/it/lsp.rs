@@ -56,6 +56,24 @@ fn findings_come_as_the_text_changes_and_go_when_it_is_closed() {
 }
 
 #[test]
+fn a_finding_names_its_field_and_the_other_places() {
+    let mut editor = Editor::new([]);
+    let text = on_delete("agent", "").replacen("app: agent", "ap: agent", 1);
+    let found = editor.open("a.yaml", &text);
+    let found = found.iter().find(|it| it["code"] == "api-validation").unwrap();
+    let message = found["message"].as_str().unwrap();
+    assert!(message.contains("spec.template.metadata.labels: Invalid value: "), "{message}");
+    let places = found["relatedInformation"].as_array().unwrap();
+    let lines = places.iter().map(|it| {
+        let (start, label) = (&it["location"]["range"]["start"], it["message"].as_str().unwrap());
+        (text.lines().nth(start["line"].as_u64().unwrap() as usize).unwrap().trim(), label)
+    });
+    let wanted = [("ap: agent", "selects `ap: agent`"), ("app: agent", "did you mean `ap`?")];
+    assert!(lines.zip(wanted).all(|((line, label), it)| line.contains(it.0) && label == it.1));
+    assert!(places.iter().all(|it| it["location"]["uri"] == editor.uri("a.yaml").as_str()));
+}
+
+#[test]
 fn characters_are_counted_as_the_editor_counts_them() {
     let text = on_delete("agent", "").replace(
         "    rollingUpdate:\n      maxUnavailable: 2\n",

@@ -15,7 +15,7 @@ mod value;
 pub(crate) use self::rule::SOME_RULE as TEST_RULE;
 pub use self::{
     facts::Facts,
-    fault::{ClusterAssumption, Finding, Reported},
+    fault::{ClusterAssumption, Finding, Related, Reported},
     findings::Findings,
     fix::{Change, Fix},
     help::{Command, Effect, Help},

@@ -9,6 +9,7 @@ pub mod annotations;
 mod decode;
 pub mod defaults;
 pub mod deployer;
+pub mod difference;
 pub(crate) mod dropped;
 mod glance;
 mod kruise;

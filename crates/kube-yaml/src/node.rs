@@ -88,26 +88,33 @@ impl<'a> Node<'a> {
     /// value if that fits on a line (a scalar), of the key if not (a mapping, a list), and of the
     /// first line for an element of a list.
     pub fn locate(&self, field: &Field) -> Mark {
-        self.find(field).mark
+        self.find(field).0.mark
+    }
+
+    /// Returns the position of a field's key, or of its value if it has no key. `None` if there is no such field.
+    pub fn locate_existing(&self, field: &Field) -> Option<Mark> {
+        let (found, arrived) = self.find(field);
+        arrived.then(|| found.key.unwrap_or(found.mark))
     }
 
     /// Returns the position of a field's key. For an element of a list and for a missing field,
     /// this is the position that [`Node::locate`] returns.
     pub fn locate_key(&self, field: &Field) -> Mark {
-        let found = self.find(field);
+        let (found, _) = self.find(field);
         found.key.unwrap_or(found.mark)
     }
 
-    fn find(&self, field: &Field) -> Location<'_, 'a> {
+    /// Returns the location of a field or of its nearest parent that exists, and whether it is the field.
+    fn find(&self, field: &Field) -> (Location<'_, 'a>, bool) {
         let mut at = Location { mark: self.mark, key: None, node: self };
         for step in field.steps() {
             let (next, arrived) = at.step(step);
             at = next;
             if !arrived {
-                break;
+                return (at, false);
             }
         }
-        at
+        (at, true)
     }
 }
 

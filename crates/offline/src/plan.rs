@@ -1,7 +1,6 @@
 //! `setguard plan`: what the controllers will do with a change.
 
 mod cluster;
-mod difference;
 mod dump;
 mod forecast;
 mod forecaster;

@@ -8,7 +8,7 @@ export function showFindings(list, findings, actions) {
     ...findings.map((finding) => {
       const { kind, namespace, name } = finding.object ?? {};
       const object = kind ? `${kind} ${namespace}/${name}` : "";
-      const place = [finding.line && `line ${finding.line}`, object, finding.field];
+      const place = [finding.line && `line ${finding.line}`, object];
       const buttons = actions(finding).map(({ name, run }) => {
         const button = element("button", { type: "button", textContent: name });
         button.addEventListener("click", run);
@@ -21,7 +21,8 @@ export function showFindings(list, findings, actions) {
           "p",
           {},
           element("span", { className: "severity", textContent: finding.severity }),
-          ` ${finding.rule}: ${finding.message}`,
+          ` ${finding.rule}: ${finding.field ? `${finding.field}: ` : ""}${finding.message}`,
+          finding.help && !finding.message.endsWith(finding.help) ? `; ${finding.help}` : "",
           finding.eased ? ` (${finding.eased})` : "",
         ),
         element("p", { className: "hint", textContent: place.filter(Boolean).join(", ") }),

@@ -79,7 +79,7 @@ fn fix(
         "title": format!("{}{doubt}", finding.fix.as_ref()?.title()),
         "kind": QUICK_FIX,
         "isPreferred": is_safe,
-        "diagnostics": [document::of_finding(finding, lines)],
+        "diagnostics": [document::of_finding(finding, uri, lines)],
         "edit": workspace_edit(uri, &edits, lines),
     }))
 }
@@ -95,7 +95,7 @@ fn exempt(
     Some(json!({
         "title": format!("Exempt from {} by a comment", finding.rule.id),
         "kind": QUICK_FIX,
-        "diagnostics": [document::of_finding(finding, lines)],
+        "diagnostics": [document::of_finding(finding, uri, lines)],
         "edit": workspace_edit(uri, &[edit], lines),
     }))
 }

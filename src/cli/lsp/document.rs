@@ -82,7 +82,7 @@ impl Document {
     }
 
     /// Checks the text, and returns the diagnostics for the editor.
-    pub(super) fn check(&mut self, policy: &Policy, encoding: Encoding) -> Vec<Value> {
+    pub(super) fn check(&mut self, uri: &str, policy: &Policy, encoding: Encoding) -> Vec<Value> {
         self.findings = Some(Findings::default());
         if self.kind == Kind::LeftOut {
             return Vec::new();
@@ -98,7 +98,7 @@ impl Document {
             return problems.iter().map(|problem| of_problem(problem, &lines)).collect();
         }
         let findings = self.editor_text(policy).findings();
-        let diagnostics = findings.diagnostics.iter().map(|it| of_finding(it, &lines));
+        let diagnostics = findings.diagnostics.iter().map(|it| of_finding(it, uri, &lines));
         let remarks = findings.remarks.iter().map(|(line, remark)| {
             diagnostic(lines.of_line(line.unwrap_or(1)), INFORMATION, remark)
         });
@@ -124,7 +124,7 @@ impl Document {
 }
 
 /// Returns a finding as the editor shows it.
-pub(super) fn of_finding(finding: &Diagnostic, lines: &Lines<'_>) -> Value {
+pub(super) fn of_finding(finding: &Diagnostic, uri: &str, lines: &Lines<'_>) -> Value {
     let severity = match finding.severity {
         Severity::Error => ERROR,
         Severity::Warning => WARNING,
@@ -132,13 +132,16 @@ pub(super) fn of_finding(finding: &Diagnostic, lines: &Lines<'_>) -> Value {
         Severity::Note if finding.downgrade.is_some() => HINT,
         Severity::Note => INFORMATION,
     };
-    let message = match &finding.downgrade {
-        Some(downgrade) => format!("{} ({downgrade})", finding.text()),
-        None => finding.text(),
-    };
-    let mut value = diagnostic(lines.of_mark(finding.mark), severity, &message);
+    let mut value = diagnostic(lines.of_mark(finding.mark), severity, &finding.sentence());
+    let related = finding.related.iter().map(|(at, message)| {
+        json!({ "location": { "uri": uri, "range": lines.of_mark(*at) }, "message": message })
+    });
+    let related: Vec<Value> = related.collect();
     let rule = catalogue::find(finding.rule.id);
     if let (Some(rule), Some(value)) = (rule, value.as_object_mut()) {
+        if !related.is_empty() {
+            value.insert("relatedInformation".to_owned(), related.into());
+        }
         value.insert("code".to_owned(), finding.rule.id.into());
         value.insert("codeDescription".to_owned(), json!({ "href": catalogue::url(&rule.meta) }));
     }
@@ -168,7 +171,7 @@ mod tests {
         let most = usize::try_from(LARGEST_IN_FOLDER).unwrap();
         let text = format!("a:{}", " ".repeat(most));
         let mut document = Document { text, ..Document::default() };
-        let diagnostics = document.check(&Policy::default(), Encoding::Utf16);
+        let diagnostics = document.check("", &Policy::default(), Encoding::Utf16);
         assert_eq!(diagnostics[0]["message"], "this isn't checked: it has more than 32 MiB");
     }
 }

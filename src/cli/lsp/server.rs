@@ -296,7 +296,7 @@ impl Server {
         if let Some(path) = path(uri) {
             self.policy.assign(&document.name, &path);
         }
-        let diagnostics = document.check(&self.policy.policy, self.encoding);
+        let diagnostics = document.check(uri, &self.policy.policy, self.encoding);
         let version = document.version;
         self.publish(uri, version, &diagnostics);
     }

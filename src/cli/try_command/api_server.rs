@@ -165,7 +165,7 @@ impl ApiServer {
         let context = Context::of_command(&self.policy, Origin::Manifest, self.now);
         let verdict = engine::evaluate(&Subject::create(object), &context);
         let findings = verdict.refusals().map(|violation| &violation.finding);
-        findings.map(|finding| format!("{}: {}", finding.field, finding.text())).collect()
+        findings.map(|finding| format!("{}: {}", finding.field, finding.message)).collect()
     }
 }
 

@@ -173,11 +173,10 @@ impl<'a> Response<'a> {
 /// kubectl prints only the causes of a denial, so a trap's cause must name setguard and the rule.
 /// An error of API validation keeps the API server's own text.
 pub fn cause_text(finding: &Finding) -> String {
-    let text = finding.text();
     if METAS.contains(&finding.rule) {
-        text.into_owned()
+        finding.message.clone()
     } else {
-        format!("{text} (setguard: {})", finding.rule.id)
+        format!("{} (setguard: {})", finding.text(), finding.rule.id)
     }
 }
 

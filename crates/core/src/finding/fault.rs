@@ -17,6 +17,15 @@ pub enum ClusterAssumption {
     TemplateLabels,
 }
 
+/// Another field that belongs to a fault, such as the first of two equal names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Related {
+    /// The field. If the manifest does not have it, the place is not shown.
+    pub field: Field,
+    /// The part that it plays: a few words in lower case, no full stop.
+    pub label: Cow<'static, str>,
+}
+
 /// One fault in one field.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
@@ -30,6 +39,8 @@ pub struct Finding {
     pub message: String,
     /// The value to write instead, if the message does not contain it.
     pub help: Option<Cow<'static, str>>,
+    /// Other fields that belong to the fault.
+    pub related: Vec<Related>,
     /// The commands that the help contains, in its order.
     pub commands: Vec<Command>,
     /// The parts of the message, of a fault in a running cluster.
@@ -53,6 +64,7 @@ impl Finding {
             reason,
             message,
             help: None,
+            related: Vec::new(),
             commands: Vec::new(),
             facts: None,
             fix: None,

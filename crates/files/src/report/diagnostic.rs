@@ -78,6 +78,8 @@ pub struct Diagnostic {
     pub mode: Mode,
     /// The position in the file.
     pub mark: Mark,
+    /// Other positions that belong to the finding, each with the part that it plays.
+    pub related: Vec<(Mark, String)>,
     /// The field; empty for a document that could not be read.
     pub field: String,
     pub(crate) reason: Reason,
@@ -134,6 +136,7 @@ impl Diagnostic {
             severity,
             mode,
             mark,
+            related: Vec::new(),
             field: finding.field.to_string(),
             reason: finding.reason,
             message: finding.message,
@@ -149,6 +152,13 @@ impl Diagnostic {
         }
     }
 
+    /// Adds other positions, each with the part that it plays.
+    #[must_use]
+    pub fn with_related(mut self, related: Vec<(Mark, String)>) -> Self {
+        self.related = related;
+        self
+    }
+
     /// Returns the problem, and the remedy.
     pub fn text(&self) -> String {
         match &self.help {
@@ -158,7 +168,7 @@ impl Diagnostic {
     }
 
     /// Returns the whole finding in one sentence that begins with the field.
-    pub(crate) fn sentence(&self) -> String {
+    pub fn sentence(&self) -> String {
         let mut text = self.text();
         if !self.field.is_empty() {
             text = format!("{}: {text}", self.field);

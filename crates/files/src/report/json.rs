@@ -13,6 +13,7 @@ use setguard_core::{
     finding::{Command, Effect, Facts},
     observed::Ready,
     printable::Printable,
+    rules::api_validation,
 };
 
 use super::{
@@ -146,6 +147,12 @@ struct FindingV1<'a> {
     /// rule, written as such a word.
     reason: Cow<'static, str>,
     message: String,
+    /// The remedy. The message ends with it too, unless the message is the API server's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    help: Option<&'a str>,
+    /// Other positions that belong to the finding, such as the first of two equal names.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    related: Vec<RelatedV1<'a>>,
     /// The parts of the message, of a fault in the status of an object.
     #[serde(flatten)]
     facts: Option<FactsV1<'a>>,
@@ -158,6 +165,15 @@ struct FindingV1<'a> {
     /// The reason why the finding is less severe than its rule's mode.
     #[serde(skip_serializing_if = "Option::is_none")]
     eased: Option<&'a str>,
+}
+
+/// A position in the file of a finding.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "Related")]
+struct RelatedV1<'a> {
+    line: usize,
+    column: usize,
+    message: &'a str,
 }
 
 /// All findings, each of which is in memory in this form only while it is written.
@@ -350,7 +366,16 @@ impl<'a> FindingV1<'a> {
             },
             facts: diagnostic.facts.as_deref().map(FactsV1::from),
             change: diagnostic.change,
-            message: diagnostic.text(),
+            message: match api_validation::quotes_api_server(diagnostic.rule) {
+                true => diagnostic.message.clone(),
+                false => diagnostic.text(),
+            },
+            help: diagnostic.help.as_deref(),
+            related: diagnostic
+                .related
+                .iter()
+                .map(|(at, message)| RelatedV1 { line: at.line, column: at.column, message })
+                .collect(),
             commands: diagnostic.commands.iter().map(CommandV1::from).collect(),
             eased: diagnostic.downgrade.as_deref(),
         }

@@ -130,6 +130,8 @@ struct SarifResult<'a> {
     level: &'static str,
     message: Message,
     locations: [Location<'a>; 1],
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    related_locations: Vec<RelatedLocation<'a>>,
     partial_fingerprints: BTreeMap<&'static str, String>,
 }
 
@@ -140,6 +142,13 @@ struct Location<'a> {
     physical_location: Option<PhysicalLocation>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     logical_locations: Vec<LogicalLocation<'a>>,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct RelatedLocation<'a> {
+    physical_location: PhysicalLocation,
+    message: Text<'a>,
 }
 
 #[derive(Debug, Serialize)]
@@ -283,18 +292,25 @@ impl<'a> SarifResult<'a> {
             kind: "resource",
         });
         let fingerprint = collected.fingerprint(entry).digest();
+        let place = |mark: Mark| {
+            collected.path(entry).map(|path| PhysicalLocation {
+                artifact_location: ArtifactLocation { uri: uri(&path) },
+                region: mark.into(),
+            })
+        };
+        let related = diagnostic.related.iter().filter_map(|(mark, text)| {
+            Some(RelatedLocation { physical_location: place(*mark)?, message: Text { text } })
+        });
         SarifResult {
             rule_id: diagnostic.rule.id,
             rule_index,
             level: diagnostic.severity.as_str(),
             message: Message { text },
             locations: [Location {
-                physical_location: collected.path(entry).map(|path| PhysicalLocation {
-                    artifact_location: ArtifactLocation { uri: uri(&path) },
-                    region: diagnostic.mark.into(),
-                }),
+                physical_location: place(diagnostic.mark),
                 logical_locations: object.into_iter().collect(),
             }],
+            related_locations: related.collect(),
             partial_fingerprints: BTreeMap::from([("setguard/v1", fingerprint)]),
         }
     }

@@ -6,7 +6,7 @@ use std::{
     rc::Rc,
 };
 
-use annotate_snippets::{AnnotationKind, Group, Level, Origin, Renderer, Snippet};
+use annotate_snippets::{Annotation, AnnotationKind, Group, Level, Origin, Renderer, Snippet};
 use anstream::{AutoStream, ColorChoice, adapter::strip_str};
 use jiff::Timestamp;
 use kube_yaml::{Mark, Problem};
@@ -161,7 +161,7 @@ impl Text {
         let title = shorten(&title, LONG_TEXT);
         let mut group = Group::with_title(level.primary_title(title).id(diagnostic.rule.id));
         if let Some(source) = source {
-            group = excerpt(group, source, diagnostic.mark);
+            group = excerpt(group, source, diagnostic.mark, &diagnostic.related);
         }
         if let Some(object) = found_in.object() {
             group = group.element(Level::NOTE.with_name("in").message(clean(&object)));
@@ -338,7 +338,7 @@ pub(crate) fn problems(source: &Source, problems: &[Problem]) -> io::Result<()> 
             format!("{field}: {}", problem.message)
         };
         let mut group = Group::with_title(Level::ERROR.primary_title(title));
-        group = excerpt(group, source, problem.mark);
+        group = excerpt(group, source, problem.mark, &[]);
         if let Some(help) = &problem.help {
             group = group.element(Level::HELP.message(clean(help)));
         }
@@ -372,20 +372,43 @@ fn clean(text: &str) -> String {
     annotate_snippets::normalize_untrusted_str(&shorten(text, LONG_TEXT))
 }
 
-/// Adds the source line, with the mark.
-fn excerpt<'a>(group: Group<'a>, source: &'a Source, mark: Mark) -> Group<'a> {
+/// Adds the source line, with the mark, and the lines of the positions that belong to it.
+fn excerpt<'a>(
+    group: Group<'a>,
+    source: &'a Source,
+    mark: Mark,
+    related: &[(Mark, String)],
+) -> Group<'a> {
     let path = clean(source.name());
     let origin = |path| Origin::path(path).line(mark.line).char_column(mark.column);
     let Some(Excerpt { text, marked, is_cut }) = source.excerpt(mark) else {
         return group.element(origin(path));
     };
-    let snippet = Snippet::source(text)
+    let mut snippet = Snippet::source(text)
         .line_start(mark.line)
         .annotation(AnnotationKind::Primary.span(marked));
-    if is_cut {
+    let mut others: Vec<(usize, Snippet<'a, Annotation<'a>>)> = Vec::new();
+    for (at, label) in related {
+        let Some(other) = source.excerpt(*at) else { continue };
+        let annotation = AnnotationKind::Context.span(other.marked).label(clean(label));
+        // Several positions in a line share its excerpt, unless each shows another part of the line.
+        let is_whole = !is_cut && !other.is_cut;
+        if is_whole && at.line == mark.line {
+            snippet = snippet.annotation(annotation);
+            continue;
+        }
+        let same = others.iter().position(|(line, _)| is_whole && *line == at.line);
+        let other = match same {
+            Some(same) => others.remove(same).1,
+            None => Snippet::source(other.text).line_start(at.line),
+        };
+        others.push((at.line, other.annotation(annotation)));
+    }
+    let group = if is_cut {
         // The renderer would count columns from the cut.
         group.element(origin(path)).element(snippet)
     } else {
         group.element(snippet.path(path))
-    }
+    };
+    others.into_iter().fold(group, |group, (_, other)| group.element(other))
 }

@@ -46,8 +46,8 @@ pub(crate) struct CheckedObject {
     pub(crate) postponed: Option<NotChecked>,
 }
 
-/// A finding, and its position in the file.
-type Located = (Violation, Mark);
+/// A finding, its position in the file, and the other positions that belong to it.
+type Located = (Violation, Mark, Vec<(Mark, String)>);
 
 /// What is found in an object, before the comments of its document are applied.
 struct Found {
@@ -151,7 +151,7 @@ impl<'a> Checker<'a> {
         }
         let mut postponed = None;
         ignores.begin(&found.id);
-        for (violation, mark) in &mut found.violations {
+        for (violation, mark, _) in &mut found.violations {
             if !is_named && let Some(text) = placeholder_in(violation, *mark, &manifest.node) {
                 let why = format!(
                     "{text} seems to be replaced before this is applied; check what is applied"
@@ -163,14 +163,13 @@ impl<'a> Checker<'a> {
             }
             ignores.apply(violation, *mark);
         }
-        let is_denied = found.violations.iter().any(|(it, _)| it.mode == Mode::Deny);
+        let is_denied = found.violations.iter().any(|(it, ..)| it.mode == Mode::Deny);
         if let Some(context) = self.path_context(file).filter(|_| is_denied) {
             found.remarks.extend(context.built((&found.id.kind, &found.id.name), "check"));
         }
-        let diagnostics = found
-            .violations
-            .into_iter()
-            .map(|(it, mark)| Diagnostic::of(it, mark, self.strictness));
+        let diagnostics = found.violations.into_iter().map(|(it, mark, related)| {
+            Diagnostic::of(it, mark, self.strictness).with_related(related)
+        });
         let report = ObjectReport {
             rendered_from: manifest.rendered_from(),
             diagnostics: diagnostics.collect(),
@@ -246,7 +245,12 @@ impl<'a> Checker<'a> {
         found.remarks.extend(verdict.remarks);
         found.violations.extend(verdict.violations.into_iter().map(|violation| {
             let mark = node.locate(&violation.finding.field);
-            (violation, mark)
+            let related = violation.finding.related.iter();
+            let related = related
+                .filter_map(|it| Some((node.locate_existing(&it.field)?, it.label.to_string())))
+                .filter(|(at, _)| *at != mark);
+            let related = related.collect();
+            (violation, mark, related)
         }));
     }
 
@@ -351,7 +355,7 @@ fn text_at<'n>(node: &'n Node<'_>, mark: Mark) -> Option<&'n str> {
 fn schema(Problem { field, mark, message, help }: Problem) -> Located {
     let help = help.map(Into::into);
     let finding = Finding { help, ..Finding::new(SCHEMA, field, Reason::Invalid, message) };
-    (Violation::new(finding, SCHEMA.mode), mark)
+    (Violation::new(finding, SCHEMA.mode), mark, Vec::new())
 }
 
 /// Reports a document that cannot be read, or that isn't an object. `is_template` says whether its
@@ -362,6 +366,6 @@ pub(super) fn syntax(mut problem: Problem, is_template: bool) -> Diagnostic {
                     helm template CHART | setguard check -";
         problem.help = Some(help.to_owned());
     }
-    let (violation, mark) = schema(problem);
+    let (violation, mark, _) = schema(problem);
     Diagnostic::of(violation, mark, Strictness::default())
 }

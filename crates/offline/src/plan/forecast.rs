@@ -2,12 +2,14 @@
 
 use std::collections::BTreeSet;
 
-use setguard_core::rollout::{Course, Revision, Stop, Target, Waits, node::Placement, undo::Undo};
+use setguard_core::{
+    object::difference::Difference,
+    rollout::{Course, Revision, Stop, Target, Waits, node::Placement, undo::Undo},
+};
 use setguard_files::manifests::id::ObjectId;
 
 use super::{
     cluster::neighbors::OverBudget,
-    difference::Difference,
     refusal::{ExceededLimit, PlanFinding},
     remedies::Remedy,
 };

@@ -10,7 +10,6 @@ use std::collections::{BTreeSet, HashMap};
 use serde_json::Value;
 
 use super::{
-    difference::differences,
     forecast::{ChangeKind, Forecast, Rollout},
     input::{Given, Input},
     refusal::{self, ExceededLimit, PlanFinding},
@@ -22,7 +21,10 @@ use crate::proposal::{
 };
 pub(super) use setguard_core::{
     engine::{Context, evaluate_rollout},
-    object::{Object, Subject, Workload, deployer::Deployer, namespace_or_default},
+    object::{
+        Object, Subject, Workload, deployer::Deployer, difference::differences,
+        namespace_or_default,
+    },
     rules::{
         limit_exceeded::{Cause, Wave},
         schema::SCHEMA,

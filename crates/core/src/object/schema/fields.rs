@@ -51,6 +51,66 @@ const FIELDS: &[Field] = &[
 const REMOVED: &[(&str, &str, &[&str])] =
     &[("PodSpec", "workloadRef", &["name", "podGroup", "podGroupReplicaKey"])];
 
+/// Fields of other types, which are often written here: the types, the fields, and where they belong.
+const ELSEWHERE: &[(&[&str], &[&str], &str)] = &[
+    (
+        &["DaemonSetSpec"],
+        &["replicas"],
+        "a DaemonSet has no replicas: it runs one pod on each node that its template allows",
+    ),
+    (
+        &["DaemonSetSpec"],
+        &["serviceName", "volumeClaimTemplates", "podManagementPolicy", "ordinals"],
+        "only a StatefulSet has this field",
+    ),
+    (
+        &["DaemonSetSpec", "StatefulSetSpec"],
+        &["strategy"],
+        "this is the field of a Deployment; here it is updateStrategy",
+    ),
+    (&["DaemonSetSpec", "StatefulSetSpec"], OF_POD, "this belongs in spec.template.spec"),
+    (&["PodTemplateSpec"], OF_POD, "this belongs in the spec of the template"),
+    (
+        &["DaemonSetSpec", "StatefulSetSpec", "PodTemplateSpec"],
+        &["labels", "annotations", "name"],
+        "this belongs in metadata",
+    ),
+    (&["Container"], OF_POD, "this belongs in spec.template.spec, next to containers"),
+    (&["PodSpec"], OF_CONTAINER, "this belongs in a container"),
+];
+const OF_POD: &[&str] = &[
+    "affinity",
+    "containers",
+    "hostNetwork",
+    "imagePullSecrets",
+    "initContainers",
+    "nodeSelector",
+    "serviceAccountName",
+    "terminationGracePeriodSeconds",
+    "tolerations",
+    "volumes",
+];
+const OF_CONTAINER: &[&str] = &[
+    "args",
+    "command",
+    "env",
+    "envFrom",
+    "image",
+    "imagePullPolicy",
+    "livenessProbe",
+    "ports",
+    "readinessProbe",
+    "startupProbe",
+    "volumeMounts",
+];
+
+/// Returns where a field belongs that this type does not have.
+fn elsewhere(of: &str, name: &str) -> Option<String> {
+    let here =
+        |(types, names, _): &&(&[&str], &[&str], _)| types.contains(&of) && names.contains(&name);
+    ELSEWHERE.iter().find(here).map(|(.., place)| (*place).to_owned())
+}
+
 impl Field {
     fn is_in(&self, release: Version) -> bool {
         let minor = release.minor();
@@ -58,9 +118,11 @@ impl Field {
     }
 }
 
-/// Returns the releases that have this field of this type, if this release does not have it.
+/// Returns the reason why this type has no such field: the releases that have it, or the place where it belongs.
 pub(super) fn absent(of: &str, name: &str, release: Version) -> Option<String> {
-    let field = FIELDS.iter().find(|field| field.of == of && field.name == name)?;
+    let Some(field) = FIELDS.iter().find(|field| field.of == of && field.name == name) else {
+        return elsewhere(of, name);
+    };
     if field.is_in(release) {
         return None;
     }

@@ -5,6 +5,7 @@
 //! function names the upstream function that it follows. Validation runs on a defaulted object
 //! ([`crate::object::defaults`]).
 
+mod advice;
 mod daemon_set;
 mod kruise;
 mod rule;
@@ -14,6 +15,7 @@ mod wording;
 
 use std::cell::OnceCell;
 
+use self::advice::Advisor;
 pub use self::rule::{API_VALIDATION, RULE};
 use crate::{finding::{Finding, Findings, Meta}, kubernetes::cluster::Cluster, object::{Subject, Workload}, rules::{
         pod_template_validation::POD_TEMPLATE_VALIDATION,
@@ -22,6 +24,11 @@ use crate::{finding::{Finding, Findings, Meta}, kubernetes::cluster::Cluster, ob
 
 /// The rules for what the API server itself refuses.
 pub static METAS: [&Meta; 3] = [API_VALIDATION, POD_TEMPLATE_VALIDATION, SCHEMA];
+
+/// Returns whether the messages of a rule are the API server's, so that a program may compare them with its errors.
+pub fn quotes_api_server(rule: &Meta) -> bool {
+    [API_VALIDATION, POD_TEMPLATE_VALIDATION].contains(&rule)
+}
 
 /// Finds the errors for which the API server would reject the object.
 ///
@@ -34,7 +41,11 @@ pub static METAS: [&Meta; 3] = [API_VALIDATION, POD_TEMPLATE_VALIDATION, SCHEMA]
 pub fn validate(subject: &Subject<'_>, cluster: &Cluster, found: &mut Findings) -> Vec<Finding> {
     let mut tolerated = Vec::new();
     let rule = |found: &mut Findings| tolerated = validate_in_newest_words(subject, cluster, found);
-    found.edit(rule, |finding| wording::of_release(finding, cluster));
+    let advisor = Advisor::of(subject);
+    found.edit(rule, |finding| {
+        advisor.advise(finding);
+        wording::of_release(finding, cluster);
+    });
     tolerated
 }
 

@@ -33,7 +33,7 @@ use crate::{finding::{
         selector, semantic,
     }, object::{LazyJson, Metadata, StatefulSetSpec, Subject}, validation::{claims, pod::util::non_negative, pod_template}};
 
-const IMMUTABLE: &str = "updates to statefulset spec for fields other than 'replicas', 'ordinals', \
+pub(super) const IMMUTABLE: &str = "updates to statefulset spec for fields other than 'replicas', 'ordinals', \
      'template', 'updateStrategy', 'revisionHistoryLimit', 'persistentVolumeClaimRetentionPolicy' \
      and 'minReadySeconds' are forbidden";
 

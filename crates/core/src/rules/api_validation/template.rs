@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use k8s_openapi::api::core::v1::{PodSpec, PodTemplateSpec};
 
-use crate::{finding::{Findings, Path, Reason, Value}, kubernetes::{
+use crate::{finding::{Findings, Path, Value}, kubernetes::{
         labels::{self, MIRROR_ANNOTATION},
         names,
         resource::WorkloadKind,
@@ -12,9 +12,6 @@ use crate::{finding::{Findings, Path, Reason, Value}, kubernetes::{
     }};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
 
-/// The remedy if there is no selector.
-const NO_SELECTOR: &str =
-    "there is no spec.selector; add one whose matchLabels are labels of the template";
 const DELETION_COST: &str = "controller.kubernetes.io/pod-deletion-cost";
 const SECCOMP_POD: &str = "seccomp.security.alpha.kubernetes.io/pod";
 const SECCOMP_CONTAINER: &str = "container.seccomp.security.alpha.kubernetes.io/";
@@ -36,14 +33,7 @@ pub(super) fn matches(
     if !selector.is_some_and(|selector| selector::matches_labels(selector, labels)) {
         let path = path.child("metadata");
         let detail = "`selector` does not match template `labels`";
-        let (path, labels) = (path.child("labels"), Value::json(&labels));
-        if selector.is_some() {
-            found.invalid(&path, labels, detail);
-        } else {
-            // The message does not say that there is none.
-            let message = format!("Invalid value: {labels}: {detail}");
-            found.report(&path, Reason::Invalid, message, NO_SELECTOR);
-        }
+        found.invalid(&path.child("labels"), Value::json(&labels), detail);
     }
 }
 

@@ -1,7 +1,10 @@
 //! The fields that a change changes.
 
-use serde_json::Value;
-use setguard_core::finding::shorten;
+use std::collections::HashSet;
+
+use serde_json::{Map, Value};
+
+use crate::finding::shorten;
 
 /// The longest value that is shown, in bytes.
 const LONG: usize = 80;
@@ -12,19 +15,23 @@ const AROUND: usize = 20;
 /// The length of the mark for what is cut off: an ellipsis, and a blank.
 const MARK: usize = "… ".len();
 
+/// The fields that identify the elements of a list in a pod template or a claim template, the first that all
+/// elements have.
+const KEYS: [&str; 5] = ["/mountPath", "/name", "/metadata/name", "/containerPort", "/key"];
+
 /// A field that changes.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Difference {
+pub struct Difference {
     /// The path, such as `spec.template.spec.containers[0].image`.
-    pub(super) path: String,
+    pub path: String,
     /// The old value; `None` if the field was absent.
-    pub(super) old: Option<String>,
+    pub old: Option<String>,
     /// The new value; `None` if the field is removed.
-    pub(super) new: Option<String>,
+    pub new: Option<String>,
 }
 
 /// Collects the fields in which two values differ, in the order of the new value.
-pub(super) fn differences(old: &Value, new: &Value, path: &str, found: &mut Vec<Difference>) {
+pub fn differences(old: &Value, new: &Value, path: &str, found: &mut Vec<Difference>) {
     match (old, new) {
         (Value::Object(old), Value::Object(new)) => {
             for (key, new) in new {
@@ -32,6 +39,19 @@ pub(super) fn differences(old: &Value, new: &Value, path: &str, found: &mut Vec<
             }
             for (key, old) in old.iter().filter(|(key, _)| !new.contains_key(*key)) {
                 differences(old, &Value::Null, &join(path, key), found);
+            }
+        }
+        (Value::Array(old), Value::Array(new)) if let Some(key) = key_of(old, new) => {
+            let by_key = |list: &[Value]| -> Map<String, Value> {
+                list.iter().filter_map(|it| Some((key_text(it, key)?, it.clone()))).collect()
+            };
+            let (old, new) = (by_key(old), by_key(new));
+            for (name, new) in &new {
+                let old = old.get(name).unwrap_or(&Value::Null);
+                differences(old, new, &format!("{path}[{name}]"), found);
+            }
+            for (name, old) in old.iter().filter(|(name, _)| !new.contains_key(*name)) {
+                differences(old, &Value::Null, &format!("{path}[{name}]"), found);
             }
         }
         (Value::Array(old), Value::Array(new)) if old.len() == new.len() => {
@@ -45,6 +65,23 @@ pub(super) fn differences(old: &Value, new: &Value, path: &str, found: &mut Vec<
             found.push(Difference { path: path.to_owned(), old, new });
         }
     }
+}
+
+/// Returns the field that identifies the elements of two lists, if they have elements at different places.
+fn key_of(old: &[Value], new: &[Value]) -> Option<&'static str> {
+    KEYS.into_iter().find(|key| {
+        let keys = |list: &[Value]| -> Option<Vec<String>> {
+            list.iter().map(|it| key_text(it, key)).collect()
+        };
+        let is_unique = |keys: &[String]| keys.iter().collect::<HashSet<_>>().len() == keys.len();
+        let keys = keys(old).zip(keys(new));
+        keys.is_some_and(|(old, new)| old != new && is_unique(&old) && is_unique(&new))
+    })
+}
+
+/// Returns the value of a key of an element.
+fn key_text(element: &Value, key: &str) -> Option<String> {
+    text(element.pointer(key)?)
 }
 
 /// Returns whether a value is an empty list or mapping, which means the same as no value.

@@ -1,0 +1,289 @@
+//! The remedies for the most frequent errors. The API server's message stays as it is; the remedy is the help, and the
+//! other fields that belong to the error.
+
+use std::{cell::OnceCell, collections::BTreeMap};
+
+use k8s_openapi::{
+    api::core::v1::Volume,
+    apimachinery::pkg::apis::meta::v1::{LabelSelector, LabelSelectorRequirement},
+};
+use serde_json::{Value as Json, json};
+
+use super::{kruise, stateful_set};
+use crate::{
+    finding::{
+        Field, Finding, Reason, Related, Step, nearest_of,
+        paths::{CLAIM_TEMPLATES, ROLLING_UPDATE, SELECTOR, SPEC, TEMPLATE_LABELS, VOLUMES},
+    },
+    kubernetes::{resource::WorkloadKind, selector},
+    object::{
+        Object, Subject,
+        difference::{Difference, differences},
+    },
+    validation::object_meta,
+};
+
+/// The most differences that a remedy names.
+const NAMED: usize = 3;
+
+/// The labels that a selector has by convention, the best first.
+const SELECTING: [&str; 4] = ["app.kubernetes.io/name", "app", "k8s-app", "name"];
+
+/// Gives advice about the errors in one object.
+pub(super) struct Advisor<'s, 'a> {
+    subject: &'s Subject<'a>,
+    template: OnceCell<Json>,
+}
+
+/// What is added to an error.
+#[derive(Default)]
+struct Advice {
+    help: String,
+    related: Vec<Related>,
+}
+
+impl Advice {
+    fn say(help: impl Into<String>) -> Self {
+        Advice { help: help.into(), related: Vec::new() }
+    }
+
+    fn see(mut self, field: impl Into<Field>, label: impl Into<String>) -> Self {
+        self.related.push(Related { field: field.into(), label: label.into().into() });
+        self
+    }
+}
+
+impl<'s, 'a> Advisor<'s, 'a> {
+    pub(super) const fn of(subject: &'s Subject<'a>) -> Self {
+        Advisor { subject, template: OnceCell::new() }
+    }
+
+    /// Adds a remedy to an error, if there is one and the error has none.
+    pub(super) fn advise(&self, finding: &mut Finding) {
+        if finding.help.is_some() {
+            return;
+        }
+        if let Some(Advice { help, related }) = self.advice(finding) {
+            finding.help = Some(help.into()).filter(|it: &std::borrow::Cow<'_, str>| !it.is_empty());
+            finding.related = related;
+        }
+    }
+
+    fn advice(&self, finding: &Finding) -> Option<Advice> {
+        let (message, kind) = (finding.message.as_str(), self.subject.object.kind());
+        let name = match finding.field.steps().last()? {
+            Step::Child(name) | Step::Key(name) => name,
+            Step::Index(_) => "",
+        };
+        match (finding.reason, name) {
+            (Reason::Invalid, "labels") if message.ends_with("does not match template `labels`") => {
+                self.mismatch()
+            }
+            (Reason::Required, "selector") => Some(self.no_selector()),
+            (Reason::NotSupported, "restartPolicy") if message.ends_with("values: \"Always\"") => {
+                Some(Advice::say(format!(
+                    "remove restartPolicy: the containers of a {kind} are always restarted; a program that ends \
+                     belongs in a Job or a CronJob"
+                )))
+            }
+            (Reason::Invalid, "partition") if kind == WorkloadKind::StatefulSet => Some(Advice::say(
+                "write 0 to update all pods, or N to keep the old template in the pods with ordinals below N",
+            )),
+            (Reason::Invalid, "maxSurge") if message.ends_with("when maxUnavailable is non-zero") => {
+                let help = "set maxUnavailable: 0 (the default is 1) to start each new pod before the old one ends, \
+                            or remove maxSurge";
+                let other = ROLLING_UPDATE.child("maxUnavailable");
+                Some(Advice::say(help).see(&other, "not zero"))
+            }
+            (Reason::Required, "maxUnavailable") => {
+                let help = "set maxUnavailable: 1 to end each old pod before the new one starts, or maxSurge: 1 for \
+                            the opposite";
+                Some(Advice::say(help).see(&ROLLING_UPDATE.child("maxSurge"), "zero too"))
+            }
+            (Reason::Invalid, "maxUnavailable") if message.ends_with("cannot be 0") => {
+                Some(Advice::say("set it to at least 1: with 0, no pod could ever be replaced"))
+            }
+            (Reason::Required, _) => missing(&finding.field, name, kind).map(Advice::say),
+            (Reason::Duplicate, "name") => self.first_of_duplicates(&finding.field),
+            (Reason::NotFound, "name") if is_mount(&finding.field) => Some(self.no_volume(message)),
+            _ if message.ends_with(object_meta::IMMUTABLE) => self.immutable(&finding.field),
+            (Reason::Forbidden, "spec")
+                if [stateful_set::IMMUTABLE, kruise::IMMUTABLE].iter().any(|it| message.ends_with(it)) =>
+            {
+                self.immutable(&finding.field)
+            }
+            _ => None,
+        }
+    }
+
+    fn labels(&self) -> BTreeMap<&str, &str> {
+        let metadata = self.subject.object.template().metadata.as_ref();
+        let labels = metadata.and_then(|it| it.labels.as_ref());
+        labels.into_iter().flatten().map(|(key, value)| (key.as_str(), value.as_str())).collect()
+    }
+
+    /// Names the labels in which the selector and the template differ.
+    fn mismatch(&self) -> Option<Advice> {
+        let labels = self.labels();
+        let Some(selector) = self.subject.object.selector() else {
+            let advice = self.no_selector();
+            return Some(Advice { help: format!("there is no spec.selector; {}", advice.help), ..advice });
+        };
+        let wanted = || selector.match_labels.iter().flatten();
+        let (mut advice, mut texts) = (Advice::default(), Vec::new());
+        for (key, value) in wanted() {
+            let (in_selector, in_labels) = (SELECTOR.child("matchLabels"), &TEMPLATE_LABELS);
+            let has = labels.get(key.as_str()).copied();
+            if has == Some(value) {
+                continue;
+            }
+            let is_free = |it: &&str| !wanted().any(|(key, _)| key == it);
+            let near = nearest_of(key, labels.keys().copied().filter(is_free));
+            advice = advice.see(&in_selector.key(key), format!("selects `{key}: {value}`"));
+            texts.push(match (has, near) {
+                (Some(has), _) => {
+                    advice = advice.see(&in_labels.key(key), format!("not `{value}`"));
+                    format!("the selector requires `{key}: {value}`, and the template has `{key}: {has}`")
+                }
+                (None, Some(near)) => {
+                    advice = advice.see(&in_labels.key(near), format!("did you mean `{key}`?"));
+                    format!("the selector requires the label `{key}`, and the template has `{near}`; did you mean `{key}`?")
+                }
+                (None, None) => format!("add the label `{key}: {value}` to the template"),
+            });
+        }
+        let expressions = SELECTOR.child("matchExpressions");
+        let all = selector.match_expressions.iter().flatten().enumerate();
+        for (i, requirement) in all {
+            let alone = LabelSelector {
+                match_expressions: Some(vec![requirement.clone()]),
+                match_labels: None,
+            };
+            if !selector::matches(&alone, |key| labels.get(key).copied()) {
+                let LabelSelectorRequirement { key, operator, values } = requirement;
+                let values = values.as_deref().unwrap_or_default().join(", ");
+                let has = labels.get(key.as_str()).map_or("no such label".to_owned(), |it| format!("`{it}`"));
+                let wanted = format!("{key} {operator} {values}");
+                let wanted = wanted.trim_end();
+                advice = advice.see(&expressions.index(i), format!("selects `{wanted}`"));
+                texts.push(format!("the selector requires `{wanted}`, and the template has {has}"));
+            }
+        }
+        texts.truncate(NAMED);
+        advice.related.truncate(2 * NAMED);
+        Some(Advice { help: texts.join("; "), ..advice })
+    }
+
+    fn no_selector(&self) -> Advice {
+        let labels = self.labels();
+        let common = SELECTING.into_iter().find_map(|key| labels.get_key_value(key));
+        let Some((key, value)) = common.or_else(|| labels.first_key_value()) else {
+            return Advice::say("add a selector, and labels that it selects to the template");
+        };
+        Advice::say(format!("add `selector: {{matchLabels: {{{key}: {value}}}}}`; it can never be changed later"))
+            .see(&TEMPLATE_LABELS, "the labels to select")
+    }
+
+    /// Finds the first element of a list that has the same name as a later one.
+    fn first_of_duplicates(&self, field: &Field) -> Option<Advice> {
+        let steps: Vec<Step<'_>> = field.steps().collect();
+        let at = steps.iter().rposition(|it| matches!(it, Step::Index(_)))?;
+        let (Some(Step::Index(index)), Some(after)) = (steps.get(at), steps.get(at + 1..)) else {
+            return None;
+        };
+        let object = self.template.get_or_init(|| json!({"spec": {"template": self.subject.object.template()}}));
+        let name = object.pointer(&field.pointer())?;
+        let list = Field::of(steps.iter().take(at).copied());
+        let element = |i| list.steps().chain([Step::Index(i)]).chain(after.iter().copied());
+        let mut earlier = (0..*index).map(|i| Field::of(element(i)));
+        let first = earlier.find(|it| object.pointer(&it.pointer()) == Some(name));
+        let advice = Advice::say("give each its own name, or remove one of them");
+        Some(first.into_iter().fold(advice, |advice, it| advice.see(it, "the first one")))
+    }
+
+    /// Names the volume that a mount may mean.
+    fn no_volume(&self, message: &str) -> Advice {
+        let object = &self.subject.object;
+        let name = message.split('"').nth(1).unwrap_or_default();
+        let volumes = object.template().spec.iter().flat_map(|it| it.volumes.iter().flatten());
+        let volumes = volumes.enumerate().map(|(i, Volume { name, .. })| {
+            (name.as_str(), VOLUMES.index(i).child("name").to_field())
+        });
+        let claims = object.stateful_set().and_then(|it| it.volume_claim_templates.as_deref());
+        let claims = claims.unwrap_or_default().iter().enumerate().filter_map(|(i, claim)| {
+            let at = CLAIM_TEMPLATES.index(i);
+            Some((claim.metadata.name.as_deref()?, at.child("metadata").child("name").to_field()))
+        });
+        let all: Vec<_> = volumes.chain(claims).collect();
+        if let Some(near) = nearest_of(name, all.iter().map(|(name, _)| *name)) {
+            let place = all.iter().find(|(name, _)| *name == near).map(|(_, field)| field.clone());
+            let advice = Advice::say(format!("did you mean `{near}`?"));
+            return place.into_iter().fold(advice, |advice, it| advice.see(it, "the volume with a similar name"));
+        }
+        let or_claim = match object.kind() {
+            WorkloadKind::StatefulSet => ", or to spec.volumeClaimTemplates",
+            WorkloadKind::DaemonSet => "",
+        };
+        Advice::say(format!("add a volume `{name}` to spec.template.spec.volumes{or_claim}, or remove the mount"))
+    }
+
+    /// Names what an update changes in a field that cannot be changed.
+    fn immutable(&self, field: &Field) -> Option<Advice> {
+        let old = self.subject.old()?;
+        let (before, now) = (fixed(old), fixed(&self.subject.object));
+        let mut found = Vec::new();
+        differences(&before, &now, &SPEC.to_field().to_string(), &mut found);
+        let at = field.to_string();
+        found.retain(|it| it.path.starts_with(&at));
+        let more = found.len().saturating_sub(NAMED);
+        let texts: Vec<String> = found.iter().take(NAMED).map(changed).collect();
+        let more = if more > 0 { format!("; and {more} more") } else { String::new() };
+        let back = "keep the old value, or see `setguard explain immutable-field`";
+        (!texts.is_empty()).then(|| Advice::say(format!("{}{more}; {back}", texts.join("; "))))
+    }
+}
+
+/// Returns the fields of an object that an update cannot change.
+fn fixed<T>(object: &Object<'_, T>) -> Json {
+    let set = object.stateful_set();
+    json!({
+        "selector": object.selector(),
+        "volumeClaimTemplates": set.map(|it| &it.volume_claim_templates),
+        "serviceName": set.map(|it| it.service_name.as_deref().unwrap_or_default()),
+        "podManagementPolicy": set.map(|it| &it.pod_management_policy),
+    })
+}
+
+fn changed(Difference { path, old, new }: &Difference) -> String {
+    let text = |value: &Option<String>| value.clone().filter(|it| !it.is_empty()).unwrap_or("nothing".to_owned());
+    format!("`{path}` changes from {} to {}", text(old), text(new))
+}
+
+/// Returns whether a field belongs to a mount of a volume.
+fn is_mount(field: &Field) -> bool {
+    field.steps().any(|it| matches!(it, Step::Child("volumeMounts" | "volumeDevices")))
+}
+
+/// Returns whether the name in a field is the name of the object, a container or a volume.
+fn is_label(field: &Field) -> bool {
+    let named = ["metadata", "containers", "initContainers", "volumes"];
+    let owner = field.steps().filter_map(|it| match it {
+        Step::Child(name) => Some(name),
+        Step::Index(_) | Step::Key(_) => None,
+    });
+    let owner: Vec<_> = owner.collect();
+    owner.iter().rev().nth(1).is_some_and(|it| named.contains(it))
+}
+
+/// Returns what to write for a value that is missing.
+fn missing(field: &Field, name: &str, kind: WorkloadKind) -> Option<String> {
+    Some(match name {
+        "name" if is_label(field) => "add a name: lower-case letters, digits and `-`".to_owned(),
+        "image" => "add the image that the container runs, such as `image: registry.example/app:1.2`".to_owned(),
+        "storage" => "add the size of the volume: `resources: {requests: {storage: 10Gi}}`".to_owned(),
+        "accessModes" => "add `accessModes: [ReadWriteOnce]`, or the modes that the storage has".to_owned(),
+        "mountPath" => "add the folder of the container in which the volume appears".to_owned(),
+        "containers" => format!("add a container with `name` and `image`: the pods of a {kind} have at least one"),
+        _ => return None,
+    })
+}
