@@ -201,7 +201,7 @@ fn a_cluster_without_faults_is_exit_code_0() {
         .has("daemonsets", &stored("DaemonSet", "shop", "agent"))
         .has("statefulsets", &stored("StatefulSet", "shop", "db"));
     let ran = cluster.run(&[]);
-    let wanted = "2 objects checked: 0 with errors, 0 with warnings\n\
+    let wanted = "nothing found in 2 objects\n\
                   healthy: 1 DaemonSet, 1 StatefulSet\n";
     assert_eq!((ran.code, ran.stdout.as_str(), ran.stderr.as_str()), (0, wanted, ""));
 }

@@ -36,11 +36,13 @@ fn ids_are_unique_sorted_and_kebab_case() {
 }
 
 #[test]
-fn every_rule_has_a_summary_and_a_why() {
+fn every_rule_has_a_title_a_summary_and_a_why() {
     for rule in catalogue::all() {
         let (meta, id) = (&rule.meta, rule.meta.id);
         assert!((10..=80).contains(&meta.summary.chars().count()), "{id}: summary");
         assert!(!meta.summary.ends_with('.'), "{id}: summary");
+        let words = meta.title.split_whitespace().count();
+        assert!((1..=8).contains(&words) && !meta.title.ends_with('.'), "{id}: title");
         assert!(meta.why.len() > 100, "{id}: why");
         assert!(meta.why.lines().all(|line| line.chars().count() <= 110), "{id}: why");
         assert!(!rule.kinds().is_empty(), "{id}: kinds");

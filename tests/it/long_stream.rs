@@ -29,7 +29,7 @@ fn a_long_stream_has_the_findings_of_a_short_one() {
     let (short, long) = (of(10), of(400_000));
     assert_eq!(short.code, 2, "{short:?}");
     assert_eq!((&long.stdout, &long.stderr), (&short.stdout, &short.stderr));
-    for text in ["warning[host-port-conflict]", "12 objects", "1 document not readable"] {
+    for text in ["warning[host-port-conflict]", "12 sets", "1 document not readable"] {
         assert!(short.stdout.contains(text), "{short:?}");
     }
 }

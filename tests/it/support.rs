@@ -140,7 +140,11 @@ fn flat(judged: &Violation) -> Found {
         reason: judged.finding.reason.as_str().to_owned(),
         field: judged.finding.field.to_string(),
         pointer: judged.finding.field.pointer(),
-        text: judged.finding.text().into_owned(),
+        // Both doors keep the API server's words.
+        text: match judged.finding.rule.adjustable {
+            true => judged.finding.text().into_owned(),
+            false => judged.finding.message.clone(),
+        },
     }
 }
 

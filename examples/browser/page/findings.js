@@ -36,11 +36,15 @@ export function showFindings(list, findings, actions) {
 export function summaryOf({ summary, findings }, failures) {
   const count = (number, word) => `${number} ${word}${number === 1 ? "" : "s"}`;
   const { objects, denied, warned, unreadable, skipped } = summary;
+  const found = ["error", "warning", "note"]
+    .map((severity) => [findings.filter((it) => it.severity === severity).length, severity])
+    .filter(([number]) => number > 0)
+    .map(([number, severity]) => count(number, severity));
+  const bad = denied + warned;
   const parts = [
     objects + unreadable === 0
       ? "Nothing to check: there is no DaemonSet and no StatefulSet"
-      : `${count(objects, "object")} checked: ${denied} denied, ${warned} warned`,
-    objects > 0 && findings.length === 0 && "nothing found",
+      : `${found.join(", ") || "nothing found"} in ${bad > 0 && objects > 1 ? `${bad} of ` : ""}${count(objects, "set")}`,
     unreadable > 0 && `${count(unreadable, "document")} not readable`,
     skipped > 0 && `${skipped} of other kinds`,
     ...failures,

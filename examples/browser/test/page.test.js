@@ -80,7 +80,7 @@ async function write(page, text) {
 test("a finding appears while one types, and its fix removes it", { skip }, async () => {
   const { page, errors } = await open();
   await write(page, DAEMON);
-  await page.locator("#summary", { hasText: "1 object checked: 0 denied" }).waitFor();
+  await page.locator("#summary", { hasText: "in 1 set" }).waitFor();
   // In the third line of the spec, before the selector.
   await write(page, DAEMON.replace("  selector:", "  updateStrategy:\n    type: OnDelete\n    rollingUpdate:\n      maxUnavailable: 2\n  selector:"));
   const finding = page.locator("#findings li", { hasText: "on-delete-ignores-rolling-update" });

@@ -132,7 +132,11 @@ pub(super) fn of_finding(finding: &Diagnostic, uri: &str, lines: &Lines<'_>) -> 
         Severity::Note if finding.downgrade.is_some() => HINT,
         Severity::Note => INFORMATION,
     };
-    let mut value = diagnostic(lines.of_mark(finding.mark), severity, &finding.sentence());
+    let message = match finding.title == finding.message {
+        true => finding.sentence(),
+        false => format!("{}\n{}", finding.title, finding.sentence()),
+    };
+    let mut value = diagnostic(lines.of_mark(finding.mark), severity, &message);
     let related = finding.related.iter().map(|(at, message)| {
         json!({ "location": { "uri": uri, "range": lines.of_mark(*at) }, "message": message })
     });

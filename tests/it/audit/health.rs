@@ -75,6 +75,6 @@ fn equal_findings_are_one_in_text_and_all_in_json() {
     let names = "in: 40 objects: StatefulSet shop/db-01, StatefulSet shop/db-03, StatefulSet \
                  shop/db-05, StatefulSet shop/db-07, StatefulSet shop/db-09 and 35 more\n";
     assert_eq!(count(names), 1, "{}", ran.stdout);
-    assert_eq!(count("40 with errors, 4 with warnings\n"), 1);
+    assert_eq!(count("40 errors, 4 warnings in 44 of 44 objects\n"), 1);
     assert_eq!(cluster.findings(1, &[]).len(), 44);
 }

@@ -26,7 +26,7 @@ fn a_file_without_permission_is_reported() {
         .run(&["check", "."])
         .ends(2)
         .reports("a.yaml: cannot be read")
-        .prints("1 object checked in 1 file");
+        .prints("in 1 set in 1 file");
 }
 
 /// Another user could put a policy there.

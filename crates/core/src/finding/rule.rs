@@ -82,6 +82,8 @@ pub struct Meta {
     /// The id, in kebab-case and never changed: the name of the file, the fixture folder, the docs
     /// anchor, the policy key and the metric label, and the mark of messages.
     pub id: &'static str,
+    /// The head of a finding: what is wrong, in at most eight words.
+    pub title: &'static str,
     /// The summary, one line of at most 80 characters.
     pub summary: &'static str,
     /// The behaviour of Kubernetes, the harm, and the upstream source to read.
@@ -118,6 +120,7 @@ impl Ord for Meta {
 /// A rule for findings that are counted and never shown, and for tests that need some rule.
 pub static SOME_RULE: Meta = Meta {
     id: "some-rule",
+    title: "some fault",
     summary: "",
     why: "",
     bad: "",

@@ -8,7 +8,7 @@ use setguard_core::{catalogue, finding::Mode, observed::Ready, policy::Policy};
 use super::{
     Report,
     changes::Changes,
-    diagnostic::{Diagnostic, ObjectReport, Severity, Summary},
+    diagnostic::{Counts, Diagnostic, ObjectReport, Severity, Summary},
     fingerprint::Fingerprint,
     policy_use::PolicyUse,
 };
@@ -99,7 +99,14 @@ impl Collected {
         let mut some = self.clone();
         some.findings.retain(|entry| entry.diagnostic.severity >= severity);
         some.summary.hidden.as_unwanted += self.findings.len() - some.findings.len();
+        some.summary.found = some.counts();
         Cow::Owned(some)
+    }
+
+    fn counts(&self) -> Counts {
+        let mut counts = Counts::default();
+        self.findings.iter().for_each(|entry| counts.add(&entry.diagnostic));
+        counts
     }
 
     /// Returns the findings sorted by file and line, so that findings of the rules about several
@@ -231,7 +238,7 @@ impl Report for Collected {
     }
 
     fn finish(&mut self, summary: &Summary) -> io::Result<()> {
-        self.summary = *summary;
+        self.summary = Summary { found: self.counts(), ..*summary };
         Ok(())
     }
 }

@@ -4,13 +4,10 @@ use std::io::{self, Write};
 
 use setguard_core::printable::Printable;
 
-use super::{
-    collected::{Collected, Entry},
-    diagnostic::Counts,
-};
+use super::collected::{Collected, Entry};
 
 /// Writes the report: lines such as `a.yaml:7:5: warning[RULE]: StatefulSet default/db: …`, then the
-/// number of findings by severity, and the summary.
+/// summary.
 pub(super) fn write(collected: &Collected, out: &mut dyn Write) -> io::Result<()> {
     let mut out = Printable::new(out).guarded();
     for entry in collected.in_files() {
@@ -27,9 +24,6 @@ pub(super) fn write(collected: &Collected, out: &mut dyn Write) -> io::Result<()
     for entry in &collected.not_checked {
         writeln!(out, "{}", entry.sentence())?;
     }
-    let mut counts = Counts::default();
-    collected.findings.iter().for_each(|entry| counts.add(entry.diagnostic.severity));
-    writeln!(out, "{counts}")?;
     writeln!(out, "{}", collected.summary)
 }
 

@@ -8,6 +8,7 @@ use setguard_core::{
     engine::{adjustment::Why, verdict::Violation},
     finding::{Command, Facts, Fix, Meta, Mode, Reason},
     observed::Ready,
+    rules::api_validation,
 };
 
 use super::changes::Change;
@@ -38,16 +39,20 @@ impl Severity {
 
 /// The number of findings by severity.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Counts {
+pub struct Counts {
     errors: usize,
     warnings: usize,
     notes: usize,
+    /// The number of these that `--fix` removes.
+    fixable: usize,
 }
 
 impl Counts {
     /// Counts a finding.
-    pub(super) const fn add(&mut self, severity: Severity) {
-        match severity {
+    pub(super) fn add(&mut self, diagnostic: &Diagnostic) {
+        let has_fix = diagnostic.fix.as_ref().is_some_and(|fix| fix.is_safe);
+        self.fixable += usize::from(has_fix && diagnostic.downgrade.is_none());
+        match diagnostic.severity {
             Severity::Error => self.errors += 1,
             Severity::Warning => self.warnings += 1,
             Severity::Note => self.notes += 1,
@@ -62,9 +67,17 @@ impl Counts {
 
 impl fmt::Display for Counts {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Counts { errors, warnings, notes } = self;
-        write!(f, "errors: {errors}, warnings: {warnings}, notes: {notes}")
+        let &Counts { errors, warnings, notes, fixable: _ } = self;
+        let all = [(errors, "error"), (warnings, "warning"), (notes, "note")];
+        let some = all.into_iter().filter(|(n, _)| *n > 0);
+        let some: Vec<_> = some.map(|(n, one)| count(n, one)).collect();
+        f.write_str(if some.is_empty() { "nothing found" } else { "" })?;
+        f.write_str(&some.join(", "))
     }
+}
+
+fn count(n: usize, one: &str) -> String {
+    format!("{n} {one}{}", if n == 1 { "" } else { "s" })
 }
 
 /// A finding as a report shows it: its position in a file, and its severity.
@@ -83,6 +96,8 @@ pub struct Diagnostic {
     /// The field; empty for a document that could not be read.
     pub field: String,
     pub(crate) reason: Reason,
+    /// The fault in a few words.
+    pub title: String,
     /// What is wrong.
     pub message: String,
     /// How to remove the fault.
@@ -139,6 +154,10 @@ impl Diagnostic {
             related: Vec::new(),
             field: finding.field.to_string(),
             reason: finding.reason,
+            title: match &finding.facts {
+                Some(facts) => facts.title.clone(),
+                None => api_validation::title(&finding).into_owned(),
+            },
             message: finding.message,
             help: finding.help.map(Into::into),
             commands: finding.commands,
@@ -219,6 +238,8 @@ impl ObjectReport {
 /// The totals of a run.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Summary {
+    /// The findings that are reported.
+    pub found: Counts,
     /// The number of files.
     pub files: usize,
     /// The number of DaemonSets and StatefulSets.
@@ -316,6 +337,7 @@ impl Summary {
 impl fmt::Display for Summary {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let &Summary {
+            found,
             files,
             objects,
             denied,
@@ -330,10 +352,14 @@ impl fmt::Display for Summary {
             healthy,
             is_incomplete,
         } = self;
-        let count = |n: usize, one: &str| format!("{n} {one}{}", if n == 1 { "" } else { "s" });
+        let bad = match found {
+            Counts { errors: 0, warnings: 0, .. } => 0,
+            Counts { warnings: 0, .. } => denied,
+            _ => denied + warned,
+        };
+        let of = if bad > 0 && objects > 1 { format!("{bad} of ") } else { String::new() };
         if let Some(Healthy { daemon_sets, stateful_sets, unsettled }) = healthy {
-            write!(f, "{} checked: ", count(objects, "object"))?;
-            writeln!(f, "{denied} with errors, {warned} with warnings")?;
+            writeln!(f, "{found} in {of}{}", count(objects, "object"))?;
             let (daemon_sets, stateful_sets) =
                 (count(daemon_sets, "DaemonSet"), count(stateful_sets, "StatefulSet"));
             write!(f, "healthy: {daemon_sets}, {stateful_sets}")?;
@@ -345,8 +371,7 @@ impl fmt::Display for Summary {
                 false => Ok(()),
             };
         }
-        write!(f, "{} checked in {}", count(objects, "object"), count(files, "file"))?;
-        write!(f, ": {denied} denied, {warned} warned")?;
+        write!(f, "{found} in {of}{} in {}", count(objects, "set"), count(files, "file"))?;
         if unreadable > 0 {
             write!(f, ", {} not readable", count(unreadable, "document"))?;
         }
@@ -368,6 +393,9 @@ impl fmt::Display for Summary {
         }
         if hidden.as_unwanted > 0 {
             write!(f, ", {} not selected", count(hidden.as_unwanted, "finding"))?;
+        }
+        if found.fixable > 0 {
+            write!(f, "; {} can be fixed with --fix", found.fixable)?;
         }
         Ok(())
     }

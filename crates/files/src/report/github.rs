@@ -64,7 +64,7 @@ fn annotation(collected: &Collected, entry: &Entry, out: &mut impl Write) -> io:
         let path = Property(&file.path);
         write!(out, "file={path},line={line},endLine={line},col={column},endColumn={end},")?;
     }
-    let title = format!("setguard: {}", entry.diagnostic.rule.id);
+    let title = format!("setguard: {} ({})", entry.diagnostic.title, entry.diagnostic.rule.id);
     writeln!(out, "title={}::{}", Property(&title), Data(&collected.sentence(entry)))
 }
 

@@ -80,7 +80,7 @@ impl<'a> Issue<'a> {
         let diagnostic = &entry.diagnostic;
         let rule = diagnostic.rule.id;
         Issue {
-            description: format!("{rule}: {}", collected.sentence(entry)),
+            description: format!("{} ({rule}): {}", diagnostic.title, collected.sentence(entry)),
             check_name: rule,
             fingerprint: collected.fingerprint(entry).digest(),
             severity: match diagnostic.severity {

@@ -146,6 +146,8 @@ struct FindingV1<'a> {
     /// The kind of fault, in one word of the API server, or for the status of an object the id of the
     /// rule, written as such a word.
     reason: Cow<'static, str>,
+    /// The fault in a few words.
+    title: &'a str,
     message: String,
     /// The remedy. The message ends with it too, unless the message is the API server's.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -183,7 +185,8 @@ struct FindingsV1<'a>(&'a Collected);
 impl Serialize for FindingsV1<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let FindingsV1(collected) = self;
-        serializer.collect_seq(collected.findings.iter().map(|it| FindingV1::new(collected, it)))
+        serializer
+            .collect_seq(collected.in_files().into_iter().map(|it| FindingV1::new(collected, it)))
     }
 }
 
@@ -191,7 +194,6 @@ impl Serialize for FindingsV1<'_> {
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(rename = "Facts")]
 struct FactsV1<'a> {
-    title: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
     cause: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -206,10 +208,9 @@ struct FactsV1<'a> {
 
 impl<'a> From<&'a Facts> for FactsV1<'a> {
     fn from(facts: &'a Facts) -> Self {
-        let Facts { title, cause, effect, since, pods, nodes } = facts;
+        let Facts { title: _, cause, effect, since, pods, nodes } = facts;
         let since = since.and_then(|seconds| Timestamp::from_second(seconds).ok());
         FactsV1 {
-            title,
             cause: cause.as_deref(),
             effect: effect.as_deref(),
             since: since.map(|time| time.to_string()),
@@ -366,6 +367,7 @@ impl<'a> FindingV1<'a> {
             },
             facts: diagnostic.facts.as_deref().map(FactsV1::from),
             change: diagnostic.change,
+            title: &diagnostic.title,
             message: match api_validation::quotes_api_server(diagnostic.rule) {
                 true => diagnostic.message.clone(),
                 false => diagnostic.text(),
@@ -382,7 +384,7 @@ impl<'a> FindingV1<'a> {
     }
 }
 
-/// Writes the report, with the findings in the order in which they came.
+/// Writes the report, with the findings of a file in the order of its lines.
 pub(super) fn write(collected: &Collected, out: &mut dyn Write) -> io::Result<()> {
     let remarks = collected.remarks.iter().filter_map(|(number, message)| {
         let object = collected.objects.get(*number)?;

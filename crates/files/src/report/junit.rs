@@ -163,7 +163,7 @@ impl Case<'_> {
         }
         writeln!(out, ">")?;
         if let Some((first, others)) = self.failures.split_first() {
-            let mut message = first.diagnostic.sentence();
+            let mut message = first.diagnostic.title.clone();
             if !others.is_empty() {
                 message.push_str(&format!(" (and {} more)", others.len()));
             }

@@ -132,8 +132,9 @@ impl Reports {
         let Some(collected) = self.collected else { return Ok((Vec::new(), Vec::new())) };
         let mut report = Vec::new();
         json::write(&collected, &mut report)?;
-        let findings = collected.findings.into_iter().map(|entry| entry.diagnostic);
-        Ok((report, findings.collect()))
+        let findings = collected.in_files().into_iter().map(|entry| entry.diagnostic.clone());
+        let findings = findings.collect();
+        Ok((report, findings))
     }
 
     /// Returns all receivers.

@@ -252,13 +252,13 @@ pub(super) fn write(collected: &Collected, out: &mut dyn Write) -> io::Result<()
 
 impl<'a> Descriptor<'a> {
     fn new(rule: &'a Rule, mode: Mode) -> Self {
-        let Meta { id, summary, why, bad, good, .. } = rule.meta;
+        let Meta { id, title, why, bad, good, .. } = rule.meta;
         let (why, bad, good) = (why.trim_end(), bad.trim_end(), good.trim_end());
         let first = why.split("\n\n").next().unwrap_or_default().replace('\n', " ");
         let severity = Severity::from(mode);
         Descriptor {
             id,
-            short_description: Message { text: (*summary).to_owned() },
+            short_description: Message { text: title.to_owned() },
             full_description: Message { text: shorten(&first, LONG_DESCRIPTION).into_owned() },
             help: Help {
                 text: why.to_owned(),

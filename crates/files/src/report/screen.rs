@@ -5,6 +5,8 @@ use std::env;
 use anstream::ColorChoice;
 use textwrap::{Options, WordSeparator, WordSplitter, WrapAlgorithm};
 
+/// The width of a name, as in `= help: `, up to which the next lines are aligned behind it.
+const LONGEST_NAME: usize = 10;
 /// The width below which lines are left as they are.
 const NARROWEST: usize = 30;
 
@@ -72,7 +74,8 @@ fn hanging(line: &str) -> Option<usize> {
         return Some(4);
     }
     let (head, _) = start.strip_prefix("= ")?.split_once(": ")?;
-    Some(before + "= : ".len() + head.len())
+    let named = "= : ".len() + head.len();
+    Some(before + if named <= LONGEST_NAME { named } else { 4 })
 }
 
 /// Returns a line without its styles.

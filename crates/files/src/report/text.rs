@@ -2,6 +2,8 @@
 
 use std::{
     cell::Cell,
+    collections::HashMap,
+    fmt::Write as _,
     io::{self, IsTerminal, Write},
     rc::Rc,
 };
@@ -30,6 +32,10 @@ use crate::manifests::{excerpt::Excerpt, not_checked::NotChecked, source::Source
 const LONG_TEXT: usize = 600;
 /// The most places of what is not checked for the same reason.
 const NAMED: usize = 5;
+/// Messages longer than this many bytes come last in a finding.
+const LONG_MESSAGE: usize = 240;
+/// The most bytes of findings that are held back, to be sorted by file and line.
+const HELD: usize = 1 << 20;
 
 /// The part of the input that a finding is about.
 enum FoundIn<'a> {
@@ -79,6 +85,11 @@ pub struct Text {
     namespace: Option<String>,
     /// Whether a finding of many objects was printed.
     has_folded: bool,
+    /// The findings that are printed once all findings of their file are known.
+    held: Vec<Held>,
+    held_bytes: usize,
+    /// The files of these findings, in the order in which they came.
+    files: HashMap<String, usize>,
     /// The least severity of what is printed.
     least: Severity,
     counts: Counts,
@@ -87,6 +98,13 @@ pub struct Text {
     left_out: usize,
     /// The policy file, if it weakens anything.
     policy: Option<PolicyUse>,
+}
+
+/// A finding in a file, as it will be printed.
+struct Held {
+    file: usize,
+    mark: Mark,
+    text: String,
 }
 
 impl Text {
@@ -109,6 +127,9 @@ impl Text {
             is_terminal,
             namespace: None,
             has_folded: false,
+            held: Vec::new(),
+            held_bytes: 0,
+            files: HashMap::new(),
             least: Severity::default(),
             counts: Counts::default(),
             not_checked: Vec::new(),
@@ -127,6 +148,9 @@ impl Text {
             is_terminal: false,
             namespace: None,
             has_folded: false,
+            held: Vec::new(),
+            held_bytes: 0,
+            files: HashMap::new(),
             least: Severity::default(),
             counts: Counts::default(),
             not_checked: Vec::new(),
@@ -140,28 +164,34 @@ impl Text {
         self.least = severity;
     }
 
-    /// Prints a finding, and counts it.
+    /// Prints a finding.
     fn print(
         &mut self,
         source: Option<&Source>,
         found_in: &FoundIn<'_>,
         diagnostic: &Diagnostic,
     ) -> io::Result<()> {
-        self.counts.add(diagnostic.severity);
         let level = match diagnostic.severity {
             Severity::Error => Level::ERROR,
             Severity::Warning => Level::WARNING,
             Severity::Note => Level::NOTE,
         };
-        let title = match &diagnostic.facts {
-            Some(facts) => facts.title.clone(),
-            None if diagnostic.field.is_empty() => diagnostic.message.clone(),
-            None => format!("{}: {}", diagnostic.field, diagnostic.message),
-        };
-        let title = shorten(&title, LONG_TEXT);
+        let title = shorten(&diagnostic.title, LONG_TEXT);
         let mut group = Group::with_title(level.primary_title(title).id(diagnostic.rule.id));
         if let Some(source) = source {
             group = excerpt(group, source, diagnostic.mark, &diagnostic.related);
+        }
+        // The title of a fault in a cluster is followed by its cause and effect.
+        let field = if diagnostic.field.is_empty() { "note" } else { &diagnostic.field };
+        let (field, message) = (shorten(field, LONG_TEXT), clean(&diagnostic.message));
+        let is_said = diagnostic.facts.is_some()
+            || diagnostic.field.is_empty() && diagnostic.title == diagnostic.message;
+        let mut sentence =
+            (!is_said).then(|| Level::NOTE.with_name(field).message(message.as_str()));
+        if message.len() <= LONG_MESSAGE
+            && let Some(sentence) = sentence.take()
+        {
+            group = group.element(sentence);
         }
         if let Some(object) = found_in.object() {
             group = group.element(Level::NOTE.with_name("in").message(clean(&object)));
@@ -184,27 +214,36 @@ impl Text {
             let help = Help::refer(help, &diagnostic.commands);
             group = group.element(Level::HELP.message(clean(&help)));
         }
+        if let Some(sentence) = sentence {
+            group = group.element(sentence);
+        }
         // A finding about the status of an object has the commands in its help.
         if source.is_none() && diagnostic.commands.is_empty() {
             let next = format!("setguard explain {}", diagnostic.rule.id);
             group = group.element(Level::NOTE.with_name("next").message(next));
         }
         let rendered = render(&self.renderer, group);
-        writeln!(self.out, "{}\n", self.screen.fit_finding(&rendered))?;
-        self.commands(&diagnostic.commands)
+        let mut text = format!("{}\n\n", self.screen.fit_finding(&rendered));
+        text.push_str(&commands(&diagnostic.commands));
+        self.hold(source, diagnostic.mark, text)
     }
 
-    /// Prints commands on lines of their own, to be copied.
-    fn commands(&mut self, commands: &[Command]) -> io::Result<()> {
-        for (index, command) in commands.iter().enumerate() {
-            if commands.len() > 1 {
-                writeln!(self.out, "  # {}: {}", index + 1, command.effect().words())?;
-            }
-            // A command with its middle cut out would be a different command.
-            let line = annotate_snippets::normalize_untrusted_str(command.line());
-            writeln!(self.out, "  {line}")?;
-        }
-        if commands.is_empty() { Ok(()) } else { writeln!(self.out) }
+    /// Prints a text, or holds it back until the others about its file are known.
+    fn hold(&mut self, source: Option<&Source>, mark: Mark, text: String) -> io::Result<()> {
+        let Some(source) = source else { return self.out.write_all(text.as_bytes()) };
+        let next = self.files.len();
+        let file = *self.files.entry(source.name().to_owned()).or_insert(next);
+        self.held_bytes += text.len();
+        self.held.push(Held { file, mark, text });
+        if self.held_bytes > HELD { self.release() } else { Ok(()) }
+    }
+
+    /// Prints what was held back.
+    fn release(&mut self) -> io::Result<()> {
+        self.held.sort_by_key(|it| (it.file, it.mark));
+        self.files.clear();
+        self.held_bytes = 0;
+        self.held.drain(..).try_for_each(|it| self.out.write_all(it.text.as_bytes()))
     }
 
     /// Prints what was not checked, once for each reason.
@@ -252,6 +291,8 @@ impl Report for Text {
     fn object(&mut self, source: Option<&Source>, object: &ObjectReport) -> io::Result<()> {
         let least = self.least;
         let wanted = |it: &&Diagnostic| !it.is_folded && it.severity >= least;
+        let counted = object.diagnostics.iter().filter(|it| it.severity >= least);
+        counted.for_each(|it| self.counts.add(it));
         let shown = object.diagnostics.iter().filter(wanted);
         self.left_out += object.diagnostics.iter().filter(|it| it.severity < least).count();
         let is_empty = shown.clone().next().is_none();
@@ -261,11 +302,12 @@ impl Report for Text {
         for diagnostic in shown.clone() {
             self.print(source, &FoundIn::Object(object), diagnostic)?;
         }
+        let at = object.diagnostics.last().map(|it| it.mark).unwrap_or_default();
         for remark in &object.remarks {
             let place =
                 source.map_or_else(|| object.id.to_string(), |source| source.name().to_owned());
             let note = format!("note: {}: {}", clean(&place), clean(remark));
-            writeln!(self.out, "{}\n", self.screen.fit(&note, 4))?;
+            self.hold(source, at, format!("{}\n\n", self.screen.fit(&note, 4)))?;
         }
         if self.is_terminal && !is_empty { self.out.flush() } else { Ok(()) }
     }
@@ -292,6 +334,7 @@ impl Report for Text {
     }
 
     fn unreadable(&mut self, source: &Source, diagnostic: &Diagnostic) -> io::Result<()> {
+        self.counts.add(diagnostic);
         self.print(Some(source), &FoundIn::Document, diagnostic)?;
         if self.is_terminal { self.out.flush() } else { Ok(()) }
     }
@@ -309,12 +352,14 @@ impl Report for Text {
     fn finish(&mut self, summary: &Summary) -> io::Result<()> {
         let mut summary = *summary;
         summary.hidden.as_unwanted += self.left_out;
+        summary.found = self.counts;
+        self.release()?;
         self.print_not_checked()?;
-        // Of a single finding, everybody sees the severity.
-        if self.counts.total() > 1 {
-            writeln!(self.out, "{}", self.counts)?;
+        let mut text = summary.to_string();
+        if self.counts.total() > 0 && summary.healthy.is_none() {
+            text.push_str("; `setguard explain RULE` says why");
         }
-        for line in summary.to_string().lines() {
+        for line in text.lines() {
             writeln!(self.out, "{}", self.screen.fit(line, 4))?;
         }
         if let Some(policy) = &self.policy {
@@ -322,6 +367,21 @@ impl Report for Text {
         }
         self.out.flush()
     }
+}
+
+/// Returns commands on lines of their own, to be copied.
+fn commands(commands: &[Command]) -> String {
+    let mut text = String::new();
+    for (index, command) in commands.iter().enumerate() {
+        if commands.len() > 1 {
+            // Writing to a String cannot fail.
+            let _ = writeln!(text, "  # {}: {}", index + 1, command.effect().words());
+        }
+        // A command with its middle cut out would be a different command.
+        let line = annotate_snippets::normalize_untrusted_str(command.line());
+        let _ = writeln!(text, "  {line}");
+    }
+    if commands.is_empty() { text } else { text + "\n" }
 }
 
 /// Prints the problems of a policy file to standard error.

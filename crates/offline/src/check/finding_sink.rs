@@ -123,6 +123,7 @@ impl FindingSink {
         // The baseline and the old findings are complete, whatever is reported.
         self.known.apply(&path, object);
         self.known.hidden.as_unwanted += self.selection.apply(object);
+        object.diagnostics.sort_by_key(|it| it.mark);
     }
 
     /// Returns the report in JSON, its findings in the same order, and the failures.

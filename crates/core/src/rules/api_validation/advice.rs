@@ -1,7 +1,7 @@
 //! The remedies for the most frequent errors. The API server's message stays as it is; the remedy is the help, and the
 //! other fields that belong to the error.
 
-use std::{cell::OnceCell, collections::BTreeMap};
+use std::{borrow::Cow, cell::OnceCell, collections::BTreeMap};
 
 use k8s_openapi::{
     api::core::v1::Volume,
@@ -9,19 +9,26 @@ use k8s_openapi::{
 };
 use serde_json::{Value as Json, json};
 
-use super::{kruise, stateful_set};
+use super::{kruise, stateful_set, template};
 use crate::{
     finding::{
         Field, Finding, Reason, Related, Step, nearest_of,
         paths::{CLAIM_TEMPLATES, ROLLING_UPDATE, SELECTOR, SPEC, TEMPLATE_LABELS, VOLUMES},
+        shorten,
     },
     kubernetes::{resource::WorkloadKind, selector},
     object::{
         Object, Subject,
         difference::{Difference, differences},
     },
+    rules::schema::SCHEMA,
     validation::object_meta,
 };
+
+/// The most words of a title.
+const LONGEST_TITLE: usize = 8;
+/// The most bytes of a name in a title.
+const LONGEST_NAME: usize = 80;
 
 /// The most differences that a remedy names.
 const NAMED: usize = 3;
@@ -64,7 +71,7 @@ impl<'s, 'a> Advisor<'s, 'a> {
             return;
         }
         if let Some(Advice { help, related }) = self.advice(finding) {
-            finding.help = Some(help.into()).filter(|it: &std::borrow::Cow<'_, str>| !it.is_empty());
+            finding.help = Some(help.into()).filter(|it: &Cow<'_, str>| !it.is_empty());
             finding.related = related;
         }
     }
@@ -76,7 +83,7 @@ impl<'s, 'a> Advisor<'s, 'a> {
             Step::Index(_) => "",
         };
         match (finding.reason, name) {
-            (Reason::Invalid, "labels") if message.ends_with("does not match template `labels`") => {
+            (Reason::Invalid, "labels") if message.ends_with(template::MISMATCH) => {
                 self.mismatch()
             }
             (Reason::Required, "selector") => Some(self.no_selector()),
@@ -257,6 +264,52 @@ fn fixed<T>(object: &Object<'_, T>) -> Json {
 fn changed(Difference { path, old, new }: &Difference) -> String {
     let text = |value: &Option<String>| value.clone().filter(|it| !it.is_empty()).unwrap_or("nothing".to_owned());
     format!("`{path}` changes from {} to {}", text(old), text(new))
+}
+
+/// Returns the head of a finding: of an error of the API server the field and the kind of fault, of another finding the
+/// title of its rule.
+pub fn title(finding: &Finding) -> Cow<'static, str> {
+    let Finding { rule, field, reason, message, .. } = finding;
+    let is_short = message.split_whitespace().count() <= LONGEST_TITLE && message.len() <= LONGEST_NAME;
+    if *rule == SCHEMA && is_short {
+        return message.clone().into();
+    }
+    if !super::quotes_api_server(rule) {
+        return rule.title.into();
+    }
+    if message.ends_with(template::MISMATCH) {
+        return "the selector does not match the template's labels".into();
+    }
+    let mut name = String::new();
+    for step in field.steps().collect::<Vec<_>>().into_iter().rev() {
+        match step {
+            Step::Index(index) => name.insert_str(0, &format!("[{index}]")),
+            Step::Key(key) => name.insert_str(0, &format!("[{key}]")),
+            Step::Child(child) => {
+                name.insert_str(0, child);
+                break;
+            }
+        }
+    }
+    let name = shorten(&name, LONGEST_NAME);
+    if message.ends_with(object_meta::IMMUTABLE) {
+        return format!("`{name}` cannot be changed").into();
+    }
+    let fault = match reason {
+        Reason::Duplicate => "is used twice",
+        Reason::Forbidden if *field == SPEC.to_field() => return "an immutable field changes".into(),
+        Reason::Forbidden => "is not allowed here",
+        Reason::Invalid => "has an invalid value",
+        Reason::NotFound => "is not found",
+        Reason::NotSupported => "has an unsupported value",
+        Reason::Required => "is missing",
+        Reason::TooFew => "has too few items",
+        Reason::TooLong => "is too long",
+        Reason::TooMany => "has too many items",
+        Reason::TypeInvalid => "has the wrong type",
+        Reason::InternalError => return rule.title.into(),
+    };
+    format!("`{name}` {fault}").into()
 }
 
 /// Returns whether a field belongs to a mount of a volume.

@@ -6,6 +6,7 @@ use crate::{finding::{Meta, Mode}, kubernetes::kind::Kind, rules::rule::{Rule, R
 pub static RULE: Rule = Rule {
     meta: meta! {
         id: "api-validation",
+        title: "the API server refuses this",
         summary: "what the API server refuses in metadata and the workload's own fields",
         mode: Mode::Deny,
         adjustable: false,

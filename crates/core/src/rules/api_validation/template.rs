@@ -12,6 +12,8 @@ use crate::{finding::{Findings, Path, Value}, kubernetes::{
     }};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
 
+/// The error for a selector that does not select the template.
+pub(super) const MISMATCH: &str = "`selector` does not match template `labels`";
 const DELETION_COST: &str = "controller.kubernetes.io/pod-deletion-cost";
 const SECCOMP_POD: &str = "seccomp.security.alpha.kubernetes.io/pod";
 const SECCOMP_CONTAINER: &str = "container.seccomp.security.alpha.kubernetes.io/";
@@ -32,8 +34,7 @@ pub(super) fn matches(
     let labels = template.metadata.as_ref().and_then(|metadata| metadata.labels.as_ref());
     if !selector.is_some_and(|selector| selector::matches_labels(selector, labels)) {
         let path = path.child("metadata");
-        let detail = "`selector` does not match template `labels`";
-        found.invalid(&path.child("labels"), Value::json(&labels), detail);
+        found.invalid(&path.child("labels"), Value::json(&labels), MISMATCH);
     }
 }
 

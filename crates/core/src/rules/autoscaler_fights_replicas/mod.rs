@@ -8,6 +8,7 @@ use crate::{finding::{Mode, Reason, paths::SPEC}, inventory::object_summary::Aut
 pub(super) static RULE: Rule = Rule {
     meta: meta! {
         id: "autoscaler-fights-replicas",
+        title: "replicas are set, and an autoscaler sets them",
         summary: "a StatefulSet that sets replicas, and an autoscaler that sets them too",
         mode: Mode::Warn,
         adjustable: true,

@@ -9,6 +9,7 @@ use crate::{finding::{Mode, Reason}, inventory::{object_summary::Service, waits:
 pub(super) static RULE: Rule = Rule {
     meta: meta! {
         id: "bootstrap-deadlock",
+        title: "the first pod waits for later ones",
         summary: "ordered pods of which the first is ready only once later ones are there",
         mode: Mode::Warn,
         adjustable: true,

@@ -6,6 +6,7 @@ use crate::{finding::{Findings, Mode, Reason, paths::SPEC}, kubernetes::cluster:
 pub(super) static RULE: Rule = Rule {
     meta: meta! {
         id: "canary-ordinals",
+        title: "a partition holds back some pods",
         summary: "which pods an update with a partition reaches, and which it does not",
         mode: Mode::Audit,
         adjustable: true,

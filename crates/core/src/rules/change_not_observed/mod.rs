@@ -9,6 +9,7 @@ use crate::{finding::{Facts, Help, Mode, Path, paths::STATUS}, kubernetes::kind:
 pub(super) static RULE: Rule = Rule {
     meta: meta! {
         id: "change-not-observed",
+        title: "the controller does not react",
         summary: "a set that was created or changed, and whose controller does not react",
         mode: Mode::Deny,
         adjustable: true,

@@ -8,6 +8,7 @@ use crate::{finding::{Findings, Mode, Reason, paths::VOLUMES}, kubernetes::clust
 pub(super) static RULE: Rule = Rule {
     meta: meta! {
         id: "claim-hides-volume",
+        title: "a claim template replaces a volume",
         summary: "a claim template with the same name as a volume, which it replaces in every pod",
         mode: Mode::Warn,
         adjustable: true,

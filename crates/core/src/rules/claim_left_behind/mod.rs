@@ -9,6 +9,7 @@ use crate::{finding::{Effect, Facts, Help, Mode, paths::CLAIM_TEMPLATES}, kubern
 pub(super) static RULE: Rule = Rule {
     meta: meta! {
         id: "claim-left-behind",
+        title: "new pods get claims of earlier ones",
         summary: "claims of an earlier StatefulSet that the next scale-up gives to new pods",
         mode: Mode::Audit,
         adjustable: true,

@@ -6,6 +6,7 @@ use crate::{finding::{Findings, Mode, paths::CLAIM_TEMPLATES}, kubernetes::clust
 pub(super) static RULE: Rule = Rule {
     meta: meta! {
         id: "claim-metadata-invalid",
+        title: "the metadata of a claim is invalid",
         summary: "a claim template with metadata that the API server refuses in a claim",
         mode: Mode::Deny,
         adjustable: true,

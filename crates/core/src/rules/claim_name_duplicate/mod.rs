@@ -8,6 +8,7 @@ use crate::{finding::{Findings, Mode, Reason, paths::CLAIM_TEMPLATES}, kubernete
 pub(super) static RULE: Rule = Rule {
     meta: meta! {
         id: "claim-name-duplicate",
+        title: "two claim templates have the same name",
         summary: "volumeClaimTemplates with the same name, of which only the last is used",
         mode: Mode::Deny,
         adjustable: true,

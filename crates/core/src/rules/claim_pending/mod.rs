@@ -11,6 +11,7 @@ use crate::{finding::{Facts, Help, Mode, paths::CLAIM_TEMPLATES}, kubernetes::ki
 pub(super) static RULE: Rule = Rule {
     meta: meta! {
         id: "claim-pending",
+        title: "a pod waits for its claim",
         summary: "a pod of a StatefulSet that waits for a claim that is not bound",
         mode: Mode::Warn,
         adjustable: true,

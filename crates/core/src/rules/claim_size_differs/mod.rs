@@ -11,6 +11,7 @@ use crate::{finding::{Effect, Facts, Help, Mode, paths::CLAIM_TEMPLATES}, kubern
 pub(super) static RULE: Rule = Rule {
     meta: meta! {
         id: "claim-size-differs",
+        title: "claims differ from the size in the template",
         summary: "claims of a StatefulSet whose size differs from the claim template",
         mode: Mode::Audit,
         adjustable: true,

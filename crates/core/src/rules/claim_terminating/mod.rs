@@ -11,6 +11,7 @@ use crate::{finding::{Command, Effect, Facts, Help, Mode, paths::CLAIM_TEMPLATES
 pub(super) static RULE: Rule = Rule {
     meta: meta! {
         id: "claim-terminating",
+        title: "a claim in use was deleted",
         summary: "a claim of a StatefulSet that was deleted while its pod uses it",
         mode: Mode::Warn,
         adjustable: true,

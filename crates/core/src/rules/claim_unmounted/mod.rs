@@ -8,6 +8,7 @@ use crate::{finding::{Findings, Mode, Reason, paths::CLAIM_TEMPLATES}, kubernete
 pub(super) static RULE: Rule = Rule {
     meta: meta! {
         id: "claim-unmounted",
+        title: "no container mounts this claim",
         summary: "a claim template that no container mounts",
         mode: Mode::Warn,
         adjustable: true,

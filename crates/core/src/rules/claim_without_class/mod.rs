@@ -6,6 +6,7 @@ use crate::{finding::{Findings, Fix, Mode, Reason, paths::CLAIM_TEMPLATES}, kube
 pub(super) static RULE: Rule = Rule {
     meta: meta! {
         id: "claim-without-class",
+        title: "nothing provisions volumes of the empty class",
         summary: "a claim template with an empty storageClassName: nothing provisions its volumes",
         mode: Mode::Warn,
         adjustable: true,

@@ -6,6 +6,7 @@ use crate::{finding::{Findings, Mode, Reason, paths::SPEC}, kubernetes::cluster:
 pub(super) static RULE: Rule = Rule {
     meta: meta! {
         id: "claims-deleted-on-scale-down",
+        title: "scaling down deletes claims",
         summary: "a scale-down with whenScaled Delete, which deletes the claims of removed pods",
         mode: Mode::Warn,
         adjustable: true,

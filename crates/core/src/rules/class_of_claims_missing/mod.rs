@@ -11,6 +11,7 @@ use crate::{finding::{Facts, Help, Mode, Path, paths::METADATA}, kubernetes::kin
 pub(super) static RULE: Rule = Rule {
     meta: meta! {
         id: "class-of-claims-missing",
+        title: "the StorageClass of claims does not exist",
         summary: "a StorageClass that does not exist, and for which claims of several sets wait",
         mode: Mode::Warn,
         adjustable: true,

@@ -6,6 +6,7 @@ use crate::{finding::{Meta, Mode}, kubernetes::kind::Kind, rules::rule::{Rule, R
 pub static RULE: Rule = Rule {
     meta: meta! {
         id: "control-plane-injection",
+        title: "setguard adds control-plane tolerations",
         summary: "a DaemonSet to which setguard adds control-plane tolerations, as requested",
         mode: Mode::Audit,
         adjustable: true,

@@ -10,6 +10,7 @@ use crate::{finding::{
 pub(super) static RULE: Rule = Rule {
     meta: meta! {
         id: "control-plane-not-tolerated",
+        title: "the control plane gets no pod",
         summary: "a node agent without a toleration for the control plane",
         mode: Mode::Audit,
         adjustable: true,

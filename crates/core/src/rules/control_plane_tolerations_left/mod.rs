@@ -6,6 +6,7 @@ use crate::{finding::{Meta, Mode}, kubernetes::kind::Kind, rules::rule::{Rule, R
 pub static RULE: Rule = Rule {
     meta: meta! {
         id: "control-plane-tolerations-left",
+        title: "tolerations that setguard added are left",
         summary: "tolerations that setguard added, in a DaemonSet that no longer requests them",
         mode: Mode::Warn,
         adjustable: true,

@@ -9,6 +9,7 @@ use crate::{finding::{Effect, Facts, Help, Mode, paths::POD_SPEC}, kubernetes::k
 pub(super) static RULE: Rule = Rule {
     meta: meta! {
         id: "creation-refused",
+        title: "the API server refuses to create pods",
         summary: "pods that the API server refuses to create",
         mode: Mode::Warn,
         adjustable: true,

@@ -11,6 +11,7 @@ use crate::{finding::{Mode, Reason, paths::POD_SPEC}, inventory::object_summary:
 pub(super) static RULE: Rule = Rule {
     meta: meta! {
         id: "daemon-leaves-nodes",
+        title: "pods disappear from many nodes",
         summary: "a DaemonSet whose new node selector takes its pods away from many nodes",
         mode: Mode::Warn,
         adjustable: true,

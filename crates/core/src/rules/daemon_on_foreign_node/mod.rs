@@ -9,6 +9,7 @@ use crate::{finding::{Mode, Reason, paths::POD_SPEC}, inventory::{node::Node, sy
 pub(super) static RULE: Rule = Rule {
     meta: meta! {
         id: "daemon-on-foreign-node",
+        title: "a daemon for Linux runs on other nodes",
         summary: "a DaemonSet for Linux on Windows nodes, or on virtual nodes",
         mode: Mode::Warn,
         adjustable: true,

@@ -6,6 +6,7 @@ use crate::{finding::{ClusterAssumption, Findings, Mode, Reason, paths::POD_SPEC
 pub(super) static RULE: Rule = Rule {
     meta: meta! {
         id: "daemon-without-priority",
+        title: "a plugin of the node has no priority",
         summary: "a network, storage or device plugin of the node without a priorityClassName",
         mode: Mode::Warn,
         adjustable: true,

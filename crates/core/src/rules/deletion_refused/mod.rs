@@ -20,6 +20,7 @@ use crate::{
 pub(super) static RULE: Rule = Rule {
     meta: meta! {
         id: "deletion-refused",
+        title: "pods cannot be deleted",
         summary: "pods that the API server refuses to delete, so that a rollout does not go on",
         mode: Mode::Warn,
         adjustable: true,

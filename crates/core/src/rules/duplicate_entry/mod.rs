@@ -11,6 +11,7 @@ use crate::{finding::{
 pub(super) static RULE: Rule = Rule {
     meta: meta! {
         id: "duplicate-entry",
+        title: "the same entry twice in a list",
         summary: "an entry twice in a list that has keys, which server-side apply refuses",
         mode: Mode::Warn,
         adjustable: true,

@@ -9,6 +9,7 @@ use crate::{finding::{Facts, Help, Mode, paths::STATUS}, kubernetes::kind::Kind,
 pub(super) static RULE: Rule = Rule {
     meta: meta! {
         id: "fewer-ready-than-wanted",
+        title: "fewer pods are ready than wanted",
         summary: "too few ready pods, or a rollout that stands still, for an unknown reason",
         mode: Mode::Warn,
         adjustable: true,

@@ -8,6 +8,7 @@ use crate::{finding::{Findings, Mode, Path, Reason, paths::POD_SPEC}, kubernetes
 pub(super) static RULE: Rule = Rule {
     meta: meta! {
         id: "field-dropped",
+        title: "the API server drops this field",
         summary: "a field that the API server drops, because its feature gate is off",
         mode: Mode::Warn,
         adjustable: true,

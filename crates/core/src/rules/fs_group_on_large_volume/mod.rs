@@ -6,6 +6,7 @@ use crate::{finding::{Findings, Mode, Reason, paths::POD_SPEC}, kubernetes::{clu
 pub(super) static RULE: Rule = Rule {
     meta: meta! {
         id: "fs-group-on-large-volume",
+        title: "fsGroup changes the owner of every file",
         summary: "fsGroup on a large volume without fsGroupChangePolicy: OnRootMismatch",
         mode: Mode::Audit,
         adjustable: true,

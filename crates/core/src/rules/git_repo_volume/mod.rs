@@ -6,6 +6,7 @@ use crate::{finding::{Findings, Mode, Reason, paths::VOLUMES}, kubernetes::clust
 pub(super) static RULE: Rule = Rule {
     meta: meta! {
         id: "git-repo-volume",
+        title: "gitRepo volumes are no longer mounted",
         summary: "a gitRepo volume, which the kubelet no longer mounts",
         mode: Mode::Warn,
         adjustable: true,

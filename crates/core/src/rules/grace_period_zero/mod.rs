@@ -5,6 +5,7 @@ use crate::{finding::{Findings, Fix, Mode, Reason, paths::POD_SPEC}, kubernetes:
 pub(super) static RULE: Rule = Rule {
     meta: meta! {
         id: "grace-period-zero",
+        title: "pods disappear before they have stopped",
         summary: "a StatefulSet whose pods disappear from the API before they have stopped",
         mode: Mode::Warn,
         adjustable: true,

@@ -5,6 +5,7 @@ use crate::{finding::{Findings, Fix, Mode, Reason, paths::SPEC}, kubernetes::clu
 pub(super) static RULE: Rule = Rule {
     meta: meta! {
         id: "history-limit-zero",
+        title: "no revision is left to roll back to",
         summary: "revisionHistoryLimit 0, which leaves no revision to roll back to",
         mode: Mode::Audit,
         adjustable: true,

@@ -8,6 +8,7 @@ use crate::{finding::{Findings, Mode, Reason, paths::POD_SPEC}, kubernetes::{clu
 pub(super) static RULE: Rule = Rule {
     meta: meta! {
         id: "host-network-dns",
+        title: "hostNetwork cannot resolve the name of a Service",
         summary: "hostNetwork and the name of a Service, which the node's DNS does not know",
         mode: Mode::Warn,
         adjustable: true,

@@ -13,6 +13,7 @@ use crate::{finding::{Mode, Reason}, inventory::{
 pub(super) static RULE: Rule = Rule {
     meta: meta! {
         id: "host-port-conflict",
+        title: "another controller uses the same host port",
         summary: "a DaemonSet that claims the same port of a node as another controller",
         mode: Mode::Warn,
         adjustable: true,

@@ -9,6 +9,7 @@ const KUBELET: i32 = 10250;
 pub(super) static RULE: Rule = Rule {
     meta: meta! {
         id: "host-port-of-kubelet",
+        title: "the kubelet listens on this port",
         summary: "hostNetwork and port 10250, on which the kubelet listens on every node",
         mode: Mode::Warn,
         adjustable: true,

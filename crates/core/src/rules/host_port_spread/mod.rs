@@ -6,6 +6,7 @@ use crate::{finding::{Findings, Mode, Reason, paths::POD_SPEC}, kubernetes::clus
 pub(super) static RULE: Rule = Rule {
     meta: meta! {
         id: "host-port-spread",
+        title: "no two replicas fit on one node",
         summary: "replicas that claim a port of the node, so that no two fit on one node",
         mode: Mode::Warn,
         adjustable: true,

@@ -8,6 +8,7 @@ use crate::{finding::{Mode, Path, Reason, paths::CLAIM_TEMPLATES}, inventory::{n
 pub(super) static RULE: Rule = Rule {
     meta: meta! {
         id: "immediate-binding-across-zones",
+        title: "volumes may be in the wrong zone",
         summary: "volumes whose zone is chosen before their pods, which need certain zones",
         mode: Mode::Warn,
         adjustable: true,

@@ -9,6 +9,7 @@ use crate::{finding::{Effect, Findings, Help, Mode, Path, Reason, paths::SPEC}, 
 pub static RULE: Rule = Rule {
     meta: meta! {
         id: "immutable-field",
+        title: "this field cannot be changed",
         summary: "a change to an immutable field, and what to do instead",
         mode: Mode::Warn,
         adjustable: true,

@@ -11,6 +11,7 @@ use crate::{finding::{
 pub(super) static RULE: Rule = Rule {
     meta: meta! {
         id: "immutable-release-label",
+        title: "this label changes with each release",
         summary: "a label that changes with each release, in a field that cannot be changed",
         mode: Mode::Warn,
         adjustable: true,

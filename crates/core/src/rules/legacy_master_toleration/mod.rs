@@ -8,6 +8,7 @@ use crate::{finding::{ClusterAssumption, Findings, Fix, Mode, Reason, paths::TOL
 pub(super) static RULE: Rule = Rule {
     meta: meta! {
         id: "legacy-master-toleration",
+        title: "only the control plane's old taint is tolerated",
         summary: "a toleration of the control plane's old taint without the new one",
         mode: Mode::Warn,
         adjustable: true,

@@ -8,6 +8,7 @@ use crate::{finding::{Findings, Mode, Path, Reason, paths::POD_SPEC}, kubernetes
 pub(super) static RULE: Rule = Rule {
     meta: meta! {
         id: "legacy-node-label",
+        title: "nodes no longer have this label",
         summary: "a nodeSelector or node affinity that asks for the control plane's old label",
         mode: Mode::Warn,
         adjustable: true,

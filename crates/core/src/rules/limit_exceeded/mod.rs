@@ -20,6 +20,7 @@ use crate::{finding::{Findings, Meta, Mode, Reason}, kubernetes::{cluster::Clust
 pub static RULE: Rule = Rule {
     meta: meta! {
         id: "limit-exceeded",
+        title: "the policy forbids these consequences",
         summary: "a change with consequences that the policy forbids",
         mode: Mode::Deny,
         adjustable: true,

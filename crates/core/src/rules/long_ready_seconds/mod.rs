@@ -6,6 +6,7 @@ use crate::{finding::{Findings, Mode, Reason, paths::SPEC}, kubernetes::cluster:
 pub(super) static RULE: Rule = Rule {
     meta: meta! {
         id: "long-ready-seconds",
+        title: "minReadySeconds make the rollout very long",
         summary: "minReadySeconds so high that a rollout takes very long",
         mode: Mode::Audit,
         adjustable: true,

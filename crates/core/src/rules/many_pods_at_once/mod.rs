@@ -6,6 +6,7 @@ use crate::{finding::{Findings, Mode, Reason, paths::SPEC}, kubernetes::cluster:
 pub(super) static RULE: Rule = Rule {
     meta: meta! {
         id: "many-pods-at-once",
+        title: "many pods are replaced or removed at once",
         summary: "an update that replaces or removes many pods at once",
         mode: Mode::Warn,
         adjustable: true,

@@ -8,6 +8,7 @@ use crate::{finding::{Mode, Reason, paths::POD_SPEC}, kubernetes::kind::Kind, ru
 pub(super) static RULE: Rule = Rule {
     meta: meta! {
         id: "many-service-links",
+        title: "pods get too many variables of Services",
         summary: "pods that get so many variables of Services that programs may not start",
         mode: Mode::Warn,
         adjustable: true,

@@ -8,6 +8,7 @@ use crate::{finding::{Findings, Fix, Mode, Reason, paths::ROLLING_UPDATE}, kuber
 pub(super) static RULE: Rule = Rule {
     meta: meta! {
         id: "max-unavailable-everything",
+        title: "an update takes all pods down at once",
         summary: "maxUnavailable so high that an update takes all pods down at once",
         mode: Mode::Warn,
         adjustable: true,

@@ -6,6 +6,7 @@ use crate::{finding::{Findings, Fix, Mode, Reason, paths::ROLLING_UPDATE}, kuber
 pub(super) static RULE: Rule = Rule {
     meta: meta! {
         id: "max-unavailable-ignored",
+        title: "maxUnavailable is ignored",
         summary: "maxUnavailable of a StatefulSet while its feature gate is off",
         mode: Mode::Warn,
         adjustable: true,

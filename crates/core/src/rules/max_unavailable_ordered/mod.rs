@@ -6,6 +6,7 @@ use crate::{finding::{Findings, Mode, Reason, paths::ROLLING_UPDATE}, kubernetes
 pub(super) static RULE: Rule = Rule {
     meta: meta! {
         id: "max-unavailable-ordered",
+        title: "maxUnavailable above 1 makes nothing faster",
         summary: "maxUnavailable above 1 with OrderedReady: more pods are down, nothing is faster",
         mode: Mode::Warn,
         adjustable: true,

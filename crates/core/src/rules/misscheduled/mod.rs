@@ -11,6 +11,7 @@ use crate::{finding::{Effect, Facts, Help, Mode, Path, paths::STATUS, paths::TOL
 pub(super) static RULE: Rule = Rule {
     meta: meta! {
         id: "misscheduled",
+        title: "pods run on nodes that are not selected",
         summary: "pods of a DaemonSet on nodes that would not get one any more",
         mode: Mode::Warn,
         adjustable: true,

@@ -5,6 +5,7 @@ use crate::{finding::{Findings, Mode, Reason, paths::METADATA}, kubernetes::{clu
 pub(super) static RULE: Rule = Rule {
     meta: meta! {
         id: "name-too-long",
+        title: "the name is too long for pods",
         summary: "a name so long that the controller cannot create pods",
         mode: Mode::Deny,
         adjustable: true,

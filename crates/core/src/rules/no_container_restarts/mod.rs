@@ -8,6 +8,7 @@ use crate::{finding::{Findings, Mode, Reason, paths::POD_SPEC}, kubernetes::clus
 pub(super) static RULE: Rule = Rule {
     meta: meta! {
         id: "no-container-restarts",
+        title: "no container is restarted after exit code 0",
         summary: "no container is restarted after exit code 0, so pods end and are recreated",
         mode: Mode::Warn,
         adjustable: true,

@@ -9,6 +9,7 @@ use crate::{finding::{Mode, Reason, paths::POD_SPEC}, inventory::{node::Node, no
 pub(super) static RULE: Rule = Rule {
     meta: meta! {
         id: "no-node-matches",
+        title: "no node matches the template",
         summary: "a template whose node selector and affinity no node matches",
         mode: Mode::Warn,
         adjustable: true,

@@ -8,6 +8,7 @@ use crate::{finding::{Findings, Mode, Reason, paths::CONTAINERS}, kubernetes::{c
 pub(super) static RULE: Rule = Rule {
     meta: meta! {
         id: "no-readiness-probe",
+        title: "the rollout waits for nothing",
         summary: "a server without a readiness probe, whose rollout waits for nothing",
         mode: Mode::Audit,
         adjustable: true,

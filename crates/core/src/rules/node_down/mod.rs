@@ -11,6 +11,7 @@ use crate::{finding::{Facts, Help, Mode, Path, paths::STATUS}, kubernetes::{kind
 pub(super) static RULE: Rule = Rule {
     meta: meta! {
         id: "node-down",
+        title: "a node is not ready",
         summary: "a node that is not ready, and the sets with pods on it",
         mode: Mode::Warn,
         adjustable: true,

@@ -11,6 +11,7 @@ use crate::{finding::{Facts, Help, Mode, paths::TOLERATIONS}, kubernetes::{kind:
 pub(super) static RULE: Rule = Rule {
     meta: meta! {
         id: "node-not-wanted",
+        title: "a taint keeps the daemon off nodes",
         summary: "nodes without a pod of the DaemonSet, because of a taint",
         mode: Mode::Warn,
         adjustable: true,

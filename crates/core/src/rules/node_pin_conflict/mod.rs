@@ -6,6 +6,7 @@ use crate::{finding::{Meta, Mode}, kubernetes::kind::Kind, rules::rule::{Rule, R
 pub static RULE: Rule = Rule {
     meta: meta! {
         id: "node-pin-conflict",
+        title: "the pod is tied to two nodes",
         summary: "a pod created for one node whose own affinity ties it to another",
         mode: Mode::Deny,
         adjustable: false,

@@ -11,6 +11,7 @@ use crate::{finding::{Facts, Help, Mode, paths::STATUS}, kubernetes::kind::Kind,
 pub(super) static RULE: Rule = Rule {
     meta: meta! {
         id: "node-without-pod",
+        title: "nodes lack a working pod",
         summary: "nodes that should have a pod of the DaemonSet, and have none that works",
         mode: Mode::Warn,
         adjustable: true,

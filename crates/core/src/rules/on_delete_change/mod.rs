@@ -6,6 +6,7 @@ use crate::{finding::{Findings, Mode, Reason, paths::UPDATE_STRATEGY}, kubernete
 pub(super) static RULE: Rule = Rule {
     meta: meta! {
         id: "on-delete-change",
+        title: "running pods do not get this template",
         summary: "a changed template under OnDelete, which running pods do not get",
         mode: Mode::Warn,
         adjustable: true,

@@ -7,6 +7,7 @@ use crate::{finding::{Findings, Fix, Mode, Reason, paths::UPDATE_STRATEGY}, kube
 pub(super) static RULE: Rule = Rule {
     meta: meta! {
         id: "on-delete-ignores-rolling-update",
+        title: "rollingUpdate is ignored under OnDelete",
         summary: "a DaemonSet with settings for rolling updates under OnDelete",
         mode: Mode::Warn,
         adjustable: true,

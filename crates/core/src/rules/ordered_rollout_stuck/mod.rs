@@ -27,6 +27,7 @@ static CEL: Cel = Cel {
 pub(super) static RULE: Rule = Rule {
     meta: meta! {
         id: "ordered-rollout-stuck",
+        title: "the rollout waits for a broken pod",
         summary: "a new template while an ordered pod is not ready: the rollout waits for that pod",
         mode: Mode::Warn,
         adjustable: true,

@@ -6,6 +6,7 @@ use crate::{finding::{Findings, Mode, Reason, paths::SPEC}, kubernetes::cluster:
 pub(super) static RULE: Rule = Rule {
     meta: meta! {
         id: "ordinal-overflow",
+        title: "the last ordinals are too large",
         summary: "ordinals.start so high that the last ordinals do not fit into 32 bits",
         mode: Mode::Deny,
         adjustable: true,

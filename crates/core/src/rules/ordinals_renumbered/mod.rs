@@ -8,6 +8,7 @@ use crate::{finding::{Findings, Mode, Reason, paths::SPEC}, kubernetes::cluster:
 pub(super) static RULE: Rule = Rule {
     meta: meta! {
         id: "ordinals-renumbered",
+        title: "new ordinals mean new pods and volumes",
         summary: "a new ordinals.start that deletes pods and creates others with new volumes",
         mode: Mode::Warn,
         adjustable: true,

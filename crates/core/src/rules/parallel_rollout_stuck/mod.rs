@@ -6,6 +6,7 @@ use crate::{finding::{Effect, Findings, Help, Mode, Reason, paths::SPEC}, kubern
 pub(super) static RULE: Rule = Rule {
     meta: meta! {
         id: "parallel-rollout-stuck",
+        title: "broken pods use up maxUnavailable",
         summary: "a new template while broken parallel pods use up maxUnavailable",
         mode: Mode::Warn,
         adjustable: true,

@@ -6,6 +6,7 @@ use crate::{finding::{Findings, Fix, Mode, Reason, paths::ROLLING_UPDATE}, kuber
 pub(super) static RULE: Rule = Rule {
     meta: meta! {
         id: "partition-covers-all",
+        title: "partition covers all replicas",
         summary: "a partition that is not below the number of replicas: nothing is rolled out",
         mode: Mode::Warn,
         adjustable: true,

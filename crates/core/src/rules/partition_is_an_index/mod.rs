@@ -6,6 +6,7 @@ use crate::{finding::{Findings, Mode, Reason, paths::ROLLING_UPDATE}, kubernetes
 pub(super) static RULE: Rule = Rule {
     meta: meta! {
         id: "partition-is-an-index",
+        title: "partition counts pods, not ordinals",
         summary: "a partition that looks like an ordinal, but counts pods from 0",
         mode: Mode::Warn,
         adjustable: true,

@@ -6,6 +6,7 @@ use crate::{finding::{Findings, Mode, Reason, paths::ROLLING_UPDATE}, kubernetes
 pub(super) static RULE: Rule = Rule {
     meta: meta! {
         id: "partition-left-set",
+        title: "partition holds back the new template",
         summary: "a new template while the partition still holds back the previous one",
         mode: Mode::Audit,
         adjustable: true,

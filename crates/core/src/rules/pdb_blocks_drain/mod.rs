@@ -8,6 +8,7 @@ use crate::{finding::{Mode}, rules::rule::Rule};
 pub(super) static RULE: Rule = Rule {
     meta: meta! {
         id: "pdb-blocks-drain",
+        title: "the budget never allows an eviction",
         summary: "a StatefulSet whose PodDisruptionBudget never allows an eviction",
         mode: Mode::Warn,
         adjustable: true,

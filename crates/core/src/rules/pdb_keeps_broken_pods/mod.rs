@@ -8,6 +8,7 @@ use crate::{finding::{Mode}, rules::rule::Rule};
 pub(super) static RULE: Rule = Rule {
     meta: meta! {
         id: "pdb-keeps-broken-pods",
+        title: "the budget keeps broken pods",
         summary: "a PodDisruptionBudget that lets no pod be evicted while several are broken",
         mode: Mode::Audit,
         adjustable: true,

@@ -9,6 +9,7 @@ use crate::{finding::{Mode, Reason, paths::TEMPLATE_LABELS}, kubernetes::kind::K
 pub(super) static RULE: Rule = Rule {
     meta: meta! {
         id: "pdb-overlap",
+        title: "two budgets select the same pods",
         summary: "pods that more than one PodDisruptionBudget selects",
         mode: Mode::Warn,
         adjustable: true,

@@ -9,6 +9,7 @@ use crate::{finding::{Mode, Reason, paths::TEMPLATE_LABELS}, inventory::object_s
 pub(super) static RULE: Rule = Rule {
     meta: meta! {
         id: "pdb-without-scale",
+        title: "the budget cannot count these pods",
         summary: "a DaemonSet with a PodDisruptionBudget that cannot count its pods",
         mode: Mode::Warn,
         adjustable: true,

@@ -9,6 +9,7 @@ use crate::{finding::{Effect, Facts, Help, Mode, paths::STATUS}, kubernetes::kin
 pub(super) static RULE: Rule = Rule {
     meta: meta! {
         id: "pod-name-taken",
+        title: "another pod has the name",
         summary: "a pod of a StatefulSet that cannot be created, because another pod has its name",
         mode: Mode::Warn,
         adjustable: true,

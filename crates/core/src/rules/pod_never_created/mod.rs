@@ -5,6 +5,7 @@ use crate::{finding::{Findings, Mode}, kubernetes::cluster::Cluster, object::Sub
 pub(super) static RULE: Rule = Rule {
     meta: meta! {
         id: "pod-never-created",
+        title: "no pod can be created from the template",
         summary: "a template that the API server accepts, but refuses in each pod made from it",
         mode: Mode::Deny,
         adjustable: true,

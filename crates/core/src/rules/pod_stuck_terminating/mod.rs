@@ -11,6 +11,7 @@ use crate::{finding::{Effect, Facts, Help, Mode, Path, paths::STATUS}, kubernete
 pub(super) static RULE: Rule = Rule {
     meta: meta! {
         id: "pod-stuck-terminating",
+        title: "the deletion of a pod does not end",
         summary: "a pod whose deletion does not end",
         mode: Mode::Warn,
         adjustable: true,

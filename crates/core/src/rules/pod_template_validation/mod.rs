@@ -6,6 +6,7 @@ use crate::{finding::{Meta, Mode}, kubernetes::kind::Kind, rules::rule::{Rule, R
 pub static RULE: Rule = Rule {
     meta: meta! {
         id: "pod-template-validation",
+        title: "the API server refuses this template",
         summary: "what the API server refuses in the spec of the pod template",
         mode: Mode::Deny,
         adjustable: true,

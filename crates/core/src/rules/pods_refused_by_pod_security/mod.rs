@@ -8,6 +8,7 @@ use crate::{finding::{Mode, Reason, paths::POD_SPEC}, kubernetes::kind::Kind, ku
 pub(super) static RULE: Rule = Rule {
     meta: meta! {
         id: "pods-refused-by-pod-security",
+        title: "Pod Security refuses the pods",
         summary: "a template whose pods the Pod Security level of the namespace refuses",
         mode: Mode::Warn,
         adjustable: true,

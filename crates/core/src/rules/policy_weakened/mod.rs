@@ -6,6 +6,7 @@ use crate::{finding::{Meta, Mode}, kubernetes::kind::Kind, rules::rule::{Rule, R
 pub static RULE: Rule = Rule {
     meta: meta! {
         id: "policy-weakened",
+        title: "this change weakens the policy",
         summary: "a change that weakens the policy by which it is checked",
         mode: Mode::Warn,
         adjustable: false,

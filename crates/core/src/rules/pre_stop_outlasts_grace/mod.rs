@@ -8,6 +8,7 @@ use crate::{finding::{Findings, Mode, Path, Reason, paths::POD_SPEC}, kubernetes
 pub(super) static RULE: Rule = Rule {
     meta: meta! {
         id: "pre-stop-outlasts-grace",
+        title: "the preStop hook uses the whole grace period",
         summary: "a preStop hook that sleeps for the whole grace period",
         mode: Mode::Warn,
         adjustable: true,

@@ -9,6 +9,7 @@ use crate::{finding::{Mode, Reason, paths::SPEC}, kubernetes::kind::Kind, rules:
 pub(super) static RULE: Rule = Rule {
     meta: meta! {
         id: "replicas-without-budget",
+        title: "no PodDisruptionBudget protects the pods",
         summary: "a StatefulSet with several pods and no PodDisruptionBudget",
         mode: Mode::Audit,
         adjustable: true,

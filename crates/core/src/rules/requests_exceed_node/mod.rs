@@ -9,6 +9,7 @@ use crate::{finding::{Mode, Reason, paths::POD_SPEC}, inventory::resources::Reso
 pub(super) static RULE: Rule = Rule {
     meta: meta! {
         id: "requests-exceed-node",
+        title: "no node has what the pods request",
         summary: "pods that request more CPU or memory than the nodes for them have",
         mode: Mode::Warn,
         adjustable: true,

@@ -12,6 +12,7 @@ const DAYS: i64 = 7 * 24 * 3_600;
 pub(super) static RULE: Rule = Rule {
     meta: meta! {
         id: "revision-left-behind",
+        title: "pods have an old template",
         summary: "pods that have had an older template for more than a week",
         mode: Mode::Audit,
         adjustable: true,

@@ -11,6 +11,7 @@ use crate::{finding::{Effect, Facts, Help, Mode, Path}, kubernetes::kind::Kind, 
 pub(super) static RULE: Rule = Rule {
     meta: meta! {
         id: "revision-orphan",
+        title: "no set owns these revisions",
         summary: "ControllerRevisions that no DaemonSet or StatefulSet owns",
         mode: Mode::Warn,
         adjustable: true,

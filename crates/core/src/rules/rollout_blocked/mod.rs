@@ -9,6 +9,7 @@ use crate::{finding::{Findings, Mode, Reason, paths::SPEC}, kubernetes::cluster:
 pub(super) static RULE: Rule = Rule {
     meta: meta! {
         id: "rollout-blocked",
+        title: "maxUnavailable pods are unavailable already",
         summary: "a changed template while maxUnavailable pods are unavailable already",
         mode: Mode::Warn,
         adjustable: true,

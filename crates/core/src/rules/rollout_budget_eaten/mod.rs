@@ -9,6 +9,7 @@ use crate::{finding::{Effect, Facts, Help, Mode, Path, paths::ROLLING_UPDATE}, k
 pub(super) static RULE: Rule = Rule {
     meta: meta! {
         id: "rollout-budget-eaten",
+        title: "broken pods or nodes use up maxUnavailable",
         summary: "an update of a DaemonSet that waits for nodes or pods that do not recover",
         mode: Mode::Warn,
         adjustable: true,

@@ -12,6 +12,7 @@ use crate::{finding::{Effect, Facts, Help, Mode, paths::STATUS}, kubernetes::kin
 pub(super) static RULE: Rule = Rule {
     meta: meta! {
         id: "rollout-stuck-at-ordinal",
+        title: "the StatefulSet waits for a pod",
         summary: "a StatefulSet that waits for a pod that does not become ready",
         mode: Mode::Warn,
         adjustable: true,

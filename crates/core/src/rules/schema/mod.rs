@@ -6,6 +6,7 @@ use crate::{finding::{Meta, Mode}, kubernetes::kind::Kind, rules::rule::{Rule, R
 pub static RULE: Rule = Rule {
     meta: meta! {
         id: "schema",
+        title: "the document does not decode",
         summary: "a document that does not decode: wrong type, unknown field, duplicate key",
         mode: Mode::Deny,
         adjustable: false,

@@ -8,6 +8,7 @@ use crate::{finding::{Findings, Mode, Path, Reason, paths::SELECTOR}, kubernetes
 pub(super) static RULE: Rule = Rule {
     meta: meta! {
         id: "selector-on-managed-labels",
+        title: "the selector uses a label of the controller",
         summary: "a selector on a label that the controller itself sets on its pods",
         mode: Mode::Deny,
         adjustable: true,

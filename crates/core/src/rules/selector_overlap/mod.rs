@@ -13,6 +13,7 @@ use crate::{finding::{Mode, Reason, paths::SELECTOR}, kubernetes::kind::Kind, ru
 pub(super) static RULE: Rule = Rule {
     meta: meta! {
         id: "selector-overlap",
+        title: "the selector matches pods of another controller",
         summary: "a selector that also matches the pods of another controller",
         mode: Mode::Warn,
         adjustable: true,

@@ -6,6 +6,7 @@ use crate::{finding::{Findings, Mode, Reason, paths::SPEC}, kubernetes::cluster:
 pub(super) static RULE: Rule = Rule {
     meta: meta! {
         id: "selector-too-broad",
+        title: "the selector matches other pods",
         summary: "a DaemonSet whose selector matches pods that are not its own",
         mode: Mode::Warn,
         adjustable: true,

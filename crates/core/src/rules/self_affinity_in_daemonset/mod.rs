@@ -6,6 +6,7 @@ use crate::{finding::{Findings, Mode, Reason, paths::POD_SPEC}, kubernetes::clus
 pub(super) static RULE: Rule = Rule {
     meta: meta! {
         id: "self-affinity-in-daemonset",
+        title: "all pods must be where the first is",
         summary: "a DaemonSet whose pods must all run in the zone or on the node of the first",
         mode: Mode::Warn,
         adjustable: true,

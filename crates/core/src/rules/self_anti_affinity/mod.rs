@@ -6,6 +6,7 @@ use crate::{finding::{Findings, Mode, Reason, paths::POD_SPEC}, kubernetes::clus
 pub(super) static RULE: Rule = Rule {
     meta: meta! {
         id: "self-anti-affinity",
+        title: "each replica needs its own node or zone",
         summary: "replicas that must not share a node or zone, so that each needs its own",
         mode: Mode::Audit,
         adjustable: true,

@@ -9,6 +9,7 @@ use crate::{finding::{Mode, Reason, paths::POD_SPEC}, kubernetes::kind::Kind, ru
 pub(super) static RULE: Rule = Rule {
     meta: meta! {
         id: "service-account-missing",
+        title: "the ServiceAccount does not exist",
         summary: "a template whose ServiceAccount does not exist",
         mode: Mode::Warn,
         adjustable: true,

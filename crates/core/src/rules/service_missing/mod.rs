@@ -9,6 +9,7 @@ use crate::{finding::{Mode, Reason, paths::SPEC}, kubernetes::kind::Kind, rules:
 pub(super) static RULE: Rule = Rule {
     meta: meta! {
         id: "service-missing",
+        title: "the Service does not exist",
         summary: "a StatefulSet whose serviceName names a Service that does not exist",
         mode: Mode::Warn,
         adjustable: true,

@@ -6,6 +6,7 @@ use crate::{finding::{Findings, Mode, Reason, paths::SPEC}, kubernetes::cluster:
 pub(super) static RULE: Rule = Rule {
     meta: meta! {
         id: "service-name-empty",
+        title: "pods get no DNS names without serviceName",
         summary: "a StatefulSet without serviceName: its pods get no DNS names",
         mode: Mode::Warn,
         adjustable: true,

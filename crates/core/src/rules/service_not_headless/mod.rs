@@ -9,6 +9,7 @@ use crate::{finding::{Mode, Reason, paths::SPEC}, kubernetes::kind::Kind, rules:
 pub(super) static RULE: Rule = Rule {
     meta: meta! {
         id: "service-not-headless",
+        title: "the Service is not headless",
         summary: "a StatefulSet whose Service is not headless",
         mode: Mode::Warn,
         adjustable: true,

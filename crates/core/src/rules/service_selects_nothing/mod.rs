@@ -9,6 +9,7 @@ use crate::{finding::{ClusterAssumption, Mode, Reason, paths::SPEC}, inventory::
 pub(super) static RULE: Rule = Rule {
     meta: meta! {
         id: "service-selects-nothing",
+        title: "the Service does not select the pods",
         summary: "a StatefulSet whose Service does not select its pods",
         mode: Mode::Warn,
         adjustable: true,

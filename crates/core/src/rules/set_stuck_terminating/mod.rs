@@ -9,6 +9,7 @@ use crate::{finding::{Effect, Facts, Help, Mode, paths::FINALIZERS}, kubernetes:
 pub(super) static RULE: Rule = Rule {
     meta: meta! {
         id: "set-stuck-terminating",
+        title: "the deletion of the set does not end",
         summary: "a DaemonSet or StatefulSet whose deletion does not end",
         mode: Mode::Warn,
         adjustable: true,

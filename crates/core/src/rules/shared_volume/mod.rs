@@ -10,6 +10,7 @@ use crate::{finding::{Findings, Mode, Reason, paths::VOLUMES}, kubernetes::{clus
 pub(super) static RULE: Rule = Rule {
     meta: meta! {
         id: "shared-volume",
+        title: "all pods share one volume",
         summary: "a claim or disk in the template, which all pods on all nodes share",
         mode: Mode::Warn,
         adjustable: true,

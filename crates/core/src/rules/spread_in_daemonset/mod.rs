@@ -8,6 +8,7 @@ use crate::{finding::{Findings, Mode, Reason, paths::POD_SPEC}, kubernetes::{clu
 pub(super) static RULE: Rule = Rule {
     meta: meta! {
         id: "spread-in-daemonset",
+        title: "the pods keep each other off nodes",
         summary: "a DaemonSet whose pods keep each other off their nodes",
         mode: Mode::Warn,
         adjustable: true,

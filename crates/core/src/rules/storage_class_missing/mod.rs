@@ -9,6 +9,7 @@ use crate::{finding::{Mode, Reason, paths::CLAIM_TEMPLATES}, kubernetes::kind::K
 pub(super) static RULE: Rule = Rule {
     meta: meta! {
         id: "storage-class-missing",
+        title: "the StorageClass does not exist",
         summary: "a claim template whose StorageClass does not exist, or that needs a default one",
         mode: Mode::Warn,
         adjustable: true,

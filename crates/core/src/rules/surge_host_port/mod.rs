@@ -6,6 +6,7 @@ use crate::{finding::{Findings, Fix, Mode, Reason, paths::ROLLING_UPDATE}, kuber
 pub(super) static RULE: Rule = Rule {
     meta: meta! {
         id: "surge-host-port",
+        title: "the new pod cannot get the host port",
         summary: "a DaemonSet with maxSurge whose pods use a host port",
         mode: Mode::Deny,
         adjustable: true,

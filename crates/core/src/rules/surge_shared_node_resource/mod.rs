@@ -11,6 +11,7 @@ use crate::{finding::{Findings, Fix, Mode, Reason, paths::ROLLING_UPDATE}, kuber
 pub(super) static RULE: Rule = Rule {
     meta: meta! {
         id: "surge-shared-node-resource",
+        title: "old and new pod need the same port",
         summary: "a DaemonSet with maxSurge whose pods listen on undeclared ports of the node",
         mode: Mode::Warn,
         adjustable: true,

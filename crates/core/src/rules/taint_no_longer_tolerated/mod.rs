@@ -9,6 +9,7 @@ use crate::{finding::{Mode, Reason, paths::POD_SPEC}, inventory::object_summary:
 pub(super) static RULE: Rule = Rule {
     meta: meta! {
         id: "taint-no-longer-tolerated",
+        title: "a taint is no longer tolerated",
         summary: "a new template that does not tolerate a taint of nodes, as the former did",
         mode: Mode::Warn,
         adjustable: true,

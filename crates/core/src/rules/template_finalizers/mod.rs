@@ -5,6 +5,7 @@ use crate::{finding::{Findings, Fix, Mode, Reason, paths::TEMPLATE}, kubernetes:
 pub(super) static RULE: Rule = Rule {
     meta: meta! {
         id: "template-finalizers",
+        title: "deleted pods stay Terminating",
         summary: "a template with finalizers, which keep every deleted pod Terminating",
         mode: Mode::Warn,
         adjustable: true,

@@ -6,6 +6,7 @@ use crate::{finding::{Findings, Fix, Mode, Reason, paths::POD_SPEC}, kubernetes:
 pub(super) static RULE: Rule = Rule {
     meta: meta! {
         id: "template-hostname-ignored",
+        title: "hostname has no effect",
         summary: "a template with a hostname, which is ignored or the same for all pods",
         mode: Mode::Warn,
         adjustable: true,

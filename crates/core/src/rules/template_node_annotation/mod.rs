@@ -5,6 +5,7 @@ use crate::{finding::{Findings, Mode, Reason, paths::TEMPLATE}, kubernetes::{clu
 pub(super) static RULE: Rule = Rule {
     meta: meta! {
         id: "template-node-annotation",
+        title: "all pods ask for one node",
         summary: "setguard.io/node in a template, which asks for one node for all pods",
         mode: Mode::Warn,
         adjustable: true,

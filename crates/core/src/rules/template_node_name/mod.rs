@@ -6,6 +6,7 @@ use crate::{finding::{Findings, Fix, Mode, Reason, paths::POD_SPEC}, kubernetes:
 pub(super) static RULE: Rule = Rule {
     meta: meta! {
         id: "template-node-name",
+        title: "all pods go to one node",
         summary: "a template with nodeName, which bypasses the scheduler: all pods go to one node",
         mode: Mode::Warn,
         adjustable: true,

@@ -6,6 +6,7 @@ use crate::{finding::{Findings, Fix, Mode, Reason, paths::POD_SPEC}, kubernetes:
 pub(super) static RULE: Rule = Rule {
     meta: meta! {
         id: "template-scheduling-gates",
+        title: "every pod waits for its scheduling gates",
         summary: "a template with schedulingGates, behind which every pod waits",
         mode: Mode::Warn,
         adjustable: true,

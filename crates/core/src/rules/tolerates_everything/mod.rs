@@ -6,6 +6,7 @@ use crate::{finding::{Findings, Mode, Reason, paths::TOLERATIONS}, kubernetes::c
 pub(super) static RULE: Rule = Rule {
     meta: meta! {
         id: "tolerates-everything",
+        title: "no taint can move the pods",
         summary: "a toleration of every taint, so that no taint can move the pods off a node",
         mode: Mode::Audit,
         adjustable: true,

@@ -11,6 +11,7 @@ use crate::{finding::{Findings, Fix, Mode, Reason, paths::TOLERATIONS}, kubernet
 pub(super) static RULE: Rule = Rule {
     meta: meta! {
         id: "toleration-duplicate",
+        title: "another toleration covers this one",
         summary: "a toleration that another one in the list covers already",
         mode: Mode::Audit,
         adjustable: true,

@@ -7,6 +7,7 @@ use crate::{finding::{Findings, Mode, Reason, paths::TOLERATIONS}, kubernetes::{
 pub(crate) static RULE: Rule = Rule {
     meta: meta! {
         id: "toleration-seconds-loop",
+        title: "the daemon is evicted again and again",
         summary: "tolerationSeconds on a daemon, which is evicted and recreated again and again",
         mode: Mode::Warn,
         adjustable: true,

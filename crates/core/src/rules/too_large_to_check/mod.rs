@@ -6,6 +6,7 @@ use crate::{finding::{Findings, Meta, Mode, Reason, paths::SPEC}, kubernetes::ki
 pub static RULE: Rule = Rule {
     meta: meta! {
         id: "too-large-to-check",
+        title: "the object is too large to check",
         summary: "an object with so many items or so much text that setguard skips it",
         mode: Mode::Warn,
         adjustable: true,

@@ -9,6 +9,7 @@ use crate::{finding::{Effect, Facts, Help, Mode, paths::STATUS}, kubernetes::kin
 pub(super) static RULE: Rule = Rule {
     meta: meta! {
         id: "two-pods-on-node",
+        title: "a node has two pods of the DaemonSet",
         summary: "nodes with two pods of the DaemonSet, or more",
         mode: Mode::Warn,
         adjustable: true,

@@ -6,6 +6,7 @@ use crate::{finding::{Meta, Mode}, kubernetes::kind::Kind, rules::rule::{Rule, R
 pub static RULE: Rule = Rule {
     meta: meta! {
         id: "unpaired-node-annotation",
+        title: "the user is not a paired controller",
         summary: "setguard.io/node on a pod from a user that is not a paired controller",
         mode: Mode::Warn,
         adjustable: true,

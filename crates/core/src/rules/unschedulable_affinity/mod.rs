@@ -6,6 +6,7 @@ use crate::{finding::{Findings, Mode, Reason, paths::POD_SPEC}, kubernetes::{clu
 pub(super) static RULE: Rule = Rule {
     meta: meta! {
         id: "unschedulable-affinity",
+        title: "no node can meet this affinity",
         summary: "node affinity that no node can ever meet",
         mode: Mode::Warn,
         adjustable: true,

@@ -9,6 +9,7 @@ use crate::{finding::{Effect, Facts, Help, Mode, paths::CLAIM_TEMPLATES}, kubern
 pub(super) static RULE: Rule = Rule {
     meta: meta! {
         id: "volume-elsewhere",
+        title: "no node of the volume runs the pod",
         summary: "a pod of a StatefulSet whose volume is bound to nodes that cannot run it",
         mode: Mode::Warn,
         adjustable: true,

@@ -9,6 +9,7 @@ use crate::{finding::{Facts, Help, Mode, Path}, kubernetes::kind::Kind, observed
 pub(super) static RULE: Rule = Rule {
     meta: meta! {
         id: "webhook-down",
+        title: "a webhook cannot be called",
         summary: "a webhook that cannot be called, so that pods, claims or nodes are refused",
         mode: Mode::Warn,
         adjustable: true,
