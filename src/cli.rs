@@ -54,6 +54,7 @@ enum Command {
     Cleanup(server::cleanup::CleanupArgs),
     #[command(hide = true)]
     Probe(server::probe::ProbeArgs),
+    #[command(aliases = ["lint", "validate", "verify"])]
     Check(Box<check::CheckArgs>),
     Diff(diff::DiffArgs),
     Plan(plan::PlanArgs),
@@ -68,6 +69,8 @@ enum Command {
     Mcp(mcp::McpArgs),
     Completions(CompletionsArgs),
     Man(ManArgs),
+    /// Print the version
+    Version,
 }
 
 /// Print a completion script for a shell
@@ -122,6 +125,7 @@ pub fn main() -> ExitCode {
         Command::Mcp(args) => mcp::run(&args).map(Into::into),
         Command::Completions(args) => completions(&args).map(Into::into),
         Command::Man(args) => man(&args).map(Into::into),
+        Command::Version => version().map(Into::into),
     };
     done.unwrap_or_else(|error| {
         // A closed pipe (`| head`) needs no message. The output is incomplete, so this is not 0.
@@ -141,6 +145,11 @@ fn completions(args: &CompletionsArgs) -> anyhow::Result<Exit> {
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut Cli::command(), "setguard", &mut script);
     io::stdout().write_all(&script)?;
+    Ok(Exit::Clean)
+}
+
+fn version() -> anyhow::Result<Exit> {
+    io::stdout().write_all(Cli::command().render_version().as_bytes())?;
     Ok(Exit::Clean)
 }
 

@@ -1,6 +1,7 @@
 //! The objects in files, in folders and on standard input.
 
 pub mod alternatives;
+pub mod args;
 pub mod clusters;
 pub mod document;
 mod encoding;

@@ -20,7 +20,7 @@ mod workers;
 
 use std::{collections::HashSet, io, path::PathBuf};
 
-use clap::{Args, error::ErrorKind};
+use clap::Args;
 use setguard_core::{
     inventory::object_summary::ObjectSummary,
     policy::{Policy, file_patterns},
@@ -44,6 +44,7 @@ pub use setguard_files::{
     error::FileError,
     exit::Exit,
     manifests::{
+        args::ManifestArgs,
         clusters::Clusters,
         exclude::{Exclude, exempt_files},
         group::Group,
@@ -95,9 +96,8 @@ Examples:
   kubectl get sts,ds -A -o yaml --show-managed-fields > live.yaml
   setguard check deploy/ --against live.yaml --as server-side-apply")]
 pub struct CheckArgs {
-    /// Files and folders; `-` is standard input
-    #[arg(value_name = "PATH|-")]
-    paths: Vec<PathBuf>,
+    #[command(flatten)]
+    manifests: ManifestArgs,
     #[command(flatten)]
     output: OutputArgs,
     #[command(flatten)]
@@ -164,9 +164,13 @@ fn pattern(text: &str) -> Result<String, String> {
 /// # Errors
 /// Returns an error if the policy or a feature gate is invalid, or the report cannot be written.
 pub fn run(args: &CheckArgs) -> anyhow::Result<Exit> {
-    if args.paths.is_empty() {
-        return Ok(without_paths());
-    }
+    let paths = match args.manifests.paths("check") {
+        Ok(paths) => paths,
+        Err(error) => {
+            let _ = error.print();
+            return Ok(Exit::Error);
+        }
+    };
     args.output.set_color();
     let repository = Repository::find();
     let strictness = Strictness { deny_warnings: args.deny_warnings };
@@ -182,7 +186,7 @@ pub fn run(args: &CheckArgs) -> anyhow::Result<Exit> {
     if args.fix.fix {
         let fixes = Fixes {
             args: &args.fix,
-            paths: &args.paths,
+            paths: &paths,
             exclude: &exclude,
             selection: &args.selection,
             policy: &policy,
@@ -199,10 +203,10 @@ pub fn run(args: &CheckArgs) -> anyhow::Result<Exit> {
     reports.limit(|format| args.selection.min_severity(format));
     let (mut known, added) = Known::open(&args.known, found.as_ref())?;
     let namespace = args.namespace.as_deref();
-    let old = OldManifests::read(&args.against, commit, (&args.paths, &clusters), namespace);
+    let old = OldManifests::read(&args.against, commit, (&paths, &clusters), namespace);
     let mut progress = Progress::new("checking");
     let stdin_path = args.stdin_path.as_deref();
-    let listing = listing::list(&args.paths, &exclude, &policy.folder_names);
+    let listing = listing::list(&paths, &exclude, &policy.folder_names);
     let new = NewManifests::read(listing, &clusters, stdin_path, &mut progress);
     exempt_files(&mut policy, &root, new.readable().filter_map(Source::file));
     if args.known.new_only {
@@ -242,13 +246,6 @@ pub fn run(args: &CheckArgs) -> anyhow::Result<Exit> {
         sink.object(&source, &mut weakened)?;
     }
     sink.finish(&args.known)
-}
-
-fn without_paths() -> Exit {
-    let mut command = CheckArgs::augment_args(clap::Command::new("setguard check"));
-    let message = "which manifests? Give files or folders, or - for standard input";
-    let _ = command.error(ErrorKind::MissingRequiredArgument, message).print();
-    Exit::Error
 }
 
 /// Checks all sources, each alone and then together.

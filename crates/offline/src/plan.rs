@@ -26,7 +26,7 @@ use std::{
 };
 
 use anstream::{AutoStream, ColorChoice};
-use clap::{Args, ValueEnum, error::ErrorKind};
+use clap::{Args, ValueEnum};
 use jiff::Timestamp;
 use setguard_core::{
     engine::{Context, Origin},
@@ -44,7 +44,7 @@ use self::{
 use crate::proposal::apply::{Delivery, Verb};
 pub use setguard_files::{
     exit::Exit,
-    manifests::source::Source,
+    manifests::{args::ManifestArgs, source::Source},
     policy_file::args::PolicyArgs,
     report::{self, screen::Screen},
 };
@@ -73,9 +73,8 @@ Examples:
   setguard plan db.yaml --live
   kubectl get sts,pods,pvc,controllerrevisions -o yaml > now.yaml && setguard plan db.yaml --against now.yaml")]
 pub struct PlanArgs {
-    /// Files and folders; `-` is standard input
-    #[arg(value_name = "PATH|-")]
-    paths: Vec<PathBuf>,
+    #[command(flatten)]
+    manifests: ManifestArgs,
     /// The previous manifests, or the objects in the cluster as `kubectl get -o yaml` prints them, with
     /// their pods, claims and controllerrevisions for a rollout that is not complete; without them
     /// everything is new. May be given more than once
@@ -123,7 +122,7 @@ pub struct PlanArgs {
     #[arg(long)]
     allow_empty: bool,
     /// The output format
-    #[arg(long, value_enum, default_value_t, value_name = "FORMAT")]
+    #[arg(short = 'o', long, value_enum, default_value_t, value_name = "FORMAT")]
     format: Format,
     /// Use no characters but those of ASCII
     #[arg(long)]
@@ -159,12 +158,13 @@ pub type Connect<'a> = &'a dyn Fn(Option<&str>) -> anyhow::Result<Box<dyn Reader
 /// Returns an error if the policy or a feature gate is invalid, the cluster cannot be read, or the plan cannot be
 /// written.
 pub fn run(args: &PlanArgs, connect: Connect<'_>) -> anyhow::Result<Exit> {
-    if args.paths.is_empty() {
-        let mut command = PlanArgs::augment_args(clap::Command::new("setguard plan"));
-        let message = "which manifests? Give files or folders, or - for standard input";
-        let _ = command.error(ErrorKind::MissingRequiredArgument, message).print();
-        return Ok(Exit::Error);
-    }
+    let paths = match args.manifests.paths("plan") {
+        Ok(paths) => paths,
+        Err(error) => {
+            let _ = error.print();
+            return Ok(Exit::Error);
+        }
+    };
     let Some(policy) = report::policy::load_found(&args.policy, args.no_config)? else {
         return Ok(Exit::Error);
     };
@@ -174,7 +174,7 @@ pub fn run(args: &PlanArgs, connect: Connect<'_>) -> anyhow::Result<Exit> {
         let _ = writeln!(Printable::new(anstream::stderr()).guarded(), "error: {message}");
     };
     let now = Timestamp::now();
-    let input = args.input(&policy, now, connect, &mut complain)?;
+    let input = args.input(&paths, &policy, now, connect, &mut complain)?;
     let forecaster = Forecaster {
         input: &input,
         files: input.files(),
@@ -213,13 +213,14 @@ fn is_denied(forecast: &Forecast) -> bool {
 impl PlanArgs {
     fn input(
         &self,
+        paths: &[PathBuf],
         policy: &Policy,
         now: Timestamp,
         connect: Connect<'_>,
         complain: &mut dyn FnMut(String),
     ) -> anyhow::Result<Input> {
         let paths = Paths {
-            new: &self.paths,
+            new: paths,
             namespace: self.namespace.as_deref(),
             old: &self.against,
             old_commit: self.against_ref.as_deref(),

@@ -1,6 +1,9 @@
 //! The flags for the output, the same for every command that reports findings.
 
-use std::{path::PathBuf, str::FromStr};
+use std::{
+    path::{Path, PathBuf},
+    str::FromStr,
+};
 
 use clap::{Args, ColorChoice, ValueEnum};
 
@@ -10,15 +13,30 @@ pub struct OutputArgs {
     /// The format on standard output
     #[arg(long, value_enum, default_value_t, value_name = "FORMAT")]
     pub(super) format: Format,
-    /// Writes the report to a file too, such as sarif=setguard.sarif. May be given more than once
-    #[arg(long, value_name = "FORMAT=FILE")]
+    /// Writes the report to a file too, such as sarif=setguard.sarif. May be given more than once. Without a
+    /// file, as in `-o json`, it sets the format on standard output
+    #[arg(short, long, value_name = "FORMAT[=FILE]")]
     pub(super) output: Vec<Output>,
+    /// Prints no report on standard output: the exit code says what was found
+    #[arg(short, long)]
+    pub(super) quiet: bool,
     /// Whether text has colors. With auto, on a terminal, unless NO_COLOR is set
     #[arg(long, value_enum, default_value_t, value_name = "WHEN")]
     color: ColorChoice,
 }
 
 impl OutputArgs {
+    /// Returns the format on standard output.
+    pub(super) fn on_stdout(&self) -> Format {
+        let named = self.output.iter().rev().find(|it| it.file.is_none());
+        named.map_or(self.format, |it| it.format)
+    }
+
+    /// Returns the files, each with its format.
+    pub(super) fn files(&self) -> impl Iterator<Item = (Format, &Path)> {
+        self.output.iter().filter_map(|it| Some((it.format, it.file.as_deref()?)))
+    }
+
     /// Applies `--color` to everything that is printed from now on.
     pub fn set_color(&self) {
         match self.color {
@@ -51,19 +69,21 @@ pub enum Format {
     Concise,
 }
 
-/// A file that a report is written to.
+/// A place that a report is written to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Output {
     pub(super) format: Format,
-    pub(super) file: PathBuf,
+    /// The file; standard output if there is none.
+    pub(super) file: Option<PathBuf>,
 }
 
 impl FromStr for Output {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let Some((format, file)) = text.split_once('=') else {
-            return Err("expected FORMAT=FILE, such as sarif=setguard.sarif".to_owned());
+        let (format, file) = match text.split_once('=') {
+            Some((format, file)) => (format, Some(file)),
+            None => (text, None),
         };
         let format = Format::from_str(format, false).map_err(|_| {
             let all = Format::value_variants().iter().filter_map(Format::to_possible_value);
@@ -71,9 +91,11 @@ impl FromStr for Output {
             format!("{format:?} is not a format: use {}", all.join(", "))
         })?;
         match file {
-            "" => Err("the name of the file is missing".to_owned()),
-            "-" => Err("- is not a file; --format sets the format on standard output".to_owned()),
-            file => Ok(Output { format, file: file.into() }),
+            Some("") => Err("the name of the file is missing".to_owned()),
+            Some("-") => {
+                Err("- is not a file; --format sets the format on standard output".to_owned())
+            }
+            file => Ok(Output { format, file: file.map(Into::into) }),
         }
     }
 }

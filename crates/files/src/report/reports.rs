@@ -32,6 +32,8 @@ use crate::manifests::{not_checked::NotChecked, repository::Repository, source::
 /// The outputs that the flags request.
 pub struct Reports {
     on_stdout: Format,
+    /// Whether standard output gets no report.
+    is_quiet: bool,
     /// The least severity of what each format reports, if that isn't everything.
     severities: Vec<(Format, Severity)>,
     /// Whether standard output was closed before its text ended.
@@ -57,30 +59,30 @@ impl Reports {
         let (mut files, mut texts) = (Vec::new(), Vec::new());
         let weakening = PolicyUse::weakening(policy);
         let is_closed = Rc::default();
-        if args.format == Format::Text {
-            let closed = (!args.output.is_empty()).then(|| Rc::clone(&is_closed));
+        let on_stdout = args.on_stdout();
+        if on_stdout == Format::Text && !args.quiet {
+            let closed = args.files().next().is_some().then(|| Rc::clone(&is_closed));
             texts.push(Text::on_stdout(weakening.clone(), closed));
         }
-        for (i, output) in args.output.iter().enumerate() {
-            if args.output.iter().take(i).any(|other| other.file == output.file) {
-                bail!("--output: {} is named twice", output.file.display());
+        for (i, (format, path)) in args.files().enumerate() {
+            if args.files().take(i).any(|(_, other)| other == path) {
+                bail!("--output: {} is named twice", path.display());
             }
-            let context = || format!("--output: {} cannot be written", output.file.display());
-            let file = ReportFile::create(&output.file).with_context(context)?;
-            if output.format == Format::Text {
+            let context = || format!("--output: {} cannot be written", path.display());
+            let file = ReportFile::create(path).with_context(context)?;
+            if format == Format::Text {
                 let writer = file.writer().with_context(context)?;
                 texts.push(Text::in_file(writer, weakening.clone()));
             }
-            files.push((output.format, file));
+            files.push((format, file));
         }
-        let uses = |format| {
-            args.format == format || args.output.iter().any(|output| output.format == format)
-        };
+        let uses = |format| on_stdout == format || args.files().any(|(it, _)| it == format);
         let is_collected =
-            args.format != Format::Text || args.output.iter().any(|it| it.format != Format::Text);
+            on_stdout != Format::Text || args.files().any(|(it, _)| it != Format::Text);
         let step_summary = env::var_os("GITHUB_STEP_SUMMARY").filter(|path| !path.is_empty());
         Ok(Reports {
-            on_stdout: args.format,
+            on_stdout,
+            is_quiet: args.quiet,
             severities: Vec::new(),
             is_closed,
             texts,
@@ -108,6 +110,7 @@ impl Reports {
     pub fn none() -> Self {
         Reports {
             on_stdout: Format::Text,
+            is_quiet: false,
             severities: Vec::new(),
             is_closed: Rc::default(),
             texts: Vec::new(),
@@ -235,6 +238,9 @@ impl Reports {
         }
         if self.is_closed.get() {
             return Err(io::Error::from(io::ErrorKind::BrokenPipe).into());
+        }
+        if self.is_quiet {
+            return Ok(());
         }
         let Some(collected) = self.collected(self.on_stdout) else { return Ok(()) };
         let mut out = io::BufWriter::new(io::stdout().lock());
