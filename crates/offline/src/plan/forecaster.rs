@@ -362,7 +362,10 @@ fn removals(removals: &Removals) -> Option<String> {
         )),
         Removals::Unknown(specs) => {
             let (mut differs, [kept, removed]) = (Vec::new(), &**specs);
-            differences(kept, removed, "spec", &mut differs);
+            differences(&stored(kept.clone()), &stored(removed.clone()), "spec", &mut differs);
+            if differs.is_empty() {
+                return None;
+            }
             let fields: Vec<_> = differs.iter().take(3).map(|it| it.path.as_str()).collect();
             let more = if differs.len() > fields.len() { ", …" } else { "" };
             Some(format!(
@@ -377,19 +380,21 @@ fn removals(removals: &Removals) -> Option<String> {
 fn spec(object: &Object<'_>) -> Value {
     match &object.workload {
         Workload::DaemonSet(spec) => serde_json::to_value(spec).unwrap_or_default(),
-        Workload::StatefulSet(spec) => {
-            let mut spec = serde_json::to_value(spec).unwrap_or_default();
-            let strategy = &mut spec["updateStrategy"];
-            // The API server stores these defaults or not, by the release and by how the object was written.
-            if strategy["type"] == "RollingUpdate" {
-                for (field, default) in [("partition", 0), ("maxUnavailable", 1)] {
-                    let value = &mut strategy["rollingUpdate"][field];
-                    if value.is_null() {
-                        *value = default.into();
-                    }
-                }
+        Workload::StatefulSet(spec) => stored(serde_json::to_value(spec).unwrap_or_default()),
+    }
+}
+
+/// Returns the spec of a StatefulSet with the defaults of its update strategy. The API server stores them or not, by
+/// the release and by how the object was written.
+fn stored(mut spec: Value) -> Value {
+    if spec["updateStrategy"]["type"] == "RollingUpdate" {
+        let strategy = &mut spec["updateStrategy"];
+        for (field, default) in [("partition", 0), ("maxUnavailable", 1)] {
+            let value = &mut strategy["rollingUpdate"][field];
+            if value.is_null() {
+                *value = default.into();
             }
-            spec
         }
     }
+    spec
 }
