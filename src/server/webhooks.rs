@@ -51,7 +51,7 @@ const ANY: &[&str] = &["CREATE", "UPDATE"];
 fn traps_before() -> impl Iterator<Item = (&'static Rule, &'static [Operation], &'static str)> {
     traps().filter_map(|trap| match trap.phase() {
         Some(Phase::Before { operations, sent_if }) => Some((trap, operations, sent_if)),
-        Some(Phase::Manifest | Phase::After) | None => None,
+        Some(Phase::Manifest | Phase::Warned | Phase::After) | None => None,
     })
 }
 

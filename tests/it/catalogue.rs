@@ -170,9 +170,11 @@ fn findings_of_traps_point_at_existing_fields_and_have_a_help() {
         for found in support::fixture(&path, &text).into_iter().filter(is_ours) {
             let pointer = &found.pointer;
             let exists = objects.iter().any(|object| object.pointer(pointer).is_some());
-            assert!(exists, "{place}: {pointer} is not in the object");
+            let is_of_api_server = found.rule == "api-warning";
+            assert!(exists || is_of_api_server, "{place}: {pointer} is not in the object");
             assert!(!found.text.ends_with('.'), "{place}: {}", found.text);
-            assert!(found.text.contains("; "), "{place}: no help in {}", found.text);
+            let has_help = found.text.contains("; ") || is_of_api_server && found.mode == "audit";
+            assert!(has_help, "{place}: no help in {}", found.text);
             let first = found.text.chars().next().unwrap();
             assert!(!first.is_uppercase(), "{place}: {}", found.text);
         }

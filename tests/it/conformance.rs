@@ -7,16 +7,20 @@ use std::{
     env, fmt,
 };
 
+use serde::Deserialize;
 use serde_json::Value;
 use setguard::{
     finding::Findings,
     kubernetes::{cluster::Cluster, resource::Resource},
     object::{Object, Subject, schema::strict},
-    rules::api_validation::{self, API_VALIDATION},
+    rules::{
+        api_validation::{self, API_VALIDATION},
+        api_warning,
+    },
     yaml,
 };
 
-use crate::corpus::{Bases, Case, Cause, alpha_cases, bases, cases, cases_of};
+use crate::corpus::{Bases, Case, Cause, alpha_cases, bases, cases, cases_of, patched};
 
 /// How many mismatches of each kind are shown.
 const SHOWN: usize = 12;
@@ -202,6 +206,48 @@ fn verdicts_match_with_the_gates_of_alpha_fields() {
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// The file has the warnings of 1.36, and those of another release where they differ; none if the release refuses the object.
+#[test]
+fn warnings_match_those_of_each_release() {
+    #[derive(Deserialize)]
+    struct Recorded {
+        id: String,
+        base: String,
+        patch: json_patch::Patch,
+        warnings: BTreeMap<String, Option<BTreeSet<String>>>,
+    }
+    let text = include_str!("../conformance/warnings.jsonl");
+    let all: Vec<Recorded> = text.lines().map(|it| serde_json::from_str(it).unwrap()).collect();
+    let (bases, mut wrong) = (bases(), Vec::new());
+    for (release, case) in RELEASES.iter().flat_map(|it| all.iter().map(move |case| (it, case))) {
+        let recorded = case.warnings.get(*release).or_else(|| case.warnings.get("1.36"));
+        let Some(theirs) = recorded.unwrap() else { continue };
+        let json = patched(&bases[&case.base], &case.patch).unwrap().to_string();
+        let subject = Subject::create(Object::parse(resource(&bases[&case.base]), &json).unwrap());
+        let cluster = Cluster::new(release.parse().unwrap(), BTreeMap::new());
+        let mut found = Findings::of(API_VALIDATION);
+        api_warning::warnings(&subject, &cluster, true, &mut found);
+        let ours: BTreeSet<String> = found
+            .into_vec()
+            .into_iter()
+            // Warnings about several fields name the volume.
+            .map(|it| match it.message.starts_with("volume ") {
+                true => it.message,
+                false => format!("{}: {}", it.field, it.message),
+            })
+            .collect();
+        if ours != *theirs {
+            let (lacks, has) = (theirs.difference(&ours), ours.difference(theirs));
+            wrong.push(format!(
+                "{release} {}: {:?}",
+                case.id,
+                (lacks.collect::<Vec<_>>(), has.collect::<Vec<_>>())
+            ));
+        }
+    }
+    assert!(wrong.is_empty() && all.len() > 100, "{}", wrong.join("\n"));
 }
 
 fn cluster() -> Cluster {

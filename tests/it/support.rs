@@ -314,10 +314,12 @@ fn cluster_of(text: &str) -> Cluster {
 }
 
 /// Whether the fixtures and examples of the rule `id` may have this finding of another rule:
-/// immutable-field adds advice to an error of the API server, and a hostname can be dropped.
+/// immutable-field adds advice to an error of the API server, and a hostname can be dropped. The API server also warns of what
+/// does little harm.
 pub fn may_accompany(found: &Found, id: &str) -> bool {
     let pair = (id, found.rule.as_str());
     pair == ("immutable-field", API_VALIDATION.id)
+        || found.rule == "api-warning" && found.mode == "audit" && id != found.rule
         || pair == ("template-hostname-ignored", "field-dropped")
         || pair == ("pdb-keeps-broken-pods", "replicas-without-budget")
         || matches!(

@@ -50,6 +50,24 @@ fn an_error_that_depends_on_the_cluster_does_not_deny_what_the_api_server_accept
     assert_eq!(other["allowed"], true, "a release that is not known yet may have it: {other}");
 }
 
+/// kubectl shows the warning of the API server already.
+#[test]
+fn a_webhook_is_silent_about_what_the_api_server_warns_of_unless_it_denies_it() {
+    let of_memory = json!({"resources": {"limits": {"memory": "512m"}}});
+    let object: Value = serde_json::from_str(&patched("DaemonSet", &container(of_memory))).unwrap();
+    let answer = |policy: &str| {
+        let policy = Policy::parse(policy).unwrap();
+        let cx = Context::of_review(&policy, jiff::civil::date(2026, 1, 1));
+        response(json!({"namespace": "default", "object": object}), &cx)
+    };
+    let header = "apiVersion: setguard.io/v1alpha1\nkind: Policy\n";
+    let silent = answer(header);
+    assert_eq!(silent["allowed"], true, "{silent}");
+    assert!(!silent.to_string().contains("fractional"), "{silent}");
+    let denied = answer(&format!("{header}rules: {{api-warning: deny}}\n"));
+    assert_eq!(denied["allowed"], false, "{denied}");
+}
+
 fn set(kind: &str) -> Value {
     json!({
         "apiVersion": "apps/v1", "kind": kind, "metadata": {"name": "a"},

@@ -39,7 +39,7 @@ use crate::{
     },
     rules::{
         api_validation::{self, API_VALIDATION},
-        rule::Phase,
+        rule::{Phase, Rule},
         too_large_to_check::{self, TOO_LARGE},
         traps,
     },
@@ -56,10 +56,14 @@ pub fn evaluate(subject: &Subject<'_>, cx: &Context<'_>) -> Verdict {
     let mut findings = Findings::of(API_VALIDATION);
     let cluster = cx.policy.cluster.for_resource(subject.object.resource);
     let tolerated = api_validation::validate(subject, &cluster, &mut findings);
-    let can_see = |phase| match cx.origin {
-        Origin::Manifest => true,
-        Origin::Admission => phase == Some(Phase::After),
-        Origin::Cluster => phase != Some(Phase::Manifest),
+    let can_see = |trap: &Rule| match (cx.origin, trap.phase()) {
+        (Origin::Manifest, _) => true,
+        // The API server warns of what is wrong in its own kinds.
+        (Origin::Admission, Some(Phase::Warned)) => {
+            subject.object.resource.is_kruise() || cx.mode(&trap.meta) == Mode::Deny
+        }
+        (Origin::Admission, phase) => phase == Some(Phase::After),
+        (Origin::Cluster, phase) => phase != Some(Phase::Manifest),
     };
     let mut too_late = run_traps(subject, cx, can_see, &mut findings);
     add_all(findings, subject, cx, &mut verdict);
@@ -87,8 +91,8 @@ pub fn evaluate_before_validation(subject: &Subject<'_>, cx: &Context<'_>) -> Ve
         return verdict;
     }
     let mut findings = Findings::of(API_VALIDATION);
-    let too_late =
-        run_traps(subject, cx, |phase| matches!(phase, Some(Phase::Before { .. })), &mut findings);
+    let is_before = |trap: &Rule| matches!(trap.phase(), Some(Phase::Before { .. }));
+    let too_late = run_traps(subject, cx, is_before, &mut findings);
     add_all(findings, subject, cx, &mut verdict);
     add_too_late(too_late, subject, cx, &mut verdict);
     verdict.at_most(Mode::Warn);
@@ -151,14 +155,12 @@ pub fn evaluate_left_over(
 fn run_traps(
     subject: &Subject<'_>,
     cx: &Context<'_>,
-    can_see: impl Fn(Option<Phase>) -> bool,
+    can_see: impl Fn(&Rule) -> bool,
     findings: &mut Findings,
 ) -> usize {
     let cluster = cx.policy.cluster.for_resource(subject.object.resource);
     let traps = traps().filter(|trap| {
-        can_see(trap.phase())
-            && trap.applies_to(&subject.object)
-            && cx.mode(&trap.meta) != Mode::Off
+        can_see(trap) && trap.applies_to(&subject.object) && cx.mode(&trap.meta) != Mode::Off
     });
     let mut too_late = 0;
     for trap in traps {

@@ -37,6 +37,7 @@ macro_rules! rules {
 
 rules! {
     api_validation,
+    api_warning,
     autoscaler_fights_replicas,
     bootstrap_deadlock,
     canary_ordinals,
@@ -64,7 +65,6 @@ rules! {
     fewer_ready_than_wanted,
     field_dropped,
     fs_group_on_large_volume,
-    git_repo_volume,
     grace_period_zero,
     history_limit_zero,
     host_network_dns,

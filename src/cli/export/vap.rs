@@ -125,6 +125,7 @@ fn exported(meta: &Meta, policy: &Policy) -> Result<(&'static Rule, &'static Cel
             "the API server drops or refuses the setting before it evaluates policies"
         }
         Some(Phase::Manifest) => "only a manifest shows it",
+        Some(Phase::Warned) => "the API server itself warns of it",
         Some(_) => "it is not written in CEL; the webhook and `setguard check` have it",
         None if !map::of_rule(policy, meta).is_empty() => {
             "it is about injection; `setguard export map` has it"

@@ -4,7 +4,7 @@
 //! shows it. `api-validation` and `schema` are never lowered by a policy, an annotation or a comment. Only an exception of the
 //! policy, the old object, a permit and a placeholder lower a denial.
 //!
-//! A finding that its own rule isn't sure of is a note from the start, and has no reason here.
+//! A finding that its own rule makes a note is one from the start, and has no reason here.
 
 use std::fmt;
 

@@ -184,8 +184,8 @@ impl Verdict {
                 violation.lower(Mode::Audit, Why::Annotation);
             } else if mode == Mode::Deny && had_before(finding) {
                 violation.lower(Mode::Warn, Why::Ratchet);
-            } else if mode == Mode::Warn && finding.is_unsure {
-                // No adjustment: the rule itself is not sure.
+            } else if mode == Mode::Warn && finding.is_note {
+                // No adjustment: the rule itself says so.
                 violation.mode = Mode::Audit;
             }
         }

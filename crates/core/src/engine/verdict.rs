@@ -70,8 +70,8 @@ impl Verdict {
     /// Adds faults for which the API server refuses a write before it validates the object, in place of what warns of
     /// them.
     pub fn refuse(&mut self, refused: &[Finding]) {
-        let is_same = |one: &Finding, other: &Finding| {
-            (one.reason, &one.field) == (other.reason, &other.field)
+        let is_same = |fault: &Finding, other: &Finding| {
+            fault.reason == other.reason && other.field.strip_prefix(&fault.field).is_some()
         };
         self.violations.retain(|it| {
             it.mode == Mode::Deny || !refused.iter().any(|fault| is_same(fault, &it.finding))

@@ -49,8 +49,8 @@ pub struct Finding {
     pub fix: Option<Fix>,
     /// The minor release since which this is a fault, if it has not always been one.
     pub since: Option<u32>,
-    /// Whether the fault depends on what is not known.
-    pub is_unsure: bool,
+    /// Whether the finding is only a note, although its rule warns.
+    pub is_note: bool,
     /// The property of a cluster without which this does no damage.
     pub assumption: Option<ClusterAssumption>,
 }
@@ -69,7 +69,7 @@ impl Finding {
             facts: None,
             fix: None,
             since: None,
-            is_unsure: false,
+            is_note: false,
             assumption: None,
         }
     }
@@ -99,10 +99,10 @@ impl Reported<'_> {
         }
     }
 
-    /// Says whether the fault depends on what is not known. The finding is then only a note.
-    pub fn unsure_if(mut self, is_unsure: bool) -> Self {
+    /// Sets whether the finding is only a note, because it depends on what is not known or does little harm.
+    pub fn noted_if(mut self, is_note: bool) -> Self {
         if let Some(finding) = &mut self.0 {
-            finding.is_unsure = is_unsure;
+            finding.is_note = is_note;
         }
         self
     }

@@ -176,6 +176,18 @@ impl Findings {
         self.add(|rule| Finding { help, commands, ..Finding::new(rule, field, reason, message) })
     }
 
+    /// Adds a warning of the API server, in its words.
+    pub fn say(
+        &mut self,
+        path: &Path<'_>,
+        reason: Reason,
+        text: String,
+        help: Option<&'static str>,
+    ) -> Reported<'_> {
+        let help = help.map(Cow::Borrowed);
+        self.add(|rule| Finding { help, ..Finding::new(rule, path.to_field(), reason, text) })
+    }
+
     /// Adds `Required value` (`field.Required`).
     pub fn required(&mut self, path: &Path<'_>, detail: impl fmt::Display) {
         self.push(path, Reason::Required, format_args!("Required value"), detail);

@@ -47,6 +47,7 @@ const GATES: &[Gate] = &[
     Gate { name: "GRPCContainerProbeTLS", defaults: OFF },
     Gate { name: "GenericWorkload", defaults: OFF },
     Gate { name: "H2CContainerProbe", defaults: OFF },
+    Gate { name: "GitRepoVolumeDriver", defaults: OFF },
     Gate { name: "HostnameOverride", defaults: &[(35, true)] },
     Gate { name: "ImageVolume", defaults: &[(35, true)] },
     Gate { name: "InPlacePodVerticalScaling", defaults: &[(33, true)] },
@@ -91,6 +92,12 @@ pub mod since {
     /// The feature gate `ContainerRestartRules` exists. Before, only `Always` in an init container
     /// is a valid restart policy, and other policies are rejected, not dropped.
     pub const CONTAINER_RESTART_RULES: Version = Version::of_minor(34);
+    /// A deprecated annotation about AppArmor is compared with the profile of the pod before the API server warns of it.
+    pub const APP_ARMOR_COMPARED: Version = Version::of_minor(34);
+    /// The files of a projected source are not compared once more with those of the next one that lists none.
+    pub const NO_FILES_TWICE: Version = Version::of_minor(34);
+    /// An IP address in an old form is called invalid.
+    pub const OLD_IP_INVALID: Version = Version::of_minor(36);
     /// Block volumes need the host's users.
     pub const VOLUME_DEVICES_NEED_HOST_USERS: Version = Version::of_minor(34);
     /// The pod template of a StatefulSet is validated (kubernetes#131790).

@@ -13,7 +13,11 @@ mod other;
 mod text;
 
 use self::text::{NO_MORE_THAN_253, config_key_byte, framed, lower_alnum};
-pub use self::{address::ip, other::*, text::Messages};
+pub use self::{
+    address::{ip, ip_warning},
+    other::*,
+    text::Messages,
+};
 
 macro_rules! label_fmt {
     () => {

@@ -87,6 +87,9 @@ pub enum Phase {
     /// The trap works only on a manifest: in `check`. The API server drops the setting before
     /// `/validate`, and a condition for `/mutate` would have to read every container of every write.
     Manifest,
+    /// The API server warns of the fault itself in each write. The trap works in `check` and `audit`, and in
+    /// `/validate` only to deny.
+    Warned,
     /// The trap works once the API server has accepted the object: in `/validate` and in `check`.
     After,
 }
@@ -173,6 +176,7 @@ impl Scope {
         match self {
             Scope::Object { phase: Phase::Manifest, .. }
             | Scope::Inventory { evidence: Evidence::Manifest, .. } => &[Runner::Check],
+            Scope::Object { phase: Phase::Warned, .. } => &[Runner::Check, Runner::Audit],
             Scope::Object { phase: Phase::After, .. } | Scope::Inventory { .. } => {
                 &[Runner::Check, Runner::Validate, Runner::Audit]
             }

@@ -3,6 +3,10 @@
 use std::net::{IpAddr, Ipv6Addr};
 
 use super::text::Messages;
+use crate::{
+    finding::Value,
+    kubernetes::cluster::{Cluster, since},
+};
 
 /// Checks an IP address in a field that is older than the strict rules: `IsValidIPForLegacyField`
 /// (`util/validation/ip.go`). `strict` is the gate `StrictIPCIDRValidation`.
@@ -21,6 +25,30 @@ pub fn ip(value: &str, strict: bool) -> Messages {
         }
     }
     wrong
+}
+
+/// Returns the API server's warning about the form of an IP address: `GetWarningsForIP` (`util/validation/ip.go`).
+pub fn ip_warning(value: &str, cluster: &Cluster) -> Option<String> {
+    let parsed = value.parse::<IpAddr>();
+    let standard = match parsed {
+        Ok(IpAddr::V6(v6)) => match v6.to_ipv4_mapped() {
+            Some(v4) => IpAddr::V4(v4),
+            None if v6.to_string() == value => return None,
+            None => {
+                return Some(format!(
+                    "IPv6 address {} should be in RFC 5952 canonical format (\"{v6}\")",
+                    Value::Str(value)
+                ));
+            }
+        },
+        Ok(IpAddr::V4(_)) => return None,
+        Err(_) => without_leading_zeros(value).parse().ok()?,
+    };
+    let is = match cluster.has(since::OLD_IP_INVALID) {
+        true => "is invalid",
+        false => "will be considered invalid in a future Kubernetes release",
+    };
+    Some(format!("non-standard IP address {} {is}: use \"{standard}\"", Value::Str(value)))
 }
 
 fn is_v4_in_v6(address: &Ipv6Addr) -> bool {

@@ -11,7 +11,7 @@ mod kruise;
 mod rule;
 mod stateful_set;
 mod template;
-mod wording;
+pub(super) mod wording;
 
 use std::cell::OnceCell;
 

@@ -58,6 +58,11 @@ const CHANGES: &[Change] = &[
         concat!(": must be no more than 63 bytes", label_value!()),
         concat!(": must be no more than 63 characters", label_value!()),
     ),
+    everywhere(
+        35,
+        " is invalid, must be no more than 63 bytes",
+        " is invalid, must be no more than 63 characters",
+    ),
     everywhere(35, LABEL_KEY, QUALIFIED_NAME),
     everywhere(
         36,
@@ -79,7 +84,7 @@ const QUALIFIED_NAME: &str = ": a qualified name must consist of alphanumeric ch
 /// Replaces the newest words of a message by the words of the cluster's release.
 ///
 /// A message ends with its words; a value that a user wrote stands before them.
-pub(super) fn of_release(finding: &mut Finding, cluster: &Cluster) {
+pub(in crate::rules) fn of_release(finding: &mut Finding, cluster: &Cluster) {
     for change in CHANGES {
         if !cluster.has(Version::of_minor(change.since))
             && finding.message.ends_with(change.new)

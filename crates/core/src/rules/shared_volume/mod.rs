@@ -76,7 +76,7 @@ fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
         format!("{who} share the {claims} {}, {work} ReadWriteMany", names.join(", ")),
         format!("make sure that {that}, or give each pod its own volume with {instead}"),
     );
-    reported.unsure_if(is_unsure);
+    reported.noted_if(is_unsure);
 }
 
 fn writes(read_only: Option<bool>) -> bool {
@@ -102,8 +102,6 @@ fn disk(volume: &Volume) -> Option<&'static str> {
         ("fc", v.fc.as_ref().map(|s| s.read_only)),
         ("gcePersistentDisk", v.gce_persistent_disk.as_ref().map(|s| s.read_only)),
         ("iscsi", v.iscsi.as_ref().map(|s| s.read_only)),
-        ("photonPersistentDisk", v.photon_persistent_disk.as_ref().map(|_| None)),
-        ("rbd", v.rbd.as_ref().map(|s| s.read_only)),
         ("vsphereVolume", v.vsphere_volume.as_ref().map(|_| None)),
     ];
     sources.into_iter().find(|(_, source)| source.is_some_and(writes)).map(|(name, _)| name)
