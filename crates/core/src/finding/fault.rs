@@ -51,6 +51,8 @@ pub struct Finding {
     pub since: Option<u32>,
     /// Whether the finding is only a note, although its rule warns.
     pub is_note: bool,
+    /// Whether pods do something else than the plan of a rollout assumes, so that the plan has to say so.
+    pub is_in_plan: bool,
     /// The property of a cluster without which this does no damage.
     pub assumption: Option<ClusterAssumption>,
 }
@@ -70,6 +72,7 @@ impl Finding {
             fix: None,
             since: None,
             is_note: false,
+            is_in_plan: false,
             assumption: None,
         }
     }
@@ -103,6 +106,14 @@ impl Reported<'_> {
     pub fn noted_if(mut self, is_note: bool) -> Self {
         if let Some(finding) = &mut self.0 {
             finding.is_note = is_note;
+        }
+        self
+    }
+
+    /// Sets whether a plan says it too, because its pods would not run as the plan assumes.
+    pub fn planned_if(mut self, is_in_plan: bool) -> Self {
+        if let Some(finding) = &mut self.0 {
+            finding.is_in_plan = is_in_plan;
         }
         self
     }

@@ -1,6 +1,6 @@
 //! The containers of a pod.
 
-use k8s_openapi::api::core::v1::{Container, PodSpec};
+use k8s_openapi::api::core::v1::{Container, ContainerRestartRule, PodSpec};
 
 use crate::finding::Path;
 
@@ -29,4 +29,24 @@ pub(crate) fn containers(spec: &PodSpec) -> impl Iterator<Item = &Container> {
 /// Returns whether an init container is a sidecar: `IsRestartableInitContainer`.
 pub(crate) fn is_sidecar(container: &Container) -> bool {
     container.restart_policy.as_deref() == Some("Always")
+}
+
+/// Returns whether the pod ends once all containers have exited with 0. A pod without containers does not count.
+///
+/// Kubernetes: `ShouldContainerBeRestarted`, pkg/kubelet/container/helpers.go.
+pub(crate) fn ends(spec: &PodSpec) -> bool {
+    !spec.containers.is_empty() && !spec.containers.iter().any(is_restarted)
+}
+
+fn is_restarted(container: &Container) -> bool {
+    let rules = container.restart_policy_rules.as_deref().unwrap_or_default();
+    let ends = matches!(container.restart_policy.as_deref(), Some("Never" | "OnFailure"));
+    !ends || rules.iter().any(is_for_success)
+}
+
+fn is_for_success(rule: &ContainerRestartRule) -> bool {
+    rule.exit_codes.as_ref().is_some_and(|codes| {
+        let has_zero = codes.values.iter().flatten().any(|code| *code == 0);
+        (codes.operator == "In") == has_zero
+    })
 }

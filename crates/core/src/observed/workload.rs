@@ -18,6 +18,7 @@ use super::{
 use crate::{
     kubernetes::{
         cluster::Version,
+        containers,
         pod_security::{FailedCheck, Standard},
         resource::WorkloadKind,
     },
@@ -83,6 +84,8 @@ pub struct WorkloadStatus {
     pub(crate) spec_written_by_other: Option<i64>,
     /// Whether the Pod Security level `baseline` refuses the pods.
     needs_privileged: bool,
+    /// Whether the pods end once all containers have exited. It is known only for a set that is not healthy.
+    pub(crate) ends: bool,
     /// The readiness probes of the template. They are known only for a set that is not healthy.
     pub(crate) readiness: Readiness,
     /// What its kind has.
@@ -208,6 +211,7 @@ impl WorkloadStatus {
             uid: metadata.uid,
             generation: metadata.generation,
             needs_privileged: false,
+            ends: false,
             readiness: Readiness::default(),
             state,
         };
@@ -225,6 +229,7 @@ impl WorkloadStatus {
             let baseline = Standard::of(Some("baseline"), None, Version::NEWEST.minor());
             let template = &whole.spec.template;
             set.readiness = Readiness::of(template);
+            set.ends = template.spec.as_ref().is_some_and(containers::ends);
             set.needs_privileged =
                 baseline.is_some_and(|standard| !FailedCheck::by(standard, template).is_empty());
         }

@@ -279,6 +279,7 @@ impl Forecaster<'_> {
             notes: remedies
                 .into_iter()
                 .chain(refusal::remarks(&stored.verdict))
+                .chain(refusal::otherwise(&stored.verdict).filter(|_| change != ChangeKind::None))
                 .chain(stored.of_injection.warnings().map(|it| it.finding.text().into_owned()))
                 .chain(removals(&self.simulator().removals(proposal)))
                 .chain(simulated.notes)

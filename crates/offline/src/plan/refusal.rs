@@ -25,6 +25,12 @@ impl PlanFinding {
     }
 }
 
+/// Returns what the pods do instead of what the simulation of a rollout assumes.
+pub(super) fn otherwise(verdict: &Verdict) -> impl Iterator<Item = String> {
+    let warnings = verdict.warnings().map(|it| &it.finding).filter(|it| it.is_in_plan);
+    warnings.map(|it| format!("{}: {}: {}", it.rule.id, it.field, it.text()))
+}
+
 /// Returns why the API server refuses an object.
 pub(super) fn of(verdict: &Verdict) -> impl Iterator<Item = PlanFinding> {
     verdict.refusals().map(PlanFinding::of)

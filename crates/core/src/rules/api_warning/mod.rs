@@ -145,7 +145,8 @@ pub fn warnings(
 /// Adds a warning.
 fn say(path: &Path<'_>, text: impl Into<String>, harm: Harm, found: &mut Findings) {
     let reason = if harm == TWICE { Reason::Duplicate } else { Reason::Invalid };
-    found.say(path, reason, text.into(), harm).noted_if(harm.is_none());
+    let reported = found.say(path, reason, text.into(), harm);
+    reported.noted_if(harm.is_none()).planned_if(harm.is_some());
 }
 
 /// Follows the part about node labels, and `GetWarningsForNodeSelectorTerm`, pkg/api/node/util.go.

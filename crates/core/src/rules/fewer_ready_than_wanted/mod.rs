@@ -1,6 +1,6 @@
 //! Sets with too few ready pods, for a reason that no other rule has found.
 
-use super::status::{phrases::{at, one_line, since}, template_churn, webhooks::down_for};
+use super::{no_container_restarts, status::{phrases::{at, one_line, since}, template_churn, webhooks::down_for}};
 use crate::{finding::{Facts, Help, Mode, paths::STATUS}, kubernetes::kind::Kind, observed::{Call, LONGEST_GAP, Phase, Pod, Ready, RolloutStatus, is_of_ended}, rules::rule::{
         Rule, Scope, StatusCheck,
         status::{Report, StatusFindings, StatusQuery},
@@ -17,6 +17,8 @@ pub(super) static RULE: Rule = Rule {
     scopes: &[Scope::Status { kinds: &[Kind::DaemonSet, Kind::StatefulSet], check: StatusCheck::IfSilent(check) }],
     cel: None,
 };
+
+const NO_RESTART: &str = "no container is restarted after exit code 0, so each pod ends once its containers have exited";
 
 fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
     if let Some(report) = template_churn::report(query) {
@@ -35,9 +37,13 @@ fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
     let down = down_for(query, Call::NewPod).filter(|_| query.set.lacks_pods());
     let help = match &down {
         Some(_) => Help::say("the set needs no change; "),
+        None if query.set.ends => Help::say(no_container_restarts::HELP).and("; "),
         None => Help::say(""),
     };
-    let (when, why) = match (replaced(query), written) {
+    let ended = if query.set.ends { recreated(query) } else { replaced(query) };
+    let restarts = ended.as_ref().filter(|_| query.set.ends);
+    let (is_stuck, of_spec) = (restarts.is_some(), restarts.map(|_| no_container_restarts::RULE.meta.id));
+    let (when, why) = match (ended, written) {
         (_, Some(written)) if down.is_some() => (written, down.unwrap_or_default()),
         (Some((first, why)), _) => {
             (first, format!("its pods end and are replaced again and again: {why}"))
@@ -52,7 +58,8 @@ fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
     let facts = Facts::title(format!("{ready} of {wanted} pods are ready")).cause(why).since(when);
     let describe = query.kubectl().looks("describe", &[&query.target()]);
     let help = help.run(describe).and(" shows its pods and events");
-    found.add(Report::new(&STATUS, message, help).facts(facts));
+    let report = Report::new(&STATUS, message, help).facts(facts);
+    found.add(report.stuck(is_stuck).instead_of(of_spec));
 }
 
 /// Reports a rollout that does not go on although all pods are ready, if nothing has moved for longer than the patience.
@@ -106,6 +113,16 @@ fn replaced(query: &StatusQuery<'_>) -> Option<(i64, String)> {
     // Of many events about an object, only some are recorded.
     let goes_on = query.audit.now.as_second() - latest.last;
     (goes_on < query.audit.patience.as_secs().max(LONGEST_GAP)).then_some((first, why))
+}
+
+/// Returns the same for a set whose pods end by themselves, if they are young and the set is not. The controller of a
+/// StatefulSet has no event about it, and of those about a DaemonSet the recorder drops all but the first.
+fn recreated(query: &StatusQuery<'_>) -> Option<(i64, String)> {
+    let begun = query.set.spec_written.unwrap_or(0).max(query.set.created);
+    let pods = query.audit.observed.pods(query.set);
+    let is_young = |pod: &Pod| !query.audit.is_long_ago(pod.created);
+    let goes_on = query.set.ends && query.audit.is_long_ago(begun) && pods.iter().any(is_young);
+    goes_on.then(|| (begun, NO_RESTART.to_owned()))
 }
 
 /// Returns the text about a pod whose deletion may take longer, if there is one.
