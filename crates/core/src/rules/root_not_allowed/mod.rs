@@ -1,0 +1,56 @@
+//! A container that has to run as root and must not.
+
+use super::read;
+use crate::{
+    finding::{Findings, Mode, Reason, paths::POD_SPEC},
+    kubernetes::{cluster::Cluster, containers::visit},
+    object::Subject,
+    rules::rule::{ObjectCheck, OpenKruise, Phase, Rule, Scope},
+};
+
+pub(super) static RULE: Rule = Rule {
+    meta: meta! {
+        id: "root-not-allowed",
+        summary: "runAsNonRoot together with runAsUser 0, so that the container never starts",
+        mode: Mode::Deny,
+        adjustable: true,
+    },
+    scopes: &[Scope::Object {
+        phase: Phase::After,
+        openkruise: OpenKruise::Applies,
+        check: ObjectCheck::Both(check),
+    }],
+    cel: None,
+};
+
+/// Kubernetes: `verifyRunAsNonRoot`, pkg/kubelet/kuberuntime/security_context_others.go;
+/// `DetermineEffectiveSecurityContext`, pkg/securitycontext/util.go.
+fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
+    let Some(spec) = read::pod_spec(&subject.object) else { return };
+    if spec.os.as_ref().is_some_and(|os| os.name == "windows") {
+        return;
+    }
+    let pod = spec.security_context.as_ref();
+    visit(spec, &POD_SPEC, &mut |container, path| {
+        let own = container.security_context.as_ref();
+        let own_user = own.and_then(|it| it.run_as_user);
+        let user = own_user.or(pod.and_then(|it| it.run_as_user));
+        let own_rule = own.and_then(|it| it.run_as_non_root);
+        let non_root = own_rule.or(pod.and_then(|it| it.run_as_non_root));
+        if user != Some(0) || non_root != Some(true) {
+            return;
+        }
+        let message = format!(
+            "container {:?} never starts: it would run as root, and runAsNonRoot forbids that",
+            container.name
+        );
+        let help = "set runAsUser to the number of another user, or runAsNonRoot to false for this container";
+        let path = if own_user.is_some() || own_rule.is_some() { path } else { &POD_SPEC };
+        let path = path.child("securityContext");
+        let name = match (own_user, own_rule) {
+            (None, Some(_)) => "runAsNonRoot",
+            _ => "runAsUser",
+        };
+        found.report(&path.child(name), Reason::Invalid, message, help).planned_if(true);
+    });
+}

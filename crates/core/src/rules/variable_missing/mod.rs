@@ -1,0 +1,117 @@
+//! A reference to a variable that the container does not have.
+
+use std::collections::HashSet;
+
+use k8s_openapi::api::core::v1::{Container, PodSpec};
+
+use super::read;
+use crate::{
+    finding::{Findings, Mode, Path, Reason, paths::POD_SPEC},
+    kubernetes::{cluster::Cluster, absent::{list, text}, containers::visit},
+    object::Subject,
+    rules::rule::{ObjectCheck, OpenKruise, Phase, Rule, Scope},
+};
+
+pub(super) static RULE: Rule = Rule {
+    meta: meta! {
+        id: "variable-missing",
+        summary: "a reference $(NAME) to a variable that is not defined, or only later",
+        mode: Mode::Warn,
+        adjustable: true,
+    },
+    scopes: &[Scope::Object {
+        phase: Phase::After,
+        openkruise: OpenKruise::Applies,
+        check: ObjectCheck::Both(check),
+    }],
+    cel: None,
+};
+
+/// Kubernetes: `makeEnvironmentVariables`, pkg/kubelet/kubelet_pods.go; `ExpandContainerCommandAndArgs` and
+/// `ExpandContainerVolumeMounts`, pkg/kubelet/container/helpers.go.
+fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
+    let Some(spec) = read::pod_spec(&subject.object) else { return };
+    visit(spec, &POD_SPEC, &mut |container, path| {
+        // The names in a ConfigMap or Secret are not known here.
+        if list(&container.env_from).is_empty() {
+            of_container(container, spec, path, found);
+        }
+    });
+}
+
+fn of_container(container: &Container, spec: &PodSpec, path: &Path<'_>, found: &mut Findings) {
+    let links = spec.enable_service_links != Some(false);
+    let all: HashSet<&str> = list(&container.env).iter().map(|it| it.name.as_str()).collect();
+    let mut before = HashSet::new();
+    let at = path.child("env");
+    for (i, env) in list(&container.env).iter().enumerate() {
+        let is_missing = |name: &&str| !before.contains(name) && is_variable(name, links);
+        if let Some(name) = references(text(&env.value)).find(is_missing) {
+            let when = if all.contains(name) { "is not defined before it" } else { "is not defined" };
+            let message = format!("the variable {name} {when}, so the value contains the text $({name})");
+            report(&at.index(i).child("value"), message, name, found);
+        }
+        before.insert(env.name.as_str());
+    }
+    for (list_name, words) in [("command", &container.command), ("args", &container.args)] {
+        let at = path.child(list_name);
+        for (i, word) in list(words).iter().enumerate() {
+            let is_missing = |name: &&str| !all.contains(name) && is_variable(name, links);
+            if let Some(name) = references(word).find(is_missing) {
+                let message = format!("the variable {name} is not defined, so the program gets the text $({name})");
+                report(&at.index(i), message, name, found);
+            }
+        }
+    }
+    let at = path.child("volumeMounts");
+    for (i, mount) in list(&container.volume_mounts).iter().enumerate() {
+        let is_missing = |name: &&str| !all.contains(name) && !is_of_service(name, links);
+        if let Some(name) = expressions(text(&mount.sub_path_expr)).find(is_missing) {
+            let message = format!("the variable {name} is not defined, so the container never starts");
+            let help = format!("define {name} in env");
+            let path = at.index(i);
+            found.report(&path.child("subPathExpr"), Reason::NotFound, message, help).planned_if(true);
+        }
+    }
+}
+
+fn report(path: &Path<'_>, message: String, name: &str, found: &mut Findings) {
+    let help = format!("define {name} in env before it is used, or write $$({name}) if the text is meant");
+    found.report(path, Reason::NotFound, message, help);
+}
+
+/// Returns the names in a text without line breaks. A text with line breaks is a script or a file, with references of its own.
+fn references(text: &str) -> impl Iterator<Item = &str> {
+    expressions(if text.contains('\n') { "" } else { text })
+}
+
+/// Follows `Expand`, third_party/forked/golang/expansion/expand.go: `$$` is a dollar sign.
+fn expressions(text: &str) -> impl Iterator<Item = &str> {
+    let mut rest = text;
+    std::iter::from_fn(move || {
+        loop {
+            rest = rest.get(rest.find('$')? + 1..)?;
+            if let Some(after) = rest.strip_prefix('$') {
+                rest = after;
+            } else if let Some((name, after)) = rest.strip_prefix('(').and_then(|it| it.split_once(')')) {
+                rest = after;
+                return Some(name);
+            }
+        }
+    })
+}
+
+/// Returns whether this is the name of a variable, and not a command of a shell such as `date`.
+fn is_variable(name: &str, links: bool) -> bool {
+    let is_upper = |b: u8| b.is_ascii_uppercase() || b.is_ascii_digit() || b == b'_';
+    name.contains(|c: char| c.is_ascii_uppercase())
+        && name.bytes().all(is_upper)
+        && !is_of_service(name, links)
+}
+
+/// Returns whether a Service of the namespace may define the variable.
+///
+/// Kubernetes: `FromServices`, pkg/kubelet/envvars/envvars.go.
+fn is_of_service(name: &str, links: bool) -> bool {
+    name.starts_with("KUBERNETES_") || links && (name.contains("_SERVICE_") || name.contains("_PORT"))
+}
