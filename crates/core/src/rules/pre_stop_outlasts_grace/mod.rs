@@ -67,23 +67,47 @@ fn sleep(container: &Container) -> Option<(&'static str, Option<i64>)> {
     if let Some(sleep) = &hook.sleep {
         return Some(("sleep", Some(sleep.seconds)));
     }
-    let command = hook.exec.as_ref()?.command.as_deref()?;
-    let words: Vec<&str> = match command {
+    let seconds = match hook.exec.as_ref()?.command.as_deref()? {
         [shell, flag, script] if name_of(shell).ends_with("sh") && runs_script(flag) => {
-            let script = script.trim().trim_end_matches(';');
-            script.strip_prefix("exec ").unwrap_or(script).split_whitespace().collect()
+            of_script(script)
         }
-        words => words.iter().map(String::as_str).collect(),
+        words => of_command(words.iter().map(String::as_str)),
     };
+    seconds.map(|seconds| ("exec", seconds))
+}
+
+/// Returns how long the commands of a script sleep that are certain to run, one after the other.
+fn of_script(script: &str) -> Option<Option<i64>> {
+    const BRANCHES: [&str; 8] = ["case", "exit", "for", "function", "if", "return", "until", "while"];
+    let mut words = script.split(|c: char| c.is_whitespace() || c == ';');
+    let in_background = script.replace("&&", "").contains('&');
+    if in_background || script.contains('(') || words.any(|word| BRANCHES.contains(&word)) {
+        return None;
+    }
+    let chains = script.split(['\n', ';']).map(|chain| {
+        let commands = chain.split("&&").map(|it| it.split("||").next().unwrap_or_default());
+        commands.map_while(|command| of_command(command.split_whitespace()))
+    });
+    chains.flatten().reduce(|sum, more| sum?.checked_add(more?))
+}
+
+/// Returns how long a command sleeps.
+fn of_command<'a>(words: impl Iterator<Item = &'a str>) -> Option<Option<i64>> {
+    let words: Vec<&str> = words.skip_while(|word| *word == "exec").collect();
     let (program, times) = words.split_first()?;
+    if name_of(program) == "timeout" {
+        let (limit, command) = times.split_first()?;
+        let (limit, slept) = (seconds(limit)?, of_command(command.iter().copied())?);
+        return Some(Some(slept.map_or(limit, |slept| slept.min(limit))));
+    }
     if name_of(program) != "sleep" || times.is_empty() {
         return None;
     }
     if times.iter().any(|time| matches!(*time, "inf" | "infinity")) {
-        return Some(("exec", None));
+        return Some(None);
     }
     let total = times.iter().try_fold(0_i64, |sum, time| sum.checked_add(seconds(time)?))?;
-    Some(("exec", Some(total)))
+    Some(Some(total))
 }
 
 /// Returns whether a shell with these flags runs the next word, as `-c` and `-ec` do.

@@ -32,8 +32,8 @@ pub(super) static RULE: Rule = Rule {
 fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
     let Some(spec) = read::pod_spec(&subject.object) else { return };
     visit(spec, &POD_SPEC, &mut |container, path| {
-        // The names in a ConfigMap or Secret are not known here.
-        if list(&container.env_from).is_empty() {
+        // The names in a ConfigMap or Secret are not known here, and a container without an image is only a patch.
+        if list(&container.env_from).is_empty() && container.image.is_some() {
             of_container(container, spec, path, found);
         }
     });

@@ -1,0 +1,84 @@
+//! A database of the official PostgreSQL image in a directory that the image does not take.
+
+use std::collections::HashSet;
+
+use k8s_openapi::api::core::v1::{Container, VolumeMount};
+
+use super::read;
+use crate::{
+    finding::{Findings, Mode, Path, Reason, paths::POD_SPEC},
+    kubernetes::{cluster::Cluster, absent::{list, text}, containers::visit},
+    object::Subject,
+    rules::rule::{ObjectCheck, OpenKruise, Phase, Rule, Scope},
+};
+
+pub(super) static RULE: Rule = Rule {
+    meta: meta! {
+        id: "postgres-data-directory",
+        summary: "a postgres image whose volume is mounted where it keeps no database",
+        mode: Mode::Warn,
+        adjustable: true,
+    },
+    scopes: &[Scope::Object {
+        phase: Phase::After,
+        openkruise: OpenKruise::Applies,
+        check: ObjectCheck::Both(check),
+    }],
+    cel: None,
+};
+
+/// The directory of the database before release 18 of the image.
+const DATA: &str = "/var/lib/postgresql/data";
+
+/// github.com/docker-library/postgres: `docker_setup_env` and `docker_error_old_databases`, docker-entrypoint.sh.
+fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
+    let Some(spec) = read::pod_spec(&subject.object) else { return };
+    let templates = subject.object.stateful_set().into_iter().flat_map(read::claims);
+    let volumes = list(&spec.volumes).iter().filter(|it| it.persistent_volume_claim.is_some());
+    let claims: HashSet<&str> =
+        templates.map(|(name, _)| name).chain(volumes.map(|it| it.name.as_str())).collect();
+    visit(spec, &POD_SPEC, &mut |container, path| {
+        let Some(release) = release(container) else { return };
+        let mounts = list(&container.volume_mounts).iter().enumerate();
+        let at = |(_, it): &(usize, &VolumeMount)| it.mount_path.trim_end_matches('/') == DATA;
+        if let Some((i, mount)) = mounts.clone().find(at) {
+            let has_parent = mounts.clone().any(|(_, it)| it.mount_path.starts_with("/var/lib/postgresql") && it.mount_path != mount.mount_path);
+            let path = path.child("volumeMounts");
+            report(release, mount, has_parent, claims.contains(&*mount.name), &path.index(i), found);
+        }
+    });
+}
+
+fn report(
+    release: u32,
+    mount: &VolumeMount,
+    has_parent: bool,
+    is_claim: bool,
+    path: &Path<'_>,
+    found: &mut Findings,
+) {
+    let is_whole = text(&mount.sub_path).is_empty() && text(&mount.sub_path_expr).is_empty();
+    if release >= 18 && !has_parent {
+        let message = format!(
+            "postgres {release} keeps the database in /var/lib/postgresql/{release}/docker, and stops when a volume \
+             is mounted at {DATA}"
+        );
+        let help = "mount the volume at /var/lib/postgresql, or set PGDATA; an older database has to be upgraded";
+        found.report(&path.child("mountPath"), Reason::Invalid, message, help).planned_if(true);
+    } else if release < 18 && is_whole && is_claim {
+        let message = "on a new volume with a directory lost+found, as ext4 has it, initdb refuses to create the database";
+        let help = "set PGDATA to a directory below, such as /var/lib/postgresql/data/pgdata, or set subPath";
+        found.report(&path.child("mountPath"), Reason::Invalid, message, help).noted_if(true);
+    }
+}
+
+/// Returns the major release of the official image that a container runs, unless it sets its own directory or command.
+fn release(container: &Container) -> Option<u32> {
+    let sets_directory = list(&container.env).iter().any(|it| it.name == "PGDATA");
+    let is_known = !sets_directory && list(&container.env_from).is_empty();
+    let image = container.image.as_deref().filter(|_| is_known && container.command.is_none())?;
+    let (name, tag) = image.split_once('@').map_or(image, |(name, _)| name).rsplit_once(':')?;
+    let is_official = name == "postgres" || name.ends_with("library/postgres") || name == "docker.io/postgres";
+    let digits = tag.find(|c: char| !c.is_ascii_digit()).map_or(tag, |end| tag.get(..end).unwrap_or_default());
+    digits.parse().ok().filter(|_| is_official)
+}
