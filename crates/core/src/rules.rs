@@ -52,6 +52,7 @@ rules! {
     claim_unmounted,
     claim_without_class,
     claims_deleted_on_scale_down,
+    claims_deleted_with_set,
     class_of_claims_missing,
     control_plane_injection,
     control_plane_not_tolerated,

@@ -67,15 +67,15 @@ fn smallest_heap(container: &Container, path: &Path<'_>, limit: u128) -> Option<
 /// Returns the heap that a text sets. Of several options the last one counts, and a size counts more than a percentage.
 fn heap(text: &str, path: &Path<'_>, limit: u128) -> Option<Heap> {
     let words = || text.split(|c: char| c.is_whitespace() || matches!(c, '"' | '\''));
-    let size = words().filter_map(|word| {
+    let mut size = words().filter_map(|word| {
         let size = word.strip_prefix("-Xmx").or_else(|| word.strip_prefix("-XX:MaxHeapSize="))?;
         Some((word, bytes(size)?))
     });
-    let percent = words().filter_map(|word| {
+    let mut percent = words().filter_map(|word| {
         let percent: f64 = word.strip_prefix("-XX:MaxRAMPercentage=")?.parse().ok()?;
         (percent >= 100.0).then_some((word, limit))
     });
-    let (option, bytes) = size.last().or_else(|| percent.last())?;
+    let (option, bytes) = size.next_back().or_else(|| percent.next_back())?;
     Some(Heap { option: option.to_owned(), bytes, field: path.to_field() })
 }
 

@@ -1,0 +1,41 @@
+//! Claims that are deleted together with their set.
+
+use super::read;
+use crate::{
+    finding::{Findings, Mode, Reason, paths::SPEC},
+    kubernetes::cluster::Cluster,
+    object::{StatefulSetSpec, Subject},
+    rules::rule::{ObjectCheck, OpenKruise, Phase, Rule, Scope},
+};
+
+pub(super) static RULE: Rule = Rule {
+    meta: meta! {
+        id: "claims-deleted-with-set",
+        summary: "whenDeleted Delete, so that deleting the set deletes its claims with their data",
+        mode: Mode::Audit,
+        adjustable: true,
+    },
+    scopes: &[Scope::Object {
+        phase: Phase::After,
+        openkruise: OpenKruise::Applies,
+        check: ObjectCheck::StatefulSet(check),
+    }],
+    cel: None,
+};
+
+/// Kubernetes: `updateClaimOwnerRefForSetAndPod`,
+/// pkg/controller/statefulset/stateful_set_utils.go.
+fn check(spec: &StatefulSetSpec, subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
+    let policy = spec.persistent_volume_claim_retention_policy.as_ref();
+    let deletes = policy.and_then(|policy| policy.when_deleted.as_deref()) == Some("Delete");
+    let Some((claim, _)) = read::claims(spec).next().filter(|_| deletes) else { return };
+    let path = SPEC.child("persistentVolumeClaimRetentionPolicy");
+    let message = format!(
+        "deleting the set deletes its claims too, such as {claim}-{}-{}; so do `helm uninstall`, a tool that prunes, \
+         and `kubectl replace --force`",
+        subject.object.name(),
+        read::ordinals(spec).start
+    );
+    let help = "set whenDeleted to Retain unless the data is safe elsewhere";
+    found.report(&path.child("whenDeleted"), Reason::Invalid, message, help);
+}
