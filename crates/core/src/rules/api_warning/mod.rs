@@ -26,6 +26,7 @@ use crate::{finding::{
 pub(super) static RULE: Rule = Rule {
     meta: meta! {
         id: "api-warning",
+        title: "the API server warns of this setting",
         summary: "a setting that the API server accepts with a warning",
         mode: Mode::Warn,
         adjustable: true,

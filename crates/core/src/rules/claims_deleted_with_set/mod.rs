@@ -11,6 +11,7 @@ use crate::{
 pub(super) static RULE: Rule = Rule {
     meta: meta! {
         id: "claims-deleted-with-set",
+        title: "deleting the set deletes its claims",
         summary: "whenDeleted Delete, so that deleting the set deletes its claims with their data",
         mode: Mode::Audit,
         adjustable: true,

@@ -11,6 +11,7 @@ use crate::{
 pub(super) static RULE: Rule = Rule {
     meta: meta! {
         id: "fqdn-too-long",
+        title: "the host name is too long for Linux",
         summary: "setHostnameAsFQDN with a name of more than 64 characters, so that no pod starts",
         mode: Mode::Warn,
         adjustable: true,

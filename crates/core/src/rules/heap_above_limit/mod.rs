@@ -13,6 +13,7 @@ use crate::{
 pub(super) static RULE: Rule = Rule {
     meta: meta! {
         id: "heap-above-limit",
+        title: "the Java heap reaches the memory limit",
         summary: "a Java heap as large as the memory limit, so that the container is killed",
         mode: Mode::Warn,
         adjustable: true,

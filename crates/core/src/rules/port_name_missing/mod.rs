@@ -16,6 +16,7 @@ use crate::{
 pub(super) static RULE: Rule = Rule {
     meta: meta! {
         id: "port-name-missing",
+        title: "the container has no port of this name",
         summary: "a probe or hook that names a port that its container does not have",
         mode: Mode::Warn,
         adjustable: true,

@@ -15,6 +15,7 @@ use crate::{
 pub(super) static RULE: Rule = Rule {
     meta: meta! {
         id: "postgres-data-directory",
+        title: "the volume is not where postgres keeps data",
         summary: "a postgres image whose volume is mounted where it keeps no database",
         mode: Mode::Warn,
         adjustable: true,

@@ -11,6 +11,7 @@ use crate::{
 pub(super) static RULE: Rule = Rule {
     meta: meta! {
         id: "root-not-allowed",
+        title: "runAsNonRoot forbids the user 0",
         summary: "runAsNonRoot together with runAsUser 0, so that the container never starts",
         mode: Mode::Deny,
         adjustable: true,

@@ -15,6 +15,7 @@ use crate::{
 pub(super) static RULE: Rule = Rule {
     meta: meta! {
         id: "variable-missing",
+        title: "the variable is not defined",
         summary: "a reference $(NAME) to a variable that is not defined, or only later",
         mode: Mode::Warn,
         adjustable: true,
