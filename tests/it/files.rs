@@ -61,7 +61,7 @@ fn a_pipe_that_is_named_is_read_and_what_has_no_end_is_an_error() {
     let script = format!("'{}' check <(cat deploy/a.yaml)", env!("CARGO_BIN_EXE_setguard"));
     Ran::from(folder.command("bash").args(["-c", &script]).output().unwrap())
         .ends(0)
-        .prints("1 object");
+        .prints("in 1 set in 1 file");
     for args in ["/dev/zero", "- < /dev/zero", "deploy --policy /dev/zero"] {
         let script = format!("'{}' check {args}", env!("CARGO_BIN_EXE_setguard"));
         Ran::from(folder.command("bash").args(["-c", &script]).output().unwrap())
@@ -125,7 +125,7 @@ fn a_file_that_decides_what_git_ignores_is_regular_and_small() {
     symlink("/dev/zero", folder.path("link/.gitignore")).unwrap();
     pipe(&folder, "pipe/.gitignore");
     folder.write("huge/.gitignore", "*.yaml\n".repeat(200_000));
-    let ran = folder.check(".").ends(0).prints("4 objects");
+    let ran = folder.check(".").ends(0).prints("in 4 sets");
     for (name, why) in [
         ("link", "it is a link"),
         ("pipe", "it isn't a regular file"),
