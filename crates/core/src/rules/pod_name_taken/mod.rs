@@ -1,10 +1,20 @@
 //! Pods of a StatefulSet that cannot be created, because other pods have their names.
 
-use super::status::{phrases::{names, since}, stateful_set::Replicas};
-use crate::{finding::{Effect, Facts, Help, Mode, paths::STATUS}, kubernetes::kind::Kind, observed::{ForeignPod, Observed, WorkloadStatus}, rollout::stateful_set::Settings, rules::rule::{
+use super::status::{
+    phrases::{names, since},
+    refusal,
+    stateful_set::Replicas,
+};
+use crate::{
+    finding::{Effect, Facts, Help, Mode, paths::STATUS},
+    kubernetes::kind::Kind,
+    observed::{ForeignPod, Observed, WorkloadStatus},
+    rollout::stateful_set::Settings,
+    rules::rule::{
         Rule, Scope, StatusCheck,
         status::{Report, StatusFindings, StatusQuery},
-    }};
+    },
+};
 
 pub(super) static RULE: Rule = Rule {
     meta: meta! {
@@ -85,7 +95,7 @@ pub fn names_taken<'a>(
 
 fn advice(query: &StatusQuery<'_>, name: &str, other: &ForeignPod) -> Help {
     let look = query.kubectl().looks("get pod", &[name, "-o", "yaml"]);
-    match &other.controller {
+    let help = match &other.controller {
         Some(controller) => {
             Help::say(format!("remove or rename {controller}, or rename the set; "))
                 .run(look)
@@ -98,5 +108,8 @@ fn advice(query: &StatusQuery<'_>, name: &str, other: &ForeignPod) -> Help {
                 .and(" shows the other pod, which no controller creates again; if it is not needed, run ")
                 .run(delete)
         }
-    }
+    };
+    // The controller records no event about a name that is taken, so the time of its next attempt is not known.
+    help.and("; the controller then tries again within 17 minutes, or at once after ")
+        .run(refusal::annotate(query, other.created))
 }
