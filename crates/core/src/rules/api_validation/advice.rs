@@ -83,9 +83,7 @@ impl<'s, 'a> Advisor<'s, 'a> {
             Step::Index(_) => "",
         };
         match (finding.reason, name) {
-            (Reason::Invalid, "labels") if message.ends_with(template::MISMATCH) => {
-                self.mismatch()
-            }
+            (Reason::Invalid, "labels") if message.ends_with(template::MISMATCH) => self.mismatch(),
             (Reason::Required, "selector") => Some(self.no_selector()),
             (Reason::NotSupported, "restartPolicy") if message.ends_with("values: \"Always\"") => {
                 Some(Advice::say(format!(
@@ -93,10 +91,14 @@ impl<'s, 'a> Advisor<'s, 'a> {
                      belongs in a Job or a CronJob"
                 )))
             }
-            (Reason::Invalid, "partition") if kind == WorkloadKind::StatefulSet => Some(Advice::say(
-                "write 0 to update all pods, or N to keep the old template in the pods with ordinals below N",
-            )),
-            (Reason::Invalid, "maxSurge") if message.ends_with("when maxUnavailable is non-zero") => {
+            (Reason::Invalid, "partition") if kind == WorkloadKind::StatefulSet => {
+                Some(Advice::say(
+                    "write 0 to update all pods, or N to keep the old template in the pods with ordinals below N",
+                ))
+            }
+            (Reason::Invalid, "maxSurge")
+                if message.ends_with("when maxUnavailable is non-zero") =>
+            {
                 let help = "set maxUnavailable: 0 (the default is 1) to start each new pod before the old one ends, \
                             or remove maxSurge";
                 let other = ROLLING_UPDATE.child("maxUnavailable");
@@ -115,7 +117,9 @@ impl<'s, 'a> Advisor<'s, 'a> {
             (Reason::NotFound, "name") if is_mount(&finding.field) => Some(self.no_volume(message)),
             _ if message.ends_with(object_meta::IMMUTABLE) => self.immutable(&finding.field),
             (Reason::Forbidden, "spec")
-                if [stateful_set::IMMUTABLE, kruise::IMMUTABLE].iter().any(|it| message.ends_with(it)) =>
+                if [stateful_set::IMMUTABLE, kruise::IMMUTABLE]
+                    .iter()
+                    .any(|it| message.ends_with(it)) =>
             {
                 self.immutable(&finding.field)
             }
@@ -134,7 +138,10 @@ impl<'s, 'a> Advisor<'s, 'a> {
         let labels = self.labels();
         let Some(selector) = self.subject.object.selector() else {
             let advice = self.no_selector();
-            return Some(Advice { help: format!("there is no spec.selector; {}", advice.help), ..advice });
+            return Some(Advice {
+                help: format!("there is no spec.selector; {}", advice.help),
+                ..advice
+            });
         };
         let wanted = || selector.match_labels.iter().flatten();
         let (mut advice, mut texts) = (Advice::default(), Vec::new());
@@ -169,7 +176,9 @@ impl<'s, 'a> Advisor<'s, 'a> {
             if !selector::matches(&alone, |key| labels.get(key).copied()) {
                 let LabelSelectorRequirement { key, operator, values } = requirement;
                 let values = values.as_deref().unwrap_or_default().join(", ");
-                let has = labels.get(key.as_str()).map_or("no such label".to_owned(), |it| format!("`{it}`"));
+                let has = labels
+                    .get(key.as_str())
+                    .map_or("no such label".to_owned(), |it| format!("`{it}`"));
                 let wanted = format!("{key} {operator} {values}");
                 let wanted = wanted.trim_end();
                 advice = advice.see(&expressions.index(i), format!("selects `{wanted}`"));
@@ -187,8 +196,10 @@ impl<'s, 'a> Advisor<'s, 'a> {
         let Some((key, value)) = common.or_else(|| labels.first_key_value()) else {
             return Advice::say("add a selector, and labels that it selects to the template");
         };
-        Advice::say(format!("add `selector: {{matchLabels: {{{key}: {value}}}}}`; it can never be changed later"))
-            .see(&TEMPLATE_LABELS, "the labels to select")
+        Advice::say(format!(
+            "add `selector: {{matchLabels: {{{key}: {value}}}}}`; it can never be changed later"
+        ))
+        .see(&TEMPLATE_LABELS, "the labels to select")
     }
 
     /// Finds the first element of a list that has the same name as a later one.
@@ -198,7 +209,9 @@ impl<'s, 'a> Advisor<'s, 'a> {
         let (Some(Step::Index(index)), Some(after)) = (steps.get(at), steps.get(at + 1..)) else {
             return None;
         };
-        let object = self.template.get_or_init(|| json!({"spec": {"template": self.subject.object.template()}}));
+        let object = self
+            .template
+            .get_or_init(|| json!({"spec": {"template": self.subject.object.template()}}));
         let name = object.pointer(&field.pointer())?;
         let list = Field::of(steps.iter().take(at).copied());
         let element = |i| list.steps().chain([Step::Index(i)]).chain(after.iter().copied());
@@ -225,13 +238,17 @@ impl<'s, 'a> Advisor<'s, 'a> {
         if let Some(near) = nearest_of(name, all.iter().map(|(name, _)| *name)) {
             let place = all.iter().find(|(name, _)| *name == near).map(|(_, field)| field.clone());
             let advice = Advice::say(format!("did you mean `{near}`?"));
-            return place.into_iter().fold(advice, |advice, it| advice.see(it, "the volume with a similar name"));
+            return place
+                .into_iter()
+                .fold(advice, |advice, it| advice.see(it, "the volume with a similar name"));
         }
         let or_claim = match object.kind() {
             WorkloadKind::StatefulSet => ", or to spec.volumeClaimTemplates",
             WorkloadKind::DaemonSet => "",
         };
-        Advice::say(format!("add a volume `{name}` to spec.template.spec.volumes{or_claim}, or remove the mount"))
+        Advice::say(format!(
+            "add a volume `{name}` to spec.template.spec.volumes{or_claim}, or remove the mount"
+        ))
     }
 
     /// Names what an update changes in a field that cannot be changed.
@@ -262,7 +279,9 @@ fn fixed<T>(object: &Object<'_, T>) -> Json {
 }
 
 fn changed(Difference { path, old, new }: &Difference) -> String {
-    let text = |value: &Option<String>| value.clone().filter(|it| !it.is_empty()).unwrap_or("nothing".to_owned());
+    let text = |value: &Option<String>| {
+        value.clone().filter(|it| !it.is_empty()).unwrap_or("nothing".to_owned())
+    };
     format!("`{path}` changes from {} to {}", text(old), text(new))
 }
 
@@ -270,7 +289,8 @@ fn changed(Difference { path, old, new }: &Difference) -> String {
 /// title of its rule.
 pub fn title(finding: &Finding) -> Cow<'static, str> {
     let Finding { rule, field, reason, message, .. } = finding;
-    let is_short = message.split_whitespace().count() <= LONGEST_TITLE && message.len() <= LONGEST_NAME;
+    let is_short =
+        message.split_whitespace().count() <= LONGEST_TITLE && message.len() <= LONGEST_NAME;
     if *rule == SCHEMA && is_short {
         return message.clone().into();
     }
@@ -297,7 +317,9 @@ pub fn title(finding: &Finding) -> Cow<'static, str> {
     }
     let fault = match reason {
         Reason::Duplicate => "is used twice",
-        Reason::Forbidden if *field == SPEC.to_field() => return "an immutable field changes".into(),
+        Reason::Forbidden if *field == SPEC.to_field() => {
+            return "an immutable field changes".into();
+        }
         Reason::Forbidden => "is not allowed here",
         Reason::Invalid => "has an invalid value",
         Reason::NotFound => "is not found",
@@ -332,11 +354,20 @@ fn is_label(field: &Field) -> bool {
 fn missing(field: &Field, name: &str, kind: WorkloadKind) -> Option<String> {
     Some(match name {
         "name" if is_label(field) => "add a name: lower-case letters, digits and `-`".to_owned(),
-        "image" => "add the image that the container runs, such as `image: registry.example/app:1.2`".to_owned(),
-        "storage" => "add the size of the volume: `resources: {requests: {storage: 10Gi}}`".to_owned(),
-        "accessModes" => "add `accessModes: [ReadWriteOnce]`, or the modes that the storage has".to_owned(),
+        "image" => {
+            "add the image that the container runs, such as `image: registry.example/app:1.2`"
+                .to_owned()
+        }
+        "storage" => {
+            "add the size of the volume: `resources: {requests: {storage: 10Gi}}`".to_owned()
+        }
+        "accessModes" => {
+            "add `accessModes: [ReadWriteOnce]`, or the modes that the storage has".to_owned()
+        }
         "mountPath" => "add the folder of the container in which the volume appears".to_owned(),
-        "containers" => format!("add a container with `name` and `image`: the pods of a {kind} have at least one"),
+        "containers" => format!(
+            "add a container with `name` and `image`: the pods of a {kind} have at least one"
+        ),
         _ => return None,
     })
 }

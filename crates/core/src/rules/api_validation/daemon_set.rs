@@ -17,10 +17,15 @@ use super::{
     template::{self, OldTemplate},
 };
 use crate::rules::pod_template_validation::POD_TEMPLATE_VALIDATION;
-use crate::{finding::{
+use crate::{
+    finding::{
         Findings, Path, Value,
         paths::{POD_SPEC, SELECTOR, SPEC, TEMPLATE, UPDATE_STRATEGY},
-    }, kubernetes::{cluster::Cluster, int_or_percent, resource::WorkloadKind, selector, semantic}, object::{DaemonSetSpec, LazyJson}, validation::{object_meta, pod::util::non_negative, pod_template}};
+    },
+    kubernetes::{cluster::Cluster, int_or_percent, resource::WorkloadKind, selector, semantic},
+    object::{DaemonSetSpec, LazyJson},
+    validation::{object_meta, pod::util::non_negative, pod_template},
+};
 
 /// The old object of an UPDATE.
 #[derive(Clone, Copy)]

@@ -10,7 +10,12 @@
 
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 
-use crate::{finding::{Findings, Path}, kubernetes::int_or_percent, object::{DaemonSetSpec, KruiseSpec, Object, StatefulSetSpec, Workload}, validation::pod::util::non_negative};
+use crate::{
+    finding::{Findings, Path},
+    kubernetes::int_or_percent,
+    object::{DaemonSetSpec, KruiseSpec, Object, StatefulSetSpec, Workload},
+    validation::pod::util::non_negative,
+};
 
 /// The message for an immutable field of a StatefulSet. Its claim templates can change.
 pub(super) const IMMUTABLE: &str =

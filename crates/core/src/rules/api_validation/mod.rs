@@ -18,10 +18,13 @@ use std::cell::OnceCell;
 use self::advice::Advisor;
 pub use self::advice::title;
 pub use self::rule::{API_VALIDATION, RULE};
-use crate::{finding::{Finding, Findings, Meta}, kubernetes::cluster::Cluster, object::{Subject, Workload}, rules::{
-        pod_template_validation::POD_TEMPLATE_VALIDATION,
-        schema::SCHEMA,
-    }, validation::object_meta};
+use crate::{
+    finding::{Finding, Findings, Meta},
+    kubernetes::cluster::Cluster,
+    object::{Subject, Workload},
+    rules::{pod_template_validation::POD_TEMPLATE_VALIDATION, schema::SCHEMA},
+    validation::object_meta,
+};
 
 /// The rules for what the API server itself refuses.
 pub static METAS: [&Meta; 3] = [API_VALIDATION, POD_TEMPLATE_VALIDATION, SCHEMA];

@@ -1,6 +1,10 @@
 //! The rule for metadata and the fields of the workload itself.
 
-use crate::{finding::{Meta, Mode}, kubernetes::kind::Kind, rules::rule::{Rule, Runner, Scope}};
+use crate::{
+    finding::{Meta, Mode},
+    kubernetes::kind::Kind,
+    rules::rule::{Rule, Runner, Scope},
+};
 
 /// The rule for metadata and the workload's own fields.
 pub static RULE: Rule = Rule {
@@ -11,7 +15,10 @@ pub static RULE: Rule = Rule {
         mode: Mode::Deny,
         adjustable: false,
     },
-    scopes: &[Scope::Engine { kinds: &[Kind::DaemonSet, Kind::StatefulSet], by: &[Runner::Check, Runner::Validate, Runner::Audit] }],
+    scopes: &[Scope::Engine {
+        kinds: &[Kind::DaemonSet, Kind::StatefulSet],
+        by: &[Runner::Check, Runner::Validate, Runner::Audit],
+    }],
     cel: None,
 };
 

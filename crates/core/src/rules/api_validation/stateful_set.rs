@@ -23,15 +23,20 @@ use super::{
     template::{self, OldTemplate},
 };
 use crate::rules::pod_template_validation::POD_TEMPLATE_VALIDATION;
-use crate::{finding::{
+use crate::{
+    finding::{
         Finding, Findings, Path, Value,
         paths::{CLAIM_TEMPLATES, SELECTOR, SPEC, TEMPLATE, UPDATE_STRATEGY},
-    }, kubernetes::{
+    },
+    kubernetes::{
         cluster::{Cluster, MAX_UNAVAILABLE_STATEFUL_SET, STATEFUL_SET_RECREATE_STRATEGY, since},
         int_or_percent, names,
         resource::WorkloadKind,
         selector, semantic,
-    }, object::{LazyJson, Metadata, StatefulSetSpec, Subject}, validation::{claims, pod::util::non_negative, pod_template}};
+    },
+    object::{LazyJson, Metadata, StatefulSetSpec, Subject},
+    validation::{claims, pod::util::non_negative, pod_template},
+};
 
 pub(super) const IMMUTABLE: &str = "updates to statefulset spec for fields other than 'replicas', 'ordinals', \
      'template', 'updateStrategy', 'revisionHistoryLimit', 'persistentVolumeClaimRetentionPolicy' \
@@ -100,7 +105,10 @@ impl Validator<'_> {
     /// Validates the spec without the spec of the pod template (`ValidateStatefulSetSpec`).
     fn own_fields<T>(
         &self,
-        spec: &StatefulSetSpec<T>, template: &PodTemplateSpec, found: &mut Findings) {
+        spec: &StatefulSetSpec<T>,
+        template: &PodTemplateSpec,
+        found: &mut Findings,
+    ) {
         let policy = spec.pod_management_policy.as_deref().unwrap_or_default();
         if !["OrderedReady", "Parallel"].contains(&policy) {
             let detail = "must be 'OrderedReady' or 'Parallel'";
@@ -312,7 +320,9 @@ fn retention(
 /// Reports changes of immutable fields, as the last part of `ValidateStatefulSetUpdate` does.
 fn only_mutable_fields_differ<T>(
     new: &StatefulSetSpec,
-    old: &StatefulSetSpec<T>, kruise: bool) -> bool {
+    old: &StatefulSetSpec<T>,
+    kruise: bool,
+) -> bool {
     let (service, old_service) = (new.service_name.as_deref(), old.service_name.as_deref());
     semantic::equal(&new.selector, &old.selector)
         && service.unwrap_or_default() == old_service.unwrap_or_default()

@@ -4,12 +4,15 @@ use std::collections::BTreeMap;
 
 use k8s_openapi::api::core::v1::{PodSpec, PodTemplateSpec};
 
-use crate::{finding::{Findings, Path, Value}, kubernetes::{
+use crate::{
+    finding::{Findings, Path, Value},
+    kubernetes::{
         labels::{self, MIRROR_ANNOTATION},
         names,
         resource::WorkloadKind,
         selector,
-    }};
+    },
+};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
 
 /// The error for a selector that does not select the template.

@@ -1,6 +1,9 @@
 //! The words of older releases, where they differ from the newest ones for the same error.
 
-use crate::{finding::Finding, kubernetes::{cluster::Cluster, version::Version}};
+use crate::{
+    finding::Finding,
+    kubernetes::{cluster::Cluster, version::Version},
+};
 
 macro_rules! label_value {
     () => {

@@ -15,7 +15,8 @@ use crate::{
     validation::pod::util::Seen,
 };
 
-pub(super) const SECCOMP: &str = "non-functional in v1.27+; use the \"seccompProfile\" field instead";
+pub(super) const SECCOMP: &str =
+    "non-functional in v1.27+; use the \"seccompProfile\" field instead";
 
 pub(super) fn warn(
     container: &Container,
@@ -89,7 +90,9 @@ fn annotations(
 pub(super) fn of_seccomp(value: &str, spec: &PodSpec) -> Harm {
     let of_pod = spec.security_context.as_ref().and_then(|it| it.seccomp_profile.as_ref());
     let is_lost = value != "unconfined" && of_pod.is_none();
-    is_lost.then_some("without the field nothing limits its system calls: set securityContext.seccompProfile")
+    is_lost.then_some(
+        "without the field nothing limits its system calls: set securityContext.seccompProfile",
+    )
 }
 
 /// Follows `ApparmorFieldForAnnotation`, pkg/api/pod/util.go.

@@ -18,10 +18,22 @@ use std::collections::BTreeMap;
 
 pub(super) use self::{containers::is_hidden, ports::conflict};
 use super::{api_validation::wording::of_release, legacy_node_label, read};
-use crate::{finding::{
+use crate::{
+    finding::{
         Findings, Mode, Path, Reason, Value,
         paths::{CLAIM_TEMPLATES, POD_SPEC, SPEC, TEMPLATE, VOLUMES},
-    }, kubernetes::{absent::{list, text}, cluster::Cluster, containers::visit, names, quantity::Quantity}, object::{Subject, dropped::drop_disabled}, rules::rule::{ObjectCheck, OpenKruise, Phase, Rule, Scope}, validation::pod::util::Seen};
+    },
+    kubernetes::{
+        absent::{list, text},
+        cluster::Cluster,
+        containers::visit,
+        names,
+        quantity::Quantity,
+    },
+    object::{Subject, dropped::drop_disabled},
+    rules::rule::{ObjectCheck, OpenKruise, Phase, Rule, Scope},
+    validation::pod::util::Seen,
+};
 
 pub(super) static RULE: Rule = Rule {
     meta: meta! {
@@ -59,7 +71,11 @@ const UNIT: Harm = Some("m means a thousandth, and no suffix means bytes: write 
 type Gone = (&'static str, fn(&Volume) -> bool, &'static str);
 
 const GONE: &[Gone] = &[
-    ("photonPersistentDisk", |v| v.photon_persistent_disk.is_some(), "deprecated in v1.11, non-functional in v1.16+"),
+    (
+        "photonPersistentDisk",
+        |v| v.photon_persistent_disk.is_some(),
+        "deprecated in v1.11, non-functional in v1.16+",
+    ),
     ("scaleIO", |v| v.scale_io.is_some(), "deprecated in v1.16, non-functional in v1.22+"),
     ("flocker", |v| v.flocker.is_some(), "deprecated in v1.22, non-functional in v1.25+"),
     ("storageOS", |v| v.storageos.is_some(), "deprecated in v1.22, non-functional in v1.25+"),
@@ -103,19 +119,15 @@ fn check(subject: &Subject<'_>, cluster: &Cluster, found: &mut Findings) {
 
 /// Adds all warnings with which the API server would create the object. `with_master` adds those about the old label
 /// of the control plane.
-pub fn warnings(
-    subject: &Subject<'_>,
-    cluster: &Cluster,
-    with_master: bool,
-    found: &mut Findings,
-) {
+pub fn warnings(subject: &Subject<'_>, cluster: &Cluster, with_master: bool, found: &mut Findings) {
     let object = &subject.object;
     let template = object.template();
     if let Some(spec) = read::pod_spec(object) {
         let stored = Some(spec).filter(|_| object.metadata.is_stored());
         let spec = &*drop_disabled(spec, stored, cluster);
         let label = |key: &str| {
-            let known = LABELS.iter().find(|(label, _)| *label == key && (with_master || key != MASTER));
+            let known =
+                LABELS.iter().find(|(label, _)| *label == key && (with_master || key != MASTER));
             known.map(|(_, text)| *text)
         };
         found.edit(|found| nodes(spec, &label, found), |finding| of_release(finding, cluster));
@@ -125,7 +137,12 @@ pub fn warnings(
         }
         volumes(spec, cluster, found);
         lists(spec, found);
-        amounts(spec.overhead.as_ref(), &["memory", "ephemeral-storage"], &POD_SPEC.child("overhead"), found);
+        amounts(
+            spec.overhead.as_ref(),
+            &["memory", "ephemeral-storage"],
+            &POD_SPEC.child("overhead"),
+            found,
+        );
         visit(spec, &POD_SPEC, &mut |container, path| {
             containers::warn(container, path, template.metadata.as_ref(), spec, cluster, found);
         });
@@ -218,7 +235,9 @@ fn selectors(spec: &PodSpec, label: &dyn Fn(&str) -> Option<&'static str>, found
                      preferred: &Option<Vec<WeightedPodAffinityTerm>>,
                      path: &Path<'_>| {
         let at = path.child("requiredDuringSchedulingIgnoredDuringExecution");
-        for (i, _) in list(required).iter().enumerate().filter(|(_, it)| it.label_selector.is_none()) {
+        for (i, _) in
+            list(required).iter().enumerate().filter(|(_, it)| it.label_selector.is_none())
+        {
             say(&at.index(i).child("labelSelector"), NULL, NO_SELECTOR, found);
         }
         let at = path.child("preferredDuringSchedulingIgnoredDuringExecution");
@@ -265,9 +284,8 @@ fn annotations(metadata: &ObjectMeta, spec: &PodSpec, found: &mut Findings) {
     for (key, value) in metadata.annotations.iter().flatten() {
         let (text, harm) = match key.as_str() {
             "scheduler.alpha.kubernetes.io/critical-pod" => (v16, of_priority),
-            "security.alpha.kubernetes.io/sysctls" | "security.alpha.kubernetes.io/unsafe-sysctls" => {
-                (v11, of_sysctls)
-            }
+            "security.alpha.kubernetes.io/sysctls"
+            | "security.alpha.kubernetes.io/unsafe-sysctls" => (v11, of_sysctls),
             "seccomp.security.alpha.kubernetes.io/pod" if seccomp.is_none() => {
                 (containers::SECCOMP, containers::of_seccomp(value, spec))
             }
@@ -354,7 +372,8 @@ fn lists(spec: &PodSpec, found: &mut Findings) {
     }
     if spec.termination_grace_period_seconds.is_some_and(|seconds| seconds < 0) {
         let text = "must be >= 0; negative values are invalid and will be treated as 1";
-        let harm = Some("each container is killed after one second: leave it out to have 30 seconds");
+        let harm =
+            Some("each container is killed after one second: leave it out to have 30 seconds");
         say(&POD_SPEC.child("terminationGracePeriodSeconds"), text, harm, found);
     }
 }

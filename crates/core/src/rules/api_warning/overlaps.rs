@@ -2,9 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use k8s_openapi::api::core::v1::{
-    DownwardAPIVolumeFile, KeyToPath, Volume, VolumeProjection,
-};
+use k8s_openapi::api::core::v1::{DownwardAPIVolumeFile, KeyToPath, Volume, VolumeProjection};
 
 use super::{Harm, say};
 use crate::{
@@ -36,7 +34,8 @@ pub(super) fn warn(volume: &Volume, path: &Path<'_>, cluster: &Cluster, found: &
     let (mut seen, mut last) = (BTreeMap::new(), Vec::new());
     for source in volume.projected.iter().flat_map(|it| list(&it.sources)) {
         if *source == VolumeProjection::default() {
-            let text = format!("volume {} (Projected) has no sources provided", Value::Str(&volume.name));
+            let text =
+                format!("volume {} (Projected) has no sources provided", Value::Str(&volume.name));
             say(path, text, None, found);
             continue;
         }
@@ -116,7 +115,8 @@ fn overlaps<'a>(
                     return;
                 }
                 let pair = [shown(file, source), shown(other, other_source)].join(" with ");
-                let text = format!("volume {} ({what}): overlapping paths: {pair}", Value::Str(volume));
+                let text =
+                    format!("volume {} ({what}): overlapping paths: {pair}", Value::Str(volume));
                 say(path, text, harm, found);
             }
         }

@@ -42,7 +42,10 @@ pub(super) fn warn(spec: &PodSpec, found: &mut Findings) {
 }
 
 /// Returns the API server's word for two ports with one number and protocol, if it warns of them.
-pub(in crate::rules) fn conflict(port: &ContainerPort, other: &ContainerPort) -> Option<&'static str> {
+pub(in crate::rules) fn conflict(
+    port: &ContainerPort,
+    other: &ContainerPort,
+) -> Option<&'static str> {
     let addresses = [text(&port.host_ip), text(&other.host_ip)];
     let numbers = [host_port(port), host_port(other)];
     if addresses[0] == addresses[1] && numbers[0] == numbers[1] {

@@ -1,9 +1,14 @@
 //! A StatefulSet whose manifest sets the replicas that an autoscaler sets too.
 
-use crate::{finding::{Mode, Reason, paths::SPEC}, inventory::object_summary::Autoscaler, kubernetes::kind::Kind, rules::rule::{
+use crate::{
+    finding::{Mode, Reason, paths::SPEC},
+    inventory::object_summary::Autoscaler,
+    kubernetes::kind::Kind,
+    rules::rule::{
         Rule, Scope,
         inventory::{Evidence, InventoryFindings, Query},
-    }};
+    },
+};
 
 pub(super) static RULE: Rule = Rule {
     meta: meta! {
@@ -13,7 +18,11 @@ pub(super) static RULE: Rule = Rule {
         mode: Mode::Warn,
         adjustable: true,
     },
-    scopes: &[Scope::Inventory { kinds: &[Kind::StatefulSet], evidence: Evidence::Manifest, check }],
+    scopes: &[Scope::Inventory {
+        kinds: &[Kind::StatefulSet],
+        evidence: Evidence::Manifest,
+        check,
+    }],
     cel: None,
 };
 

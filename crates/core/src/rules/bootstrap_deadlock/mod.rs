@@ -1,10 +1,15 @@
 //! A StatefulSet whose first pod waits for pods that come after it.
 
 use super::neighbors::services::Governed;
-use crate::{finding::{Mode, Reason}, inventory::{object_summary::Service, waits::On}, kubernetes::kind::Kind, rules::rule::{
+use crate::{
+    finding::{Mode, Reason},
+    inventory::{object_summary::Service, waits::On},
+    kubernetes::kind::Kind,
+    rules::rule::{
         Rule, Scope,
         inventory::{Evidence, InventoryFindings, Query},
-    }};
+    },
+};
 
 pub(super) static RULE: Rule = Rule {
     meta: meta! {
@@ -14,7 +19,11 @@ pub(super) static RULE: Rule = Rule {
         mode: Mode::Warn,
         adjustable: true,
     },
-    scopes: &[Scope::Inventory { kinds: &[Kind::StatefulSet], evidence: Evidence::Presence, check }],
+    scopes: &[Scope::Inventory {
+        kinds: &[Kind::StatefulSet],
+        evidence: Evidence::Presence,
+        check,
+    }],
     cel: None,
 };
 

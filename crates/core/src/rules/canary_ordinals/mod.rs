@@ -1,7 +1,12 @@
 //! The pods that a partition lets a rollout reach.
 
 use super::read;
-use crate::{finding::{Findings, Mode, Reason, paths::SPEC}, kubernetes::cluster::Cluster, object::{StatefulSetSpec, Subject}, rules::rule::{ObjectCheck, OpenKruise, Phase, Rule, Scope}};
+use crate::{
+    finding::{Findings, Mode, Reason, paths::SPEC},
+    kubernetes::cluster::Cluster,
+    object::{StatefulSetSpec, Subject},
+    rules::rule::{ObjectCheck, OpenKruise, Phase, Rule, Scope},
+};
 
 pub(super) static RULE: Rule = Rule {
     meta: meta! {

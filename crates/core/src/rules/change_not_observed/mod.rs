@@ -1,10 +1,15 @@
 //! Sets whose controller has not observed their latest change.
 
 use super::status::phrases::{count, names, since};
-use crate::{finding::{Facts, Help, Mode, Path, paths::STATUS}, kubernetes::kind::Kind, observed::WorkloadStatus, rules::rule::{
+use crate::{
+    finding::{Facts, Help, Mode, Path, paths::STATUS},
+    kubernetes::kind::Kind,
+    observed::WorkloadStatus,
+    rules::rule::{
         Rule, Scope, StatusCheck,
         status::{Audit, ObjectName, Report, StatusFindings},
-    }};
+    },
+};
 
 pub(super) static RULE: Rule = Rule {
     meta: meta! {

@@ -3,7 +3,12 @@
 use std::collections::HashSet;
 
 use super::read;
-use crate::{finding::{Findings, Mode, Reason, paths::VOLUMES}, kubernetes::cluster::Cluster, object::{StatefulSetSpec, Subject}, rules::rule::{Cel, ObjectCheck, OpenKruise, Phase, Rule, Scope}};
+use crate::{
+    finding::{Findings, Mode, Reason, paths::VOLUMES},
+    kubernetes::cluster::Cluster,
+    object::{StatefulSetSpec, Subject},
+    rules::rule::{Cel, ObjectCheck, OpenKruise, Phase, Rule, Scope},
+};
 
 pub(super) static RULE: Rule = Rule {
     meta: meta! {

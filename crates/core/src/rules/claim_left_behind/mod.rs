@@ -1,10 +1,18 @@
 //! Claims that an earlier set of the same name has left behind.
 
-use super::status::{claims::of_set, phrases::{at, names, words}};
-use crate::{finding::{Effect, Facts, Help, Mode, paths::CLAIM_TEMPLATES}, kubernetes::kind::Kind, observed::WorkloadState, rules::rule::{
+use super::status::{
+    claims::of_set,
+    phrases::{at, names, words},
+};
+use crate::{
+    finding::{Effect, Facts, Help, Mode, paths::CLAIM_TEMPLATES},
+    kubernetes::kind::Kind,
+    observed::WorkloadState,
+    rules::rule::{
         Rule, Scope, StatusCheck,
         status::{Report, StatusFindings, StatusQuery},
-    }};
+    },
+};
 
 pub(super) static RULE: Rule = Rule {
     meta: meta! {

@@ -1,7 +1,13 @@
 //! A claim template with metadata that the API server refuses in a claim.
 
 use super::read;
-use crate::{finding::{Findings, Mode, paths::CLAIM_TEMPLATES}, kubernetes::cluster::Cluster, object::{StatefulSetSpec, Subject}, rules::rule::{ObjectCheck, OpenKruise, Phase, Rule, Scope}, validation::created_claim};
+use crate::{
+    finding::{Findings, Mode, paths::CLAIM_TEMPLATES},
+    kubernetes::cluster::Cluster,
+    object::{StatefulSetSpec, Subject},
+    rules::rule::{ObjectCheck, OpenKruise, Phase, Rule, Scope},
+    validation::created_claim,
+};
 
 pub(super) static RULE: Rule = Rule {
     meta: meta! {

@@ -3,7 +3,12 @@
 use std::collections::BTreeSet;
 
 use super::read;
-use crate::{finding::{Findings, Mode, Reason, paths::CLAIM_TEMPLATES}, kubernetes::cluster::Cluster, object::{StatefulSetSpec, Subject}, rules::rule::{Cel, ObjectCheck, OpenKruise, Phase, Rule, Scope}};
+use crate::{
+    finding::{Findings, Mode, Reason, paths::CLAIM_TEMPLATES},
+    kubernetes::cluster::Cluster,
+    object::{StatefulSetSpec, Subject},
+    rules::rule::{Cel, ObjectCheck, OpenKruise, Phase, Rule, Scope},
+};
 
 pub(super) static RULE: Rule = Rule {
     meta: meta! {

@@ -2,11 +2,22 @@
 
 use std::collections::BTreeMap;
 
-use super::{class_of_claims_missing, status::{claims::{Unbound, WhyUnbound, of_set, unbound}, phrases::{names, since}, stateful_set::Replicas}};
-use crate::{finding::{Facts, Help, Mode, paths::CLAIM_TEMPLATES}, kubernetes::kind::Kind, rules::rule::{
+use super::{
+    class_of_claims_missing,
+    status::{
+        claims::{Unbound, WhyUnbound, of_set, unbound},
+        phrases::{names, since},
+        stateful_set::Replicas,
+    },
+};
+use crate::{
+    finding::{Facts, Help, Mode, paths::CLAIM_TEMPLATES},
+    kubernetes::kind::Kind,
+    rules::rule::{
         Rule, Scope, StatusCheck,
         status::{Report, StatusFindings, StatusQuery},
-    }};
+    },
+};
 
 pub(super) static RULE: Rule = Rule {
     meta: meta! {

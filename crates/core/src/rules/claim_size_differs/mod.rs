@@ -3,10 +3,16 @@
 use std::cmp::Ordering;
 
 use super::status::phrases::names;
-use crate::{finding::{Effect, Facts, Help, Mode, paths::CLAIM_TEMPLATES}, kubernetes::{kind::Kind, quantity::Quantity}, observed::{PersistentVolumeClaim, WorkloadState}, rollout::stateful_set::Settings, rules::rule::{
+use crate::{
+    finding::{Effect, Facts, Help, Mode, paths::CLAIM_TEMPLATES},
+    kubernetes::{kind::Kind, quantity::Quantity},
+    observed::{PersistentVolumeClaim, WorkloadState},
+    rollout::stateful_set::Settings,
+    rules::rule::{
         Rule, Scope, StatusCheck,
         status::{Report, StatusFindings, StatusQuery},
-    }};
+    },
+};
 
 pub(super) static RULE: Rule = Rule {
     meta: meta! {

@@ -2,11 +2,20 @@
 
 use std::collections::BTreeMap;
 
-use super::status::{claims::of_set, phrases::{names, since}, stateful_set::Replicas};
-use crate::{finding::{Command, Effect, Facts, Help, Mode, paths::CLAIM_TEMPLATES}, kubernetes::kind::Kind, observed::PersistentVolumeClaim, rules::rule::{
+use super::status::{
+    claims::of_set,
+    phrases::{names, since},
+    stateful_set::Replicas,
+};
+use crate::{
+    finding::{Command, Effect, Facts, Help, Mode, paths::CLAIM_TEMPLATES},
+    kubernetes::kind::Kind,
+    observed::PersistentVolumeClaim,
+    rules::rule::{
         Rule, Scope, StatusCheck,
         status::{Report, StatusFindings, StatusQuery},
-    }};
+    },
+};
 
 pub(super) static RULE: Rule = Rule {
     meta: meta! {

@@ -1,7 +1,12 @@
 //! A claim template with an empty storage class, which is not the default class.
 
 use super::read;
-use crate::{finding::{Findings, Fix, Mode, Reason, paths::CLAIM_TEMPLATES}, kubernetes::cluster::Cluster, object::{StatefulSetSpec, Subject, storage::OLD_CLASS_ANNOTATION}, rules::rule::{Cel, ObjectCheck, OpenKruise, Operation, Phase, Rule, Scope}};
+use crate::{
+    finding::{Findings, Fix, Mode, Reason, paths::CLAIM_TEMPLATES},
+    kubernetes::cluster::Cluster,
+    object::{StatefulSetSpec, Subject, storage::OLD_CLASS_ANNOTATION},
+    rules::rule::{Cel, ObjectCheck, OpenKruise, Operation, Phase, Rule, Scope},
+};
 
 pub(super) static RULE: Rule = Rule {
     meta: meta! {

@@ -1,7 +1,12 @@
 //! A scale-down that deletes the claims of the removed pods.
 
 use super::read;
-use crate::{finding::{Findings, Mode, Reason, paths::SPEC}, kubernetes::cluster::Cluster, object::{Object, StatefulSetSpec, Subject}, rules::rule::{Cel, ObjectCheck, OpenKruise, Operation, Phase, Rule, Scope}};
+use crate::{
+    finding::{Findings, Mode, Reason, paths::SPEC},
+    kubernetes::cluster::Cluster,
+    object::{Object, StatefulSetSpec, Subject},
+    rules::rule::{Cel, ObjectCheck, OpenKruise, Operation, Phase, Rule, Scope},
+};
 
 pub(super) static RULE: Rule = Rule {
     meta: meta! {

@@ -2,11 +2,19 @@
 
 use std::collections::BTreeMap;
 
-use super::status::{claims::of_set, phrases::{count, sets_of, since}};
-use crate::{finding::{Facts, Help, Mode, Path, paths::METADATA}, kubernetes::kind::Kind, observed::WorkloadStatus, rules::rule::{
+use super::status::{
+    claims::of_set,
+    phrases::{count, sets_of, since},
+};
+use crate::{
+    finding::{Facts, Help, Mode, Path, paths::METADATA},
+    kubernetes::kind::Kind,
+    observed::WorkloadStatus,
+    rules::rule::{
         Rule, Scope, StatusCheck,
         status::{Audit, ObjectName, Report, StatusFindings, StatusQuery},
-    }};
+    },
+};
 
 pub(super) static RULE: Rule = Rule {
     meta: meta! {

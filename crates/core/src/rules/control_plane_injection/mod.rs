@@ -1,6 +1,10 @@
 //! Tolerations that are injected into the template of a DaemonSet.
 
-use crate::{finding::{Meta, Mode}, kubernetes::kind::Kind, rules::rule::{Rule, Runner, Scope}};
+use crate::{
+    finding::{Meta, Mode},
+    kubernetes::kind::Kind,
+    rules::rule::{Rule, Runner, Scope},
+};
 
 /// The rule that reports tolerations that are injected into the template of a DaemonSet.
 pub static RULE: Rule = Rule {

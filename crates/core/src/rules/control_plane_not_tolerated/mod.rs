@@ -2,10 +2,15 @@
 
 use k8s_openapi::api::core::v1::{PodSpec, Toleration};
 
-use crate::{finding::{
+use crate::{
+    finding::{
         Findings, Mode, Reason,
         paths::{POD_SPEC, TOLERATIONS},
-    }, kubernetes::{cluster::Cluster, tolerations}, object::{DaemonSetSpec, Subject, annotations}, rules::rule::{Cel, ObjectCheck, OpenKruise, Phase, Rule, Scope}};
+    },
+    kubernetes::{cluster::Cluster, tolerations},
+    object::{DaemonSetSpec, Subject, annotations},
+    rules::rule::{Cel, ObjectCheck, OpenKruise, Phase, Rule, Scope},
+};
 
 pub(super) static RULE: Rule = Rule {
     meta: meta! {

@@ -1,6 +1,10 @@
 //! Injected tolerations that stay.
 
-use crate::{finding::{Meta, Mode}, kubernetes::kind::Kind, rules::rule::{Rule, Runner, Scope}};
+use crate::{
+    finding::{Meta, Mode},
+    kubernetes::kind::Kind,
+    rules::rule::{Rule, Runner, Scope},
+};
 
 /// The rule about injected tolerations that stay. It is evaluated with the traps, in updates.
 pub static RULE: Rule = Rule {

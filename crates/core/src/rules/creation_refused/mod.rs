@@ -1,10 +1,22 @@
 //! Pods that the API server refuses to create.
 
-use super::status::{daemon_set::Daemons, phrases::{at, names, since}, quota, refusal::{Refusal, annotate, by_admission, quoted_after}, stateful_set::Replicas, webhooks};
-use crate::{finding::{Effect, Facts, Help, Mode, paths::POD_SPEC}, kubernetes::kind::Kind, observed::{LONGEST_WAIT, SLACK, WorkloadState}, rules::rule::{
+use super::status::{
+    daemon_set::Daemons,
+    phrases::{at, names, since},
+    quota,
+    refusal::{Refusal, annotate, by_admission, quoted_after},
+    stateful_set::Replicas,
+    webhooks,
+};
+use crate::{
+    finding::{Effect, Facts, Help, Mode, paths::POD_SPEC},
+    kubernetes::kind::Kind,
+    observed::{LONGEST_WAIT, SLACK, WorkloadState},
+    rules::rule::{
         Rule, Scope, StatusCheck,
         status::{Report, StatusFindings, StatusQuery},
-    }};
+    },
+};
 
 pub(super) static RULE: Rule = Rule {
     meta: meta! {
@@ -14,7 +26,10 @@ pub(super) static RULE: Rule = Rule {
         mode: Mode::Warn,
         adjustable: true,
     },
-    scopes: &[Scope::Status { kinds: &[Kind::DaemonSet, Kind::StatefulSet], check: StatusCheck::Workload(check) }],
+    scopes: &[Scope::Status {
+        kinds: &[Kind::DaemonSet, Kind::StatefulSet],
+        check: StatusCheck::Workload(check),
+    }],
     cel: None,
 };
 

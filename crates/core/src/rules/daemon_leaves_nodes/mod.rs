@@ -3,10 +3,15 @@
 use std::collections::HashSet;
 
 use super::neighbors::nodes::MatchingNodes;
-use crate::{finding::{Mode, Reason, paths::POD_SPEC}, inventory::object_summary::ObjectSummary, kubernetes::kind::Kind, rules::rule::{
+use crate::{
+    finding::{Mode, Reason, paths::POD_SPEC},
+    inventory::object_summary::ObjectSummary,
+    kubernetes::kind::Kind,
+    rules::rule::{
         Rule, Scope,
         inventory::{Evidence, InventoryFindings, Query},
-    }};
+    },
+};
 
 pub(super) static RULE: Rule = Rule {
     meta: meta! {

@@ -1,10 +1,15 @@
 //! A DaemonSet whose pods go to nodes that cannot run them.
 
 use super::neighbors::nodes::MatchingNodes;
-use crate::{finding::{Mode, Reason, paths::POD_SPEC}, inventory::{node::Node, system::System}, kubernetes::kind::Kind, rules::rule::{
+use crate::{
+    finding::{Mode, Reason, paths::POD_SPEC},
+    inventory::{node::Node, system::System},
+    kubernetes::kind::Kind,
+    rules::rule::{
         Rule, Scope,
         inventory::{Evidence, InventoryFindings, Query},
-    }};
+    },
+};
 
 pub(super) static RULE: Rule = Rule {
     meta: meta! {

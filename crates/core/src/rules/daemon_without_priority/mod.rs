@@ -1,7 +1,12 @@
 //! The network plugin or storage driver of a node without a priority.
 
 use super::read;
-use crate::{finding::{ClusterAssumption, Findings, Mode, Reason, paths::POD_SPEC}, kubernetes::cluster::Cluster, object::{DaemonSetSpec, Subject}, rules::rule::{Cel, ObjectCheck, OpenKruise, Phase, Rule, Scope}};
+use crate::{
+    finding::{ClusterAssumption, Findings, Mode, Reason, paths::POD_SPEC},
+    kubernetes::cluster::Cluster,
+    object::{DaemonSetSpec, Subject},
+    rules::rule::{Cel, ObjectCheck, OpenKruise, Phase, Rule, Scope},
+};
 
 pub(super) static RULE: Rule = Rule {
     meta: meta! {

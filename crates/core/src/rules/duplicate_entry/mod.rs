@@ -8,10 +8,16 @@ use super::{
     api_warning::{conflict, is_hidden},
     read,
 };
-use crate::{finding::{
+use crate::{
+    finding::{
         Findings, Mode, Path, Reason,
         paths::{METADATA, POD_SPEC, TEMPLATE},
-    }, kubernetes::{cluster::Cluster, containers::visit}, object::Subject, rules::rule::{ObjectCheck, OpenKruise, Phase, Rule, Scope}, validation::pod::util::Seen};
+    },
+    kubernetes::{cluster::Cluster, containers::visit},
+    object::Subject,
+    rules::rule::{ObjectCheck, OpenKruise, Phase, Rule, Scope},
+    validation::pod::util::Seen,
+};
 
 pub(super) static RULE: Rule = Rule {
     meta: meta! {

@@ -1,10 +1,22 @@
 //! Sets with too few ready pods, for a reason that no other rule has found.
 
-use super::{no_container_restarts, status::{phrases::{at, one_line, since}, template_churn, webhooks::down_for}};
-use crate::{finding::{Facts, Help, Mode, paths::STATUS}, kubernetes::kind::Kind, observed::{Call, LONGEST_GAP, Phase, Pod, Ready, RolloutStatus, is_of_ended}, rules::rule::{
+use super::{
+    no_container_restarts,
+    status::{
+        phrases::{at, one_line, since},
+        template_churn,
+        webhooks::down_for,
+    },
+};
+use crate::{
+    finding::{Facts, Help, Mode, paths::STATUS},
+    kubernetes::kind::Kind,
+    observed::{Call, LONGEST_GAP, Phase, Pod, Ready, RolloutStatus, is_of_ended},
+    rules::rule::{
         Rule, Scope, StatusCheck,
         status::{Report, StatusFindings, StatusQuery},
-    }};
+    },
+};
 
 pub(super) static RULE: Rule = Rule {
     meta: meta! {
@@ -14,11 +26,15 @@ pub(super) static RULE: Rule = Rule {
         mode: Mode::Warn,
         adjustable: true,
     },
-    scopes: &[Scope::Status { kinds: &[Kind::DaemonSet, Kind::StatefulSet], check: StatusCheck::IfSilent(check) }],
+    scopes: &[Scope::Status {
+        kinds: &[Kind::DaemonSet, Kind::StatefulSet],
+        check: StatusCheck::IfSilent(check),
+    }],
     cel: None,
 };
 
-const NO_RESTART: &str = "no container is restarted after exit code 0, so each pod ends once its containers have exited";
+const NO_RESTART: &str =
+    "no container is restarted after exit code 0, so each pod ends once its containers have exited";
 
 fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
     if let Some(report) = template_churn::report(query) {
@@ -26,7 +42,9 @@ fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
         return;
     }
     let Ready { ready, wanted } = query.set.ready();
-    if ready >= wanted && let Some(report) = stands_still(query) {
+    if ready >= wanted
+        && let Some(report) = stands_still(query)
+    {
         found.add(report);
         return;
     }
@@ -42,7 +60,8 @@ fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
     };
     let ended = if query.set.ends { recreated(query) } else { replaced(query) };
     let restarts = ended.as_ref().filter(|_| query.set.ends);
-    let (is_stuck, of_spec) = (restarts.is_some(), restarts.map(|_| no_container_restarts::RULE.meta.id));
+    let (is_stuck, of_spec) =
+        (restarts.is_some(), restarts.map(|_| no_container_restarts::RULE.meta.id));
     let (when, why) = match (ended, written) {
         (_, Some(written)) if down.is_some() => (written, down.unwrap_or_default()),
         (Some((first, why)), _) => {

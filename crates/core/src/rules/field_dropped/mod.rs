@@ -3,7 +3,12 @@
 use serde_json::Value;
 
 use super::read;
-use crate::{finding::{Findings, Mode, Path, Reason, paths::POD_SPEC}, kubernetes::cluster::Cluster, object::{Subject, dropped}, rules::rule::{ObjectCheck, OpenKruise, Phase, Rule, Scope}};
+use crate::{
+    finding::{Findings, Mode, Path, Reason, paths::POD_SPEC},
+    kubernetes::cluster::Cluster,
+    object::{Subject, dropped},
+    rules::rule::{ObjectCheck, OpenKruise, Phase, Rule, Scope},
+};
 
 pub(super) static RULE: Rule = Rule {
     meta: meta! {

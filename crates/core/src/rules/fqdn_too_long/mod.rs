@@ -3,7 +3,7 @@
 use super::read;
 use crate::{
     finding::{Findings, Mode, Reason, paths::POD_SPEC},
-    kubernetes::{cluster::Cluster, absent::text},
+    kubernetes::{absent::text, cluster::Cluster},
     object::Subject,
     rules::rule::{ObjectCheck, OpenKruise, Phase, Rule, Scope},
 };
@@ -46,14 +46,18 @@ fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
         }
         None => (format!("{}-xxxxx", object.name()), text(&spec.subdomain)),
     };
-    let host = spec.hostname.as_deref().filter(|_| object.stateful_set().is_none()).unwrap_or(&host);
+    let host =
+        spec.hostname.as_deref().filter(|_| object.stateful_set().is_none()).unwrap_or(&host);
     let host = host.get(..LONGEST_HOST).unwrap_or(host);
     if service.is_empty() {
         return;
     }
     let name = format!("{host}.{service}.{}.{DOMAIN}", object.metadata.namespace());
     if name.len() > LONGEST {
-        let message = format!("{name} has {} characters, and Linux allows {LONGEST}: the kubelet creates no pod", name.len());
+        let message = format!(
+            "{name} has {} characters, and Linux allows {LONGEST}: the kubelet creates no pod",
+            name.len()
+        );
         let help = "leave it out, or shorten the names of the set, its Service and its namespace";
         let path = POD_SPEC.child("setHostnameAsFQDN");
         found.report(&path, Reason::TooLong, message, help).planned_if(true);

@@ -1,7 +1,12 @@
 //! A recursive change of the owner of a large volume.
 
 use super::read;
-use crate::{finding::{Findings, Mode, Reason, paths::POD_SPEC}, kubernetes::{cluster::Cluster, quantity::Quantity}, object::{StatefulSetSpec, Subject}, rules::rule::{Cel, ObjectCheck, OpenKruise, Phase, Rule, Scope}};
+use crate::{
+    finding::{Findings, Mode, Reason, paths::POD_SPEC},
+    kubernetes::{cluster::Cluster, quantity::Quantity},
+    object::{StatefulSetSpec, Subject},
+    rules::rule::{Cel, ObjectCheck, OpenKruise, Phase, Rule, Scope},
+};
 
 pub(super) static RULE: Rule = Rule {
     meta: meta! {

@@ -1,6 +1,11 @@
 //! Pods of a StatefulSet that disappear from the API before they have stopped.
 
-use crate::{finding::{Findings, Fix, Mode, Reason, paths::POD_SPEC}, kubernetes::cluster::Cluster, object::{StatefulSetSpec, Subject}, rules::rule::{Cel, ObjectCheck, OpenKruise, Phase, Rule, Scope}};
+use crate::{
+    finding::{Findings, Fix, Mode, Reason, paths::POD_SPEC},
+    kubernetes::cluster::Cluster,
+    object::{StatefulSetSpec, Subject},
+    rules::rule::{Cel, ObjectCheck, OpenKruise, Phase, Rule, Scope},
+};
 
 pub(super) static RULE: Rule = Rule {
     meta: meta! {

@@ -5,7 +5,12 @@ use k8s_openapi::api::core::v1::{Container, PodSpec};
 use super::read;
 use crate::{
     finding::{Field, Findings, Mode, Path, Reason, paths::POD_SPEC},
-    kubernetes::{cluster::Cluster, absent::{list, text}, containers::visit, quantity::Quantity},
+    kubernetes::{
+        absent::{list, text},
+        cluster::Cluster,
+        containers::visit,
+        quantity::Quantity,
+    },
     object::Subject,
     rules::rule::{ObjectCheck, OpenKruise, Phase, Rule, Scope},
 };

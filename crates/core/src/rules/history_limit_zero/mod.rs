@@ -1,6 +1,11 @@
 //! No old revision to roll back to.
 
-use crate::{finding::{Findings, Fix, Mode, Reason, paths::SPEC}, kubernetes::cluster::Cluster, object::{Subject, Workload}, rules::rule::{Cel, ObjectCheck, OpenKruise, Phase, Rule, Scope}};
+use crate::{
+    finding::{Findings, Fix, Mode, Reason, paths::SPEC},
+    kubernetes::cluster::Cluster,
+    object::{Subject, Workload},
+    rules::rule::{Cel, ObjectCheck, OpenKruise, Phase, Rule, Scope},
+};
 
 pub(super) static RULE: Rule = Rule {
     meta: meta! {

@@ -2,13 +2,18 @@
 
 use std::collections::HashMap;
 
-use crate::{finding::{Mode, Reason}, inventory::{
+use crate::{
+    finding::{Mode, Reason},
+    inventory::{
         host_port::HostPorts,
         object_summary::{Controller, ObjectSummary, Ports},
-    }, kubernetes::kind::Kind, rules::rule::{
+    },
+    kubernetes::kind::Kind,
+    rules::rule::{
         Rule, Scope,
         inventory::{Evidence, InventoryFindings, Query},
-    }};
+    },
+};
 
 pub(super) static RULE: Rule = Rule {
     meta: meta! {
@@ -18,7 +23,11 @@ pub(super) static RULE: Rule = Rule {
         mode: Mode::Warn,
         adjustable: true,
     },
-    scopes: &[Scope::Inventory { kinds: &[Kind::DaemonSet, Kind::StatefulSet], evidence: Evidence::Presence, check }],
+    scopes: &[Scope::Inventory {
+        kinds: &[Kind::DaemonSet, Kind::StatefulSet],
+        evidence: Evidence::Presence,
+        check,
+    }],
     cel: None,
 };
 

@@ -1,7 +1,12 @@
 //! A pod in the node's network that declares the port on which the kubelet listens.
 
 use super::read;
-use crate::{finding::{Findings, Mode, Reason, paths::POD_SPEC}, kubernetes::{cluster::Cluster, containers::visit}, object::Subject, rules::rule::{ObjectCheck, OpenKruise, Phase, Rule, Scope}};
+use crate::{
+    finding::{Findings, Mode, Reason, paths::POD_SPEC},
+    kubernetes::{cluster::Cluster, containers::visit},
+    object::Subject,
+    rules::rule::{ObjectCheck, OpenKruise, Phase, Rule, Scope},
+};
 
 /// The port of the kubelet: `KubeletPort`, pkg/cluster/ports/ports.go.
 const KUBELET: i32 = 10250;

@@ -1,9 +1,14 @@
 //! Volumes that are made in a zone before the zone of their pod is chosen.
 
-use crate::{finding::{Mode, Path, Reason, paths::CLAIM_TEMPLATES}, inventory::{nodes::Nodes, object_summary::ObjectSummary}, kubernetes::kind::Kind, rules::rule::{
+use crate::{
+    finding::{Mode, Path, Reason, paths::CLAIM_TEMPLATES},
+    inventory::{nodes::Nodes, object_summary::ObjectSummary},
+    kubernetes::kind::Kind,
+    rules::rule::{
         Rule, Scope,
         inventory::{Evidence, InventoryFindings, Query},
-    }};
+    },
+};
 
 pub(super) static RULE: Rule = Rule {
     meta: meta! {
@@ -13,7 +18,11 @@ pub(super) static RULE: Rule = Rule {
         mode: Mode::Warn,
         adjustable: true,
     },
-    scopes: &[Scope::Inventory { kinds: &[Kind::StatefulSet], evidence: Evidence::Presence, check }],
+    scopes: &[Scope::Inventory {
+        kinds: &[Kind::StatefulSet],
+        evidence: Evidence::Presence,
+        check,
+    }],
     cel: None,
 };
 

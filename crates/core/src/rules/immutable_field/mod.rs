@@ -3,7 +3,12 @@
 use k8s_openapi::api::core::v1::PersistentVolumeClaim;
 
 use super::read;
-use crate::{finding::{Effect, Findings, Help, Mode, Path, Reason, paths::SPEC}, kubernetes::{cluster::Cluster, semantic}, object::{Object, StatefulSetSpec, Subject}, rules::rule::{ObjectCheck, OpenKruise, Operation, Phase, Rule, Scope}};
+use crate::{
+    finding::{Effect, Findings, Help, Mode, Path, Reason, paths::SPEC},
+    kubernetes::{cluster::Cluster, semantic},
+    object::{Object, StatefulSetSpec, Subject},
+    rules::rule::{ObjectCheck, OpenKruise, Operation, Phase, Rule, Scope},
+};
 
 /// The rule.
 pub static RULE: Rule = Rule {
@@ -16,12 +21,12 @@ pub static RULE: Rule = Rule {
     },
     scopes: &[Scope::Object {
         phase: Phase::Before {
-        operations: &[Operation::Update],
-        sent_if: "oldObject != null && (object.spec.?selector != oldObject.spec.?selector || \
+            operations: &[Operation::Update],
+            sent_if: "oldObject != null && (object.spec.?selector != oldObject.spec.?selector || \
              object.spec.?serviceName != oldObject.spec.?serviceName || \
              object.spec.?podManagementPolicy != oldObject.spec.?podManagementPolicy || \
              object.spec.?volumeClaimTemplates != oldObject.spec.?volumeClaimTemplates)",
-    },
+        },
         openkruise: OpenKruise::DoesNotApply,
         check: ObjectCheck::Both(check),
     }],
@@ -87,7 +92,11 @@ fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
 }
 
 /// Returns the advice to expand the existing claims, with the command for the first one.
-fn grow_first<T, U>(object: &Object<'_>, new: &StatefulSetSpec<T>, old: &StatefulSetSpec<U>) -> Help {
+fn grow_first<T, U>(
+    object: &Object<'_>,
+    new: &StatefulSetSpec<T>,
+    old: &StatefulSetSpec<U>,
+) -> Help {
     let size = |claim: &PersistentVolumeClaim| claim.spec.as_ref().map(|s| s.resources.clone());
     let mut claims = read::claims(new).zip(read::claims(old));
     let changed = claims.find(|((_, new), (_, old))| !semantic::equal(&size(new), &size(old)));

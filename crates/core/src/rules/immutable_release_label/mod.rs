@@ -3,10 +3,15 @@
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
 use super::read;
-use crate::{finding::{
+use crate::{
+    finding::{
         Findings, Mode, Path, Reason,
         paths::{CLAIM_TEMPLATES, SELECTOR},
-    }, kubernetes::cluster::Cluster, object::Subject, rules::rule::{ObjectCheck, OpenKruise, Phase, Rule, Scope}};
+    },
+    kubernetes::cluster::Cluster,
+    object::Subject,
+    rules::rule::{ObjectCheck, OpenKruise, Phase, Rule, Scope},
+};
 
 pub(super) static RULE: Rule = Rule {
     meta: meta! {

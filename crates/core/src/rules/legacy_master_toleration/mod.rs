@@ -3,7 +3,12 @@
 use k8s_openapi::api::core::v1::Toleration;
 
 use super::read;
-use crate::{finding::{ClusterAssumption, Findings, Fix, Mode, Reason, paths::TOLERATIONS}, kubernetes::{cluster::Cluster, tolerations}, object::Subject, rules::rule::{Cel, ObjectCheck, OpenKruise, Phase, Rule, Scope}};
+use crate::{
+    finding::{ClusterAssumption, Findings, Fix, Mode, Reason, paths::TOLERATIONS},
+    kubernetes::{cluster::Cluster, tolerations},
+    object::Subject,
+    rules::rule::{Cel, ObjectCheck, OpenKruise, Phase, Rule, Scope},
+};
 
 pub(super) static RULE: Rule = Rule {
     meta: meta! {

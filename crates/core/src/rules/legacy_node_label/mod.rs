@@ -3,7 +3,12 @@
 use k8s_openapi::api::core::v1::{NodeSelectorTerm, PodSpec};
 
 use super::read;
-use crate::{finding::{Findings, Mode, Path, Reason, paths::POD_SPEC}, kubernetes::{cluster::Cluster, resource::WorkloadKind}, object::Subject, rules::rule::{Cel, ObjectCheck, OpenKruise, Phase, Rule, Scope}};
+use crate::{
+    finding::{Findings, Mode, Path, Reason, paths::POD_SPEC},
+    kubernetes::{cluster::Cluster, resource::WorkloadKind},
+    object::Subject,
+    rules::rule::{Cel, ObjectCheck, OpenKruise, Phase, Rule, Scope},
+};
 
 pub(super) static RULE: Rule = Rule {
     meta: meta! {

@@ -14,7 +14,12 @@ use super::{
     read::{pace, wave},
     rollout_blocked,
 };
-use crate::{finding::{Findings, Meta, Mode, Reason}, kubernetes::{cluster::Cluster, kind::Kind}, object::Subject, rules::rule::{Cel, Rule, Runner, Scope}};
+use crate::{
+    finding::{Findings, Meta, Mode, Reason},
+    kubernetes::{cluster::Cluster, kind::Kind},
+    object::Subject,
+    rules::rule::{Cel, Rule, Runner, Scope},
+};
 
 /// The rule for consequences that the policy forbids.
 pub static RULE: Rule = Rule {
@@ -25,7 +30,10 @@ pub static RULE: Rule = Rule {
         mode: Mode::Deny,
         adjustable: true,
     },
-    scopes: &[Scope::Engine { kinds: &[Kind::DaemonSet, Kind::StatefulSet], by: &[Runner::Check, Runner::Validate] }],
+    scopes: &[Scope::Engine {
+        kinds: &[Kind::DaemonSet, Kind::StatefulSet],
+        by: &[Runner::Check, Runner::Validate],
+    }],
     cel: None,
 };
 

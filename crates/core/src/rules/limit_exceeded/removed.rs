@@ -3,10 +3,13 @@
 use std::ops::Range;
 
 use super::settings::{Consequence, Limits};
-use crate::{finding::{
+use crate::{
+    finding::{
         Findings, Reason,
         paths::{POD_SPEC, SPEC},
-    }, rules::read::pod_names};
+    },
+    rules::read::pod_names,
+};
 
 /// The nodes that lose their pod because of an update, and the nodes that had one.
 pub type Leaving = Option<(usize, usize)>;

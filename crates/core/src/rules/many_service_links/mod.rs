@@ -1,9 +1,13 @@
 //! Containers that get too many variables from the Services of their namespace.
 
-use crate::{finding::{Mode, Reason, paths::POD_SPEC}, kubernetes::kind::Kind, rules::rule::{
+use crate::{
+    finding::{Mode, Reason, paths::POD_SPEC},
+    kubernetes::kind::Kind,
+    rules::rule::{
         Rule, Scope,
         inventory::{Evidence, InventoryFindings, Query},
-    }};
+    },
+};
 
 pub(super) static RULE: Rule = Rule {
     meta: meta! {

@@ -3,7 +3,12 @@
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 
 use super::read;
-use crate::{finding::{Findings, Fix, Mode, Reason, paths::ROLLING_UPDATE}, kubernetes::cluster::{Cluster, MAX_UNAVAILABLE_STATEFUL_SET}, object::{DaemonSetSpec, Subject, Workload}, rules::rule::{ObjectCheck, OpenKruise, Phase, Rule, Scope}};
+use crate::{
+    finding::{Findings, Fix, Mode, Reason, paths::ROLLING_UPDATE},
+    kubernetes::cluster::{Cluster, MAX_UNAVAILABLE_STATEFUL_SET},
+    object::{DaemonSetSpec, Subject, Workload},
+    rules::rule::{ObjectCheck, OpenKruise, Phase, Rule, Scope},
+};
 
 pub(super) static RULE: Rule = Rule {
     meta: meta! {

@@ -1,7 +1,12 @@
 //! `maxUnavailable` of a StatefulSet while its feature gate is off.
 
 use super::read;
-use crate::{finding::{Findings, Fix, Mode, Reason, paths::ROLLING_UPDATE}, kubernetes::cluster::{Cluster, MAX_UNAVAILABLE_STATEFUL_SET}, object::{StatefulSetSpec, Subject}, rules::rule::{ObjectCheck, OpenKruise, Operation, Phase, Rule, Scope}};
+use crate::{
+    finding::{Findings, Fix, Mode, Reason, paths::ROLLING_UPDATE},
+    kubernetes::cluster::{Cluster, MAX_UNAVAILABLE_STATEFUL_SET},
+    object::{StatefulSetSpec, Subject},
+    rules::rule::{ObjectCheck, OpenKruise, Operation, Phase, Rule, Scope},
+};
 
 pub(super) static RULE: Rule = Rule {
     meta: meta! {
@@ -13,9 +18,9 @@ pub(super) static RULE: Rule = Rule {
     },
     scopes: &[Scope::Object {
         phase: Phase::Before {
-        operations: &[Operation::Create, Operation::Update],
-        sent_if: "object.spec.?updateStrategy.?rollingUpdate.?maxUnavailable.orValue(1) != 1",
-    },
+            operations: &[Operation::Create, Operation::Update],
+            sent_if: "object.spec.?updateStrategy.?rollingUpdate.?maxUnavailable.orValue(1) != 1",
+        },
         openkruise: OpenKruise::DoesNotApply,
         check: ObjectCheck::StatefulSet(check),
     }],

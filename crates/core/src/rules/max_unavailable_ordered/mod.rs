@@ -1,7 +1,12 @@
 //! Pods that are deleted together and created one by one.
 
 use super::read;
-use crate::{finding::{Findings, Mode, Reason, paths::ROLLING_UPDATE}, kubernetes::cluster::{Cluster, MAX_UNAVAILABLE_STATEFUL_SET}, object::{StatefulSetSpec, Subject}, rules::rule::{Cel, ObjectCheck, OpenKruise, Phase, Rule, Scope}};
+use crate::{
+    finding::{Findings, Mode, Reason, paths::ROLLING_UPDATE},
+    kubernetes::cluster::{Cluster, MAX_UNAVAILABLE_STATEFUL_SET},
+    object::{StatefulSetSpec, Subject},
+    rules::rule::{Cel, ObjectCheck, OpenKruise, Phase, Rule, Scope},
+};
 
 pub(super) static RULE: Rule = Rule {
     meta: meta! {

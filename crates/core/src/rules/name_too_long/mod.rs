@@ -1,6 +1,11 @@
 //! A name that leaves no room for what the controller appends to it.
 
-use crate::{finding::{Findings, Mode, Reason, paths::METADATA}, kubernetes::{cluster::Cluster, resource::WorkloadKind}, object::Subject, rules::rule::{Cel, ObjectCheck, OpenKruise, Phase, Rule, Scope}};
+use crate::{
+    finding::{Findings, Mode, Reason, paths::METADATA},
+    kubernetes::{cluster::Cluster, resource::WorkloadKind},
+    object::Subject,
+    rules::rule::{Cel, ObjectCheck, OpenKruise, Phase, Rule, Scope},
+};
 
 pub(super) static RULE: Rule = Rule {
     meta: meta! {

@@ -1,7 +1,12 @@
 //! Pods that end, although their controller wants them to run for ever.
 
 use super::read;
-use crate::{finding::{Findings, Mode, Reason, paths::POD_SPEC}, kubernetes::{cluster::Cluster, containers::ends}, object::Subject, rules::rule::{Cel, ObjectCheck, OpenKruise, Phase, Rule, Scope}};
+use crate::{
+    finding::{Findings, Mode, Reason, paths::POD_SPEC},
+    kubernetes::{cluster::Cluster, containers::ends},
+    object::Subject,
+    rules::rule::{Cel, ObjectCheck, OpenKruise, Phase, Rule, Scope},
+};
 
 pub(super) static RULE: Rule = Rule {
     meta: meta! {

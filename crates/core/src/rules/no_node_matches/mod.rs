@@ -1,10 +1,15 @@
 //! A template whose node selector no node matches.
 
 use super::neighbors::nodes::written;
-use crate::{finding::{Mode, Reason, paths::POD_SPEC}, inventory::{node::Node, nodes::Nodes}, kubernetes::kind::Kind, rules::rule::{
+use crate::{
+    finding::{Mode, Reason, paths::POD_SPEC},
+    inventory::{node::Node, nodes::Nodes},
+    kubernetes::kind::Kind,
+    rules::rule::{
         Rule, Scope,
         inventory::{Evidence, InventoryFindings, Query},
-    }};
+    },
+};
 
 pub(super) static RULE: Rule = Rule {
     meta: meta! {
@@ -14,7 +19,11 @@ pub(super) static RULE: Rule = Rule {
         mode: Mode::Warn,
         adjustable: true,
     },
-    scopes: &[Scope::Inventory { kinds: &[Kind::DaemonSet, Kind::StatefulSet], evidence: Evidence::Absence, check }],
+    scopes: &[Scope::Inventory {
+        kinds: &[Kind::DaemonSet, Kind::StatefulSet],
+        evidence: Evidence::Absence,
+        check,
+    }],
     cel: None,
 };
 

@@ -3,7 +3,12 @@
 use k8s_openapi::api::core::v1::Container;
 
 use super::read;
-use crate::{finding::{Findings, Mode, Reason, paths::CONTAINERS}, kubernetes::{cluster::Cluster, containers::is_sidecar}, object::Subject, rules::rule::{Cel, ObjectCheck, OpenKruise, Phase, Rule, Scope}};
+use crate::{
+    finding::{Findings, Mode, Reason, paths::CONTAINERS},
+    kubernetes::{cluster::Cluster, containers::is_sidecar},
+    object::Subject,
+    rules::rule::{Cel, ObjectCheck, OpenKruise, Phase, Rule, Scope},
+};
 
 pub(super) static RULE: Rule = Rule {
     meta: meta! {

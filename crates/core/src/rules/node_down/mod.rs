@@ -3,10 +3,15 @@
 use std::collections::BTreeMap;
 
 use super::status::phrases::{count, names, one_line, since};
-use crate::{finding::{Facts, Help, Mode, Path, paths::STATUS}, kubernetes::{kind::Kind, resource::WorkloadKind}, observed::{Node, Pod, WorkloadStatus}, rules::rule::{
+use crate::{
+    finding::{Facts, Help, Mode, Path, paths::STATUS},
+    kubernetes::{kind::Kind, resource::WorkloadKind},
+    observed::{Node, Pod, WorkloadStatus},
+    rules::rule::{
         Rule, Scope, StatusCheck,
         status::{Audit, ObjectName, Report, StatusFindings},
-    }};
+    },
+};
 
 pub(super) static RULE: Rule = Rule {
     meta: meta! {

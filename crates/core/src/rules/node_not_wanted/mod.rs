@@ -2,11 +2,20 @@
 
 use std::collections::BTreeMap;
 
-use super::status::{daemon_set::Daemons, phrases::{count, names}, toleration};
-use crate::{finding::{Facts, Help, Mode, paths::TOLERATIONS}, kubernetes::{kind::Kind, taints}, rollout::node::{Placement, WhyNot}, rules::rule::{
+use super::status::{
+    daemon_set::Daemons,
+    phrases::{count, names},
+    toleration,
+};
+use crate::{
+    finding::{Facts, Help, Mode, paths::TOLERATIONS},
+    kubernetes::{kind::Kind, taints},
+    rollout::node::{Placement, WhyNot},
+    rules::rule::{
         Rule, Scope, StatusCheck,
         status::{Report, StatusFindings, StatusQuery},
-    }};
+    },
+};
 
 pub(super) static RULE: Rule = Rule {
     meta: meta! {

@@ -1,6 +1,10 @@
 //! A node pin that cannot be met.
 
-use crate::{finding::{Meta, Mode}, kubernetes::kind::Kind, rules::rule::{Rule, Runner, Scope}};
+use crate::{
+    finding::{Meta, Mode},
+    kubernetes::kind::Kind,
+    rules::rule::{Rule, Runner, Scope},
+};
 
 /// The rule against a node pin that cannot be met.
 pub static RULE: Rule = Rule {

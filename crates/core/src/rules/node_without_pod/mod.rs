@@ -2,11 +2,23 @@
 
 use std::collections::BTreeMap;
 
-use super::status::{budget_eaten::eats_budget, daemon_set::{Daemons, Lack}, node_without_pod_since::Lacking, phrases::{count, names, since}, refusal::Refusal, webhooks::down_for};
-use crate::{finding::{Facts, Help, Mode, paths::STATUS}, kubernetes::kind::Kind, observed::{Call, Pod, NotReadyKind}, rules::rule::{
+use super::status::{
+    budget_eaten::eats_budget,
+    daemon_set::{Daemons, Lack},
+    node_without_pod_since::Lacking,
+    phrases::{count, names, since},
+    refusal::Refusal,
+    webhooks::down_for,
+};
+use crate::{
+    finding::{Facts, Help, Mode, paths::STATUS},
+    kubernetes::kind::Kind,
+    observed::{Call, NotReadyKind, Pod},
+    rules::rule::{
         Rule, Scope, StatusCheck,
         status::{Report, StatusFindings, StatusQuery},
-    }};
+    },
+};
 
 pub(super) static RULE: Rule = Rule {
     meta: meta! {

@@ -1,7 +1,12 @@
 //! A changed template that the controller does not roll out.
 
 use super::read;
-use crate::{finding::{Findings, Mode, Reason, paths::UPDATE_STRATEGY}, kubernetes::cluster::Cluster, object::Subject, rules::rule::{Cel, ObjectCheck, OpenKruise, Operation, Phase, Rule, Scope}};
+use crate::{
+    finding::{Findings, Mode, Reason, paths::UPDATE_STRATEGY},
+    kubernetes::cluster::Cluster,
+    object::Subject,
+    rules::rule::{Cel, ObjectCheck, OpenKruise, Operation, Phase, Rule, Scope},
+};
 
 pub(super) static RULE: Rule = Rule {
     meta: meta! {

@@ -2,7 +2,12 @@
 
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 
-use crate::{finding::{Findings, Fix, Mode, Reason, paths::UPDATE_STRATEGY}, kubernetes::cluster::Cluster, object::{DaemonSetSpec, Subject}, rules::rule::{Cel, ObjectCheck, OpenKruise, Phase, Rule, Scope}};
+use crate::{
+    finding::{Findings, Fix, Mode, Reason, paths::UPDATE_STRATEGY},
+    kubernetes::cluster::Cluster,
+    object::{DaemonSetSpec, Subject},
+    rules::rule::{Cel, ObjectCheck, OpenKruise, Phase, Rule, Scope},
+};
 
 pub(super) static RULE: Rule = Rule {
     meta: meta! {

@@ -3,10 +3,15 @@
 use k8s_openapi::api::apps::v1::StatefulSetStatus;
 
 use super::read;
-use crate::{finding::{Effect, Findings, Help, Mode, Reason, paths::SPEC}, kubernetes::cluster::{Cluster, STATEFUL_SET_RECREATE_STRATEGY}, object::{Object, StatefulSetSpec, Subject}, rules::{
+use crate::{
+    finding::{Effect, Findings, Help, Mode, Reason, paths::SPEC},
+    kubernetes::cluster::{Cluster, STATEFUL_SET_RECREATE_STRATEGY},
+    object::{Object, StatefulSetSpec, Subject},
+    rules::{
         rollout_waits,
         rule::{Cel, ObjectCheck, OpenKruise, Operation, Phase, Rule, Scope},
-    }};
+    },
+};
 
 static CEL: Cel = Cel {
     fault: "@.spec.?podManagementPolicy.orValue('') != 'Parallel' && @rolls && @start == \

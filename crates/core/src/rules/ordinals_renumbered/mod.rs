@@ -3,7 +3,12 @@
 use std::ops::Range;
 
 use super::read;
-use crate::{finding::{Findings, Mode, Reason, paths::SPEC}, kubernetes::cluster::Cluster, object::{Object, StatefulSetSpec, Subject}, rules::rule::{Cel, ObjectCheck, OpenKruise, Operation, Phase, Rule, Scope}};
+use crate::{
+    finding::{Findings, Mode, Reason, paths::SPEC},
+    kubernetes::cluster::Cluster,
+    object::{Object, StatefulSetSpec, Subject},
+    rules::rule::{Cel, ObjectCheck, OpenKruise, Operation, Phase, Rule, Scope},
+};
 
 pub(super) static RULE: Rule = Rule {
     meta: meta! {

@@ -1,7 +1,12 @@
 //! A fixed template that is not rolled out because broken pods use up `maxUnavailable`.
 
 use super::read;
-use crate::{finding::{Effect, Findings, Help, Mode, Reason, paths::SPEC}, kubernetes::cluster::{Cluster, MAX_UNAVAILABLE_STATEFUL_SET, since}, object::{StatefulSetSpec, Subject}, rules::rule::{ObjectCheck, OpenKruise, Phase, Rule, Scope}};
+use crate::{
+    finding::{Effect, Findings, Help, Mode, Reason, paths::SPEC},
+    kubernetes::cluster::{Cluster, MAX_UNAVAILABLE_STATEFUL_SET, since},
+    object::{StatefulSetSpec, Subject},
+    rules::rule::{ObjectCheck, OpenKruise, Phase, Rule, Scope},
+};
 
 pub(super) static RULE: Rule = Rule {
     meta: meta! {

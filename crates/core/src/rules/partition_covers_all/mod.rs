@@ -1,7 +1,12 @@
 //! A partition that covers all replicas.
 
 use super::read;
-use crate::{finding::{Findings, Fix, Mode, Reason, paths::ROLLING_UPDATE}, kubernetes::cluster::Cluster, object::{StatefulSetSpec, Subject}, rules::rule::{Cel, ObjectCheck, OpenKruise, Phase, Rule, Scope}};
+use crate::{
+    finding::{Findings, Fix, Mode, Reason, paths::ROLLING_UPDATE},
+    kubernetes::cluster::Cluster,
+    object::{StatefulSetSpec, Subject},
+    rules::rule::{Cel, ObjectCheck, OpenKruise, Phase, Rule, Scope},
+};
 
 pub(super) static RULE: Rule = Rule {
     meta: meta! {

@@ -1,7 +1,12 @@
 //! A partition left over from the previous rollout.
 
 use super::read;
-use crate::{finding::{Findings, Mode, Reason, paths::ROLLING_UPDATE}, kubernetes::cluster::Cluster, object::{StatefulSetSpec, Subject}, rules::rule::{Cel, ObjectCheck, OpenKruise, Operation, Phase, Rule, Scope}};
+use crate::{
+    finding::{Findings, Mode, Reason, paths::ROLLING_UPDATE},
+    kubernetes::cluster::Cluster,
+    object::{StatefulSetSpec, Subject},
+    rules::rule::{Cel, ObjectCheck, OpenKruise, Operation, Phase, Rule, Scope},
+};
 
 pub(super) static RULE: Rule = Rule {
     meta: meta! {

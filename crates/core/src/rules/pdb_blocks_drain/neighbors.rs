@@ -1,14 +1,20 @@
 //! A StatefulSet whose PodDisruptionBudget never allows an eviction.
 
-use crate::{finding::{Reason, paths::SPEC}, inventory::object_summary::DisruptionBudget, kubernetes::kind::Kind, rules::{
+use crate::{
+    finding::{Reason, paths::SPEC},
+    inventory::object_summary::DisruptionBudget,
+    kubernetes::kind::Kind,
+    rules::{
         neighbors::budgets::{self, Protection},
         rule::{
             Scope,
             inventory::{Evidence, InventoryFindings, Query},
         },
-    }};
+    },
+};
 
-pub(super) const SCOPE: Scope = Scope::Inventory { kinds: &[Kind::StatefulSet], evidence: Evidence::Presence, check };
+pub(super) const SCOPE: Scope =
+    Scope::Inventory { kinds: &[Kind::StatefulSet], evidence: Evidence::Presence, check };
 
 fn check(query: &Query<'_>, found: &mut InventoryFindings) {
     let Some(details) = query.item.details().filter(|_| query.item.kind() == Kind::StatefulSet)
@@ -46,11 +52,8 @@ fn check(query: &Query<'_>, found: &mut InventoryFindings) {
 
 /// Returns the setting of a PodDisruptionBudget, if it requires all of this number of pods.
 fn blocks(budget: &DisruptionBudget, replicas: i64, shared: impl Fn() -> bool) -> Option<String> {
-    let wanted = budgets::wanted(
-        budget.min_available.as_ref(),
-        budget.max_unavailable.as_ref(),
-        replicas,
-    )?;
+    let wanted =
+        budgets::wanted(budget.min_available.as_ref(), budget.max_unavailable.as_ref(), replicas)?;
     (budget.max_unavailable.is_some() || !shared()).then_some(wanted)
 }
 

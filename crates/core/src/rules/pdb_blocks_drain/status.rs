@@ -2,16 +2,22 @@
 
 use std::collections::BTreeMap;
 
-use crate::{finding::{Effect, Facts, Help, paths::SPEC}, kubernetes::kind::Kind, observed::{PodDisruptionBudget, StatefulSet, WorkloadState}, rules::{
+use crate::{
+    finding::{Effect, Facts, Help, paths::SPEC},
+    kubernetes::kind::Kind,
+    observed::{PodDisruptionBudget, StatefulSet, WorkloadState},
+    rules::{
         neighbors::budgets,
         rule::{
             Scope, StatusCheck,
             status::{Report, StatusFindings, StatusQuery},
         },
         status::phrases::one_line,
-    }};
+    },
+};
 
-pub(super) const SCOPE: Scope = Scope::Status { kinds: &[Kind::StatefulSet], check: StatusCheck::Aside(check) };
+pub(super) const SCOPE: Scope =
+    Scope::Status { kinds: &[Kind::StatefulSet], check: StatusCheck::Aside(check) };
 
 fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
     let WorkloadState::StatefulSet(set) = &query.set.state else { return };

@@ -3,7 +3,7 @@
 mod neighbors;
 mod status;
 
-use crate::{finding::{Mode}, rules::rule::Rule};
+use crate::{finding::Mode, rules::rule::Rule};
 
 pub(super) static RULE: Rule = Rule {
     meta: meta! {

@@ -1,14 +1,19 @@
 //! A StatefulSet whose broken pods its PodDisruptionBudget keeps on their nodes.
 
-use crate::{finding::{Reason, paths::SPEC}, kubernetes::kind::Kind, rules::{
+use crate::{
+    finding::{Reason, paths::SPEC},
+    kubernetes::kind::Kind,
+    rules::{
         neighbors::budgets::{self, Protection},
         rule::{
             Scope,
             inventory::{Evidence, InventoryFindings, Query},
         },
-    }};
+    },
+};
 
-pub(super) const SCOPE: Scope = Scope::Inventory { kinds: &[Kind::StatefulSet], evidence: Evidence::Presence, check };
+pub(super) const SCOPE: Scope =
+    Scope::Inventory { kinds: &[Kind::StatefulSet], evidence: Evidence::Presence, check };
 
 fn check(query: &Query<'_>, found: &mut InventoryFindings) {
     // In a running cluster, the status shows whether pods are broken.

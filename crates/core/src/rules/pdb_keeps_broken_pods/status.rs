@@ -1,14 +1,20 @@
 //! A PodDisruptionBudget that keeps broken pods on their nodes.
 
-use crate::{finding::{Effect, Facts, Help, paths::SPEC}, kubernetes::kind::Kind, observed::{Pod, PodDisruptionBudget}, rules::{
+use crate::{
+    finding::{Effect, Facts, Help, paths::SPEC},
+    kubernetes::kind::Kind,
+    observed::{Pod, PodDisruptionBudget},
+    rules::{
         rule::{
             Scope, StatusCheck,
             status::{Report, StatusFindings, StatusQuery},
         },
         status::phrases::names,
-    }};
+    },
+};
 
-pub(super) const SCOPE: Scope = Scope::Status { kinds: &[Kind::StatefulSet], check: StatusCheck::Workload(check) };
+pub(super) const SCOPE: Scope =
+    Scope::Status { kinds: &[Kind::StatefulSet], check: StatusCheck::Workload(check) };
 
 fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
     if !query.has_pods_to_look_at() {
@@ -39,7 +45,12 @@ fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
     .effect("a drain of their nodes waits until they are repaired or deleted".to_owned())
     .pods(kept.iter().copied());
     let path = SPEC.child("replicas");
-    found.add(Report::new(&path, message, help).facts(facts).note().instead_of(Some("pdb-keeps-broken-pods")));
+    found.add(
+        Report::new(&path, message, help)
+            .facts(facts)
+            .note()
+            .instead_of(Some("pdb-keeps-broken-pods")),
+    );
 }
 
 /// Returns whether a budget allows the eviction of no pod that runs, because too few are healthy.

@@ -1,10 +1,14 @@
 //! Pods that two PodDisruptionBudgets select.
 
 use super::neighbors::budgets::Protection;
-use crate::{finding::{Mode, Reason, paths::TEMPLATE_LABELS}, kubernetes::kind::Kind, rules::rule::{
+use crate::{
+    finding::{Mode, Reason, paths::TEMPLATE_LABELS},
+    kubernetes::kind::Kind,
+    rules::rule::{
         Rule, Scope,
         inventory::{Evidence, InventoryFindings, Query},
-    }};
+    },
+};
 
 pub(super) static RULE: Rule = Rule {
     meta: meta! {
@@ -14,7 +18,11 @@ pub(super) static RULE: Rule = Rule {
         mode: Mode::Warn,
         adjustable: true,
     },
-    scopes: &[Scope::Inventory { kinds: &[Kind::DaemonSet, Kind::StatefulSet], evidence: Evidence::Presence, check }],
+    scopes: &[Scope::Inventory {
+        kinds: &[Kind::DaemonSet, Kind::StatefulSet],
+        evidence: Evidence::Presence,
+        check,
+    }],
     cel: None,
 };
 

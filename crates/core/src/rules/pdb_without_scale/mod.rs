@@ -1,10 +1,15 @@
 //! A DaemonSet whose PodDisruptionBudget needs a scale, which a DaemonSet does not have.
 
 use super::neighbors::budgets::Protection;
-use crate::{finding::{Mode, Reason, paths::TEMPLATE_LABELS}, inventory::object_summary::DisruptionBudget, kubernetes::{int_or_percent, kind::Kind}, rules::rule::{
+use crate::{
+    finding::{Mode, Reason, paths::TEMPLATE_LABELS},
+    inventory::object_summary::DisruptionBudget,
+    kubernetes::{int_or_percent, kind::Kind},
+    rules::rule::{
         Rule, Scope,
         inventory::{Evidence, InventoryFindings, Query},
-    }};
+    },
+};
 
 pub(super) static RULE: Rule = Rule {
     meta: meta! {

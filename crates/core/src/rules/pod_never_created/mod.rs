@@ -1,6 +1,12 @@
 //! A template that the API server accepts and from which no pod can be created.
 
-use crate::{finding::{Findings, Mode}, kubernetes::cluster::Cluster, object::Subject, rules::rule::{ObjectCheck, OpenKruise, Phase, Rule, Scope}, validation::created_pod};
+use crate::{
+    finding::{Findings, Mode},
+    kubernetes::cluster::Cluster,
+    object::Subject,
+    rules::rule::{ObjectCheck, OpenKruise, Phase, Rule, Scope},
+    validation::created_pod,
+};
 
 pub(super) static RULE: Rule = Rule {
     meta: meta! {

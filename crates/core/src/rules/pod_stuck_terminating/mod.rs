@@ -2,11 +2,22 @@
 
 use std::collections::BTreeMap;
 
-use super::status::{budget_eaten::eats_budget, daemon_set::Daemons, phrases::{names, one_line, since, words}, stateful_set::Replicas};
-use crate::{finding::{Effect, Facts, Help, Mode, Path, paths::STATUS}, kubernetes::kind::Kind, observed::Pod, rollout::node::Placement, rules::rule::{
+use super::status::{
+    budget_eaten::eats_budget,
+    daemon_set::Daemons,
+    phrases::{names, one_line, since, words},
+    stateful_set::Replicas,
+};
+use crate::{
+    finding::{Effect, Facts, Help, Mode, Path, paths::STATUS},
+    kubernetes::kind::Kind,
+    observed::Pod,
+    rollout::node::Placement,
+    rules::rule::{
         Rule, Scope, StatusCheck,
         status::{Report, StatusFindings, StatusQuery},
-    }};
+    },
+};
 
 pub(super) static RULE: Rule = Rule {
     meta: meta! {
@@ -16,7 +27,10 @@ pub(super) static RULE: Rule = Rule {
         mode: Mode::Warn,
         adjustable: true,
     },
-    scopes: &[Scope::Status { kinds: &[Kind::DaemonSet, Kind::StatefulSet], check: StatusCheck::Workload(check) }],
+    scopes: &[Scope::Status {
+        kinds: &[Kind::DaemonSet, Kind::StatefulSet],
+        check: StatusCheck::Workload(check),
+    }],
     cel: None,
 };
 

@@ -1,6 +1,10 @@
 //! The spec of a pod template, validated as the API server does it.
 
-use crate::{finding::{Meta, Mode}, kubernetes::kind::Kind, rules::rule::{Rule, Runner, Scope}};
+use crate::{
+    finding::{Meta, Mode},
+    kubernetes::kind::Kind,
+    rules::rule::{Rule, Runner, Scope},
+};
 
 /// The rule for the rest of the pod template.
 pub static RULE: Rule = Rule {
@@ -11,7 +15,10 @@ pub static RULE: Rule = Rule {
         mode: Mode::Deny,
         adjustable: true,
     },
-    scopes: &[Scope::Engine { kinds: &[Kind::DaemonSet, Kind::StatefulSet], by: &[Runner::Check, Runner::Validate, Runner::Audit] }],
+    scopes: &[Scope::Engine {
+        kinds: &[Kind::DaemonSet, Kind::StatefulSet],
+        by: &[Runner::Check, Runner::Validate, Runner::Audit],
+    }],
     cel: None,
 };
 

@@ -1,9 +1,14 @@
 //! Pods that their namespace refuses.
 
-use crate::{finding::{Mode, Reason, paths::POD_SPEC}, kubernetes::kind::Kind, kubernetes::pod_security::{FailedCheck, Standard}, rules::rule::{
+use crate::{
+    finding::{Mode, Reason, paths::POD_SPEC},
+    kubernetes::kind::Kind,
+    kubernetes::pod_security::{FailedCheck, Standard},
+    rules::rule::{
         Rule, Scope,
         inventory::{Evidence, InventoryFindings, Query},
-    }};
+    },
+};
 
 pub(super) static RULE: Rule = Rule {
     meta: meta! {
@@ -13,7 +18,11 @@ pub(super) static RULE: Rule = Rule {
         mode: Mode::Warn,
         adjustable: true,
     },
-    scopes: &[Scope::Inventory { kinds: &[Kind::DaemonSet, Kind::StatefulSet], evidence: Evidence::Presence, check }],
+    scopes: &[Scope::Inventory {
+        kinds: &[Kind::DaemonSet, Kind::StatefulSet],
+        evidence: Evidence::Presence,
+        check,
+    }],
     cel: None,
 };
 

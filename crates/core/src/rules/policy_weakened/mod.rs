@@ -1,6 +1,10 @@
 //! The rule that reports a policy file that has become weaker.
 
-use crate::{finding::{Meta, Mode}, kubernetes::kind::Kind, rules::rule::{Rule, Runner, Scope}};
+use crate::{
+    finding::{Meta, Mode},
+    kubernetes::kind::Kind,
+    rules::rule::{Rule, Runner, Scope},
+};
 
 /// The rule that compares the policy file with the one at `--against-ref` or `--policy-from-ref`.
 pub static RULE: Rule = Rule {

@@ -44,7 +44,11 @@ fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
         }
         let hooks = container.lifecycle.as_ref();
         let hooks = [
-            ("postStart", hooks.and_then(|it| it.post_start.as_ref()), "the container is killed again and again"),
+            (
+                "postStart",
+                hooks.and_then(|it| it.post_start.as_ref()),
+                "the container is killed again and again",
+            ),
             ("preStop", hooks.and_then(|it| it.pre_stop.as_ref()), "the hook does nothing"),
         ];
         let path = path.child("lifecycle");

@@ -7,7 +7,11 @@ use k8s_openapi::api::core::v1::{Container, VolumeMount};
 use super::read;
 use crate::{
     finding::{Findings, Mode, Path, Reason, paths::POD_SPEC},
-    kubernetes::{cluster::Cluster, absent::{list, text}, containers::visit},
+    kubernetes::{
+        absent::{list, text},
+        cluster::Cluster,
+        containers::visit,
+    },
     object::Subject,
     rules::rule::{ObjectCheck, OpenKruise, Phase, Rule, Scope},
 };
@@ -43,9 +47,19 @@ fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
         let mounts = list(&container.volume_mounts).iter().enumerate();
         let at = |(_, it): &(usize, &VolumeMount)| it.mount_path.trim_end_matches('/') == DATA;
         if let Some((i, mount)) = mounts.clone().find(at) {
-            let has_parent = mounts.clone().any(|(_, it)| it.mount_path.starts_with("/var/lib/postgresql") && it.mount_path != mount.mount_path);
+            let has_parent = mounts.clone().any(|(_, it)| {
+                it.mount_path.starts_with("/var/lib/postgresql")
+                    && it.mount_path != mount.mount_path
+            });
             let path = path.child("volumeMounts");
-            report(release, mount, has_parent, claims.contains(&*mount.name), &path.index(i), found);
+            report(
+                release,
+                mount,
+                has_parent,
+                claims.contains(&*mount.name),
+                &path.index(i),
+                found,
+            );
         }
     });
 }
@@ -79,7 +93,10 @@ fn release(container: &Container) -> Option<u32> {
     let is_known = !sets_directory && list(&container.env_from).is_empty();
     let image = container.image.as_deref().filter(|_| is_known && container.command.is_none())?;
     let (name, tag) = image.split_once('@').map_or(image, |(name, _)| name).rsplit_once(':')?;
-    let is_official = name == "postgres" || name.ends_with("library/postgres") || name == "docker.io/postgres";
-    let digits = tag.find(|c: char| !c.is_ascii_digit()).map_or(tag, |end| tag.get(..end).unwrap_or_default());
+    let is_official =
+        name == "postgres" || name.ends_with("library/postgres") || name == "docker.io/postgres";
+    let digits = tag
+        .find(|c: char| !c.is_ascii_digit())
+        .map_or(tag, |end| tag.get(..end).unwrap_or_default());
     digits.parse().ok().filter(|_| is_official)
 }

@@ -3,7 +3,12 @@
 use k8s_openapi::api::core::v1::{Container, PodSpec};
 
 use super::read;
-use crate::{finding::{Findings, Mode, Path, Reason, paths::POD_SPEC}, kubernetes::{cluster::Cluster, containers::is_sidecar}, object::Subject, rules::rule::{ObjectCheck, OpenKruise, Phase, Rule, Scope}};
+use crate::{
+    finding::{Findings, Mode, Path, Reason, paths::POD_SPEC},
+    kubernetes::{cluster::Cluster, containers::is_sidecar},
+    object::Subject,
+    rules::rule::{ObjectCheck, OpenKruise, Phase, Rule, Scope},
+};
 
 pub(super) static RULE: Rule = Rule {
     meta: meta! {
@@ -78,7 +83,8 @@ fn sleep(container: &Container) -> Option<(&'static str, Option<i64>)> {
 
 /// Returns how long the commands of a script sleep that are certain to run, one after the other.
 fn of_script(script: &str) -> Option<Option<i64>> {
-    const BRANCHES: [&str; 8] = ["case", "exit", "for", "function", "if", "return", "until", "while"];
+    const BRANCHES: [&str; 8] =
+        ["case", "exit", "for", "function", "if", "return", "until", "while"];
     let mut words = script.split(|c: char| c.is_whitespace() || c == ';');
     let in_background = script.replace("&&", "").contains('&');
     if in_background || script.contains('(') || words.any(|word| BRANCHES.contains(&word)) {

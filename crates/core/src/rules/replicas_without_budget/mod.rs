@@ -1,10 +1,14 @@
 //! A StatefulSet with several pods and no PodDisruptionBudget.
 
 use super::neighbors::budgets::Protection;
-use crate::{finding::{Mode, Reason, paths::SPEC}, kubernetes::kind::Kind, rules::rule::{
+use crate::{
+    finding::{Mode, Reason, paths::SPEC},
+    kubernetes::kind::Kind,
+    rules::rule::{
         Rule, Scope,
         inventory::{Evidence, InventoryFindings, Query},
-    }};
+    },
+};
 
 pub(super) static RULE: Rule = Rule {
     meta: meta! {
@@ -14,7 +18,11 @@ pub(super) static RULE: Rule = Rule {
         mode: Mode::Audit,
         adjustable: true,
     },
-    scopes: &[Scope::Inventory { kinds: &[Kind::StatefulSet], evidence: Evidence::AbsentNeighbor, check }],
+    scopes: &[Scope::Inventory {
+        kinds: &[Kind::StatefulSet],
+        evidence: Evidence::AbsentNeighbor,
+        check,
+    }],
     cel: None,
 };
 

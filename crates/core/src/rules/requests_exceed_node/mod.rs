@@ -1,10 +1,15 @@
 //! Pods that request more than a node has.
 
 use super::neighbors::nodes::MatchingNodes;
-use crate::{finding::{Mode, Reason, paths::POD_SPEC}, inventory::resources::Resources, kubernetes::kind::Kind, rules::rule::{
+use crate::{
+    finding::{Mode, Reason, paths::POD_SPEC},
+    inventory::resources::Resources,
+    kubernetes::kind::Kind,
+    rules::rule::{
         Rule, Scope,
         inventory::{Evidence, InventoryFindings, Query},
-    }};
+    },
+};
 
 pub(super) static RULE: Rule = Rule {
     meta: meta! {

@@ -1,10 +1,20 @@
 //! Pods that have had an older template for days.
 
-use super::status::{daemon_set::Daemons, phrases::{count, names, since, words}, stateful_set::Replicas};
-use crate::{finding::{Effect, Facts, Help, Mode, paths::UPDATE_STRATEGY}, kubernetes::kind::Kind, observed::{Pod, WorkloadState}, rollout::{daemon_set::Settings as DaemonSettings, stateful_set::Strategy}, rules::rule::{
+use super::status::{
+    daemon_set::Daemons,
+    phrases::{count, names, since, words},
+    stateful_set::Replicas,
+};
+use crate::{
+    finding::{Effect, Facts, Help, Mode, paths::UPDATE_STRATEGY},
+    kubernetes::kind::Kind,
+    observed::{Pod, WorkloadState},
+    rollout::{daemon_set::Settings as DaemonSettings, stateful_set::Strategy},
+    rules::rule::{
         Rule, Scope, StatusCheck,
         status::{Report, StatusFindings, StatusQuery},
-    }};
+    },
+};
 
 /// The time for which pods may be left behind, in seconds.
 const DAYS: i64 = 7 * 24 * 3_600;
@@ -17,7 +27,10 @@ pub(super) static RULE: Rule = Rule {
         mode: Mode::Audit,
         adjustable: true,
     },
-    scopes: &[Scope::Status { kinds: &[Kind::DaemonSet, Kind::StatefulSet], check: StatusCheck::Aside(check) }],
+    scopes: &[Scope::Status {
+        kinds: &[Kind::DaemonSet, Kind::StatefulSet],
+        check: StatusCheck::Aside(check),
+    }],
     cel: None,
 };
 

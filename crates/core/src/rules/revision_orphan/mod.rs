@@ -3,10 +3,15 @@
 use std::collections::BTreeMap;
 
 use super::status::phrases::{count, names, words};
-use crate::{finding::{Effect, Facts, Help, Mode, Path}, kubernetes::kind::Kind, observed::Revision, rules::rule::{
+use crate::{
+    finding::{Effect, Facts, Help, Mode, Path},
+    kubernetes::kind::Kind,
+    observed::Revision,
+    rules::rule::{
         Rule, Scope, StatusCheck,
         status::{Audit, ObjectName, Report, StatusFindings},
-    }};
+    },
+};
 
 pub(super) static RULE: Rule = Rule {
     meta: meta! {
@@ -16,7 +21,10 @@ pub(super) static RULE: Rule = Rule {
         mode: Mode::Warn,
         adjustable: true,
     },
-    scopes: &[Scope::Status { kinds: &[Kind::ControllerRevision], check: StatusCheck::Others(check) }],
+    scopes: &[Scope::Status {
+        kinds: &[Kind::ControllerRevision],
+        check: StatusCheck::Others(check),
+    }],
     cel: None,
 };
 

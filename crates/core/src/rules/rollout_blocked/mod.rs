@@ -1,10 +1,15 @@
 //! A rollout that cannot begin because too many pods are unavailable already.
 
 use super::read;
-use crate::{finding::{Findings, Mode, Reason, paths::SPEC}, kubernetes::cluster::Cluster, object::{DaemonSetSpec, Subject}, rules::{
+use crate::{
+    finding::{Findings, Mode, Reason, paths::SPEC},
+    kubernetes::cluster::Cluster,
+    object::{DaemonSetSpec, Subject},
+    rules::{
         rollout_waits::Unavailability,
         rule::{ObjectCheck, OpenKruise, Phase, Rule, Scope},
-    }};
+    },
+};
 
 pub(super) static RULE: Rule = Rule {
     meta: meta! {

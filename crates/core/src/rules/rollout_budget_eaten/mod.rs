@@ -1,10 +1,22 @@
 //! An update of a DaemonSet that does not go on, because too many pods are unavailable.
 
-use super::{pod_stuck_terminating, status::{budget_eaten::{Eaten, Surge, eats_budget, stuck_surge}, daemon_set::Daemons, phrases::{names, positive, since}}};
-use crate::{finding::{Effect, Facts, Help, Mode, Path, paths::ROLLING_UPDATE}, kubernetes::{int_or_percent, kind::Kind}, observed::{Node, Pod, NotReadyKind}, rules::rule::{
+use super::{
+    pod_stuck_terminating,
+    status::{
+        budget_eaten::{Eaten, Surge, eats_budget, stuck_surge},
+        daemon_set::Daemons,
+        phrases::{names, positive, since},
+    },
+};
+use crate::{
+    finding::{Effect, Facts, Help, Mode, Path, paths::ROLLING_UPDATE},
+    kubernetes::{int_or_percent, kind::Kind},
+    observed::{Node, NotReadyKind, Pod},
+    rules::rule::{
         Rule, Scope, StatusCheck,
         status::{Report, StatusFindings, StatusQuery},
-    }};
+    },
+};
 
 pub(super) static RULE: Rule = Rule {
     meta: meta! {

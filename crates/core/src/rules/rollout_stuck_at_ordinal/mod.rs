@@ -1,13 +1,22 @@
 //! A StatefulSet that waits for a pod that does not become ready.
 
-use super::status::{phrases::{lacking, since}, stateful_set::Replicas, waiting_pod::Halt};
-use crate::{finding::{Effect, Facts, Help, Mode, paths::STATUS}, kubernetes::kind::Kind, observed::{Pod, NotReadyKind}, rules::{
+use super::status::{
+    phrases::{lacking, since},
+    stateful_set::Replicas,
+    waiting_pod::Halt,
+};
+use crate::{
+    finding::{Effect, Facts, Help, Mode, paths::STATUS},
+    kubernetes::kind::Kind,
+    observed::{NotReadyKind, Pod},
+    rules::{
         rollout_waits,
         rule::{
             Rule, Scope, StatusCheck,
             status::{Report, StatusFindings, StatusQuery},
         },
-    }};
+    },
+};
 
 pub(super) static RULE: Rule = Rule {
     meta: meta! {

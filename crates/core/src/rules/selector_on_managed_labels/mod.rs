@@ -3,7 +3,12 @@
 use std::collections::BTreeSet;
 
 use super::read;
-use crate::{finding::{Findings, Mode, Path, Reason, paths::SELECTOR}, kubernetes::{cluster::Cluster, managed_labels, resource::WorkloadKind}, object::{Object, Subject}, rules::rule::{Cel, ObjectCheck, OpenKruise, Phase, Rule, Scope}};
+use crate::{
+    finding::{Findings, Mode, Path, Reason, paths::SELECTOR},
+    kubernetes::{cluster::Cluster, managed_labels, resource::WorkloadKind},
+    object::{Object, Subject},
+    rules::rule::{Cel, ObjectCheck, OpenKruise, Phase, Rule, Scope},
+};
 
 pub(super) static RULE: Rule = Rule {
     meta: meta! {

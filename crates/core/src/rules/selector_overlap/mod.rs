@@ -5,10 +5,14 @@ mod overlap;
 mod tests;
 
 use self::overlap::Overlap;
-use crate::{finding::{Mode, Reason, paths::SELECTOR}, kubernetes::kind::Kind, rules::rule::{
+use crate::{
+    finding::{Mode, Reason, paths::SELECTOR},
+    kubernetes::kind::Kind,
+    rules::rule::{
         Rule, Scope,
         inventory::{Evidence, InventoryFindings, Query},
-    }};
+    },
+};
 
 pub(super) static RULE: Rule = Rule {
     meta: meta! {
@@ -18,7 +22,11 @@ pub(super) static RULE: Rule = Rule {
         mode: Mode::Warn,
         adjustable: true,
     },
-    scopes: &[Scope::Inventory { kinds: &[Kind::DaemonSet, Kind::StatefulSet], evidence: Evidence::Presence, check }],
+    scopes: &[Scope::Inventory {
+        kinds: &[Kind::DaemonSet, Kind::StatefulSet],
+        evidence: Evidence::Presence,
+        check,
+    }],
     cel: None,
 };
 

@@ -6,7 +6,10 @@ use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
 use super::*;
-use crate::{inventory::{Inventory, read}, rules::rule::inventory::Coverage};
+use crate::{
+    inventory::{Inventory, read},
+    rules::rule::inventory::Coverage,
+};
 
 /// Returns a strategy for controllers of some kind, with a selector that matches the template.
 fn object() -> impl Strategy<Value = Value> {

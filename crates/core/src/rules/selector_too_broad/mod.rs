@@ -1,7 +1,12 @@
 //! A selector that also matches unrelated pods.
 
 use super::read;
-use crate::{finding::{Findings, Mode, Reason, paths::SPEC}, kubernetes::cluster::Cluster, object::{DaemonSetSpec, Subject}, rules::rule::{Cel, ObjectCheck, OpenKruise, Phase, Rule, Scope}};
+use crate::{
+    finding::{Findings, Mode, Reason, paths::SPEC},
+    kubernetes::cluster::Cluster,
+    object::{DaemonSetSpec, Subject},
+    rules::rule::{Cel, ObjectCheck, OpenKruise, Phase, Rule, Scope},
+};
 
 pub(super) static RULE: Rule = Rule {
     meta: meta! {

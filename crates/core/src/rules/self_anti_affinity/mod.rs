@@ -1,7 +1,12 @@
 //! Replicas that must not share a node or zone.
 
 use super::read;
-use crate::{finding::{Findings, Mode, Reason, paths::POD_SPEC}, kubernetes::cluster::Cluster, object::{StatefulSetSpec, Subject}, rules::rule::{Cel, ObjectCheck, OpenKruise, Phase, Rule, Scope}};
+use crate::{
+    finding::{Findings, Mode, Reason, paths::POD_SPEC},
+    kubernetes::cluster::Cluster,
+    object::{StatefulSetSpec, Subject},
+    rules::rule::{Cel, ObjectCheck, OpenKruise, Phase, Rule, Scope},
+};
 
 pub(super) static RULE: Rule = Rule {
     meta: meta! {

@@ -1,10 +1,14 @@
 //! A StatefulSet whose Service has a cluster IP.
 
 use super::neighbors::services::Governed;
-use crate::{finding::{Mode, Reason, paths::SPEC}, kubernetes::kind::Kind, rules::rule::{
+use crate::{
+    finding::{Mode, Reason, paths::SPEC},
+    kubernetes::kind::Kind,
+    rules::rule::{
         Rule, Scope,
         inventory::{Evidence, InventoryFindings, Query},
-    }};
+    },
+};
 
 pub(super) static RULE: Rule = Rule {
     meta: meta! {
@@ -14,7 +18,11 @@ pub(super) static RULE: Rule = Rule {
         mode: Mode::Warn,
         adjustable: true,
     },
-    scopes: &[Scope::Inventory { kinds: &[Kind::StatefulSet], evidence: Evidence::Presence, check }],
+    scopes: &[Scope::Inventory {
+        kinds: &[Kind::StatefulSet],
+        evidence: Evidence::Presence,
+        check,
+    }],
     cel: None,
 };
 

@@ -1,10 +1,15 @@
 //! A StatefulSet whose Service does not select its pods.
 
 use super::neighbors::services::Governed;
-use crate::{finding::{ClusterAssumption, Mode, Reason, paths::SPEC}, inventory::object_summary::{Controller, ObjectSummary, Service}, kubernetes::{kind::Kind, managed_labels, resource::WorkloadKind}, rules::rule::{
+use crate::{
+    finding::{ClusterAssumption, Mode, Reason, paths::SPEC},
+    inventory::object_summary::{Controller, ObjectSummary, Service},
+    kubernetes::{kind::Kind, managed_labels, resource::WorkloadKind},
+    rules::rule::{
         Rule, Scope,
         inventory::{Evidence, InventoryFindings, Query},
-    }};
+    },
+};
 
 pub(super) static RULE: Rule = Rule {
     meta: meta! {
@@ -14,7 +19,11 @@ pub(super) static RULE: Rule = Rule {
         mode: Mode::Warn,
         adjustable: true,
     },
-    scopes: &[Scope::Inventory { kinds: &[Kind::StatefulSet], evidence: Evidence::Presence, check }],
+    scopes: &[Scope::Inventory {
+        kinds: &[Kind::StatefulSet],
+        evidence: Evidence::Presence,
+        check,
+    }],
     cel: None,
 };
 

@@ -1,10 +1,14 @@
 //! Sets whose deletion does not end.
 
 use super::status::phrases::since;
-use crate::{finding::{Effect, Facts, Help, Mode, paths::FINALIZERS}, kubernetes::kind::Kind, rules::rule::{
+use crate::{
+    finding::{Effect, Facts, Help, Mode, paths::FINALIZERS},
+    kubernetes::kind::Kind,
+    rules::rule::{
         Rule, Scope, StatusCheck,
         status::{Audit, ObjectName, Report, StatusFindings, StatusQuery},
-    }};
+    },
+};
 
 pub(super) static RULE: Rule = Rule {
     meta: meta! {

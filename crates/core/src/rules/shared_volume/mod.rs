@@ -5,7 +5,12 @@ use std::collections::{HashMap, HashSet};
 use k8s_openapi::api::core::v1::{PodSpec, Volume};
 
 use super::read;
-use crate::{finding::{Findings, Mode, Reason, paths::VOLUMES}, kubernetes::{cluster::Cluster, containers::containers}, object::{Subject, Workload}, rules::rule::{ObjectCheck, OpenKruise, Phase, Rule, Scope}};
+use crate::{
+    finding::{Findings, Mode, Reason, paths::VOLUMES},
+    kubernetes::{cluster::Cluster, containers::containers},
+    object::{Subject, Workload},
+    rules::rule::{ObjectCheck, OpenKruise, Phase, Rule, Scope},
+};
 
 pub(super) static RULE: Rule = Rule {
     meta: meta! {

@@ -1,10 +1,14 @@
 //! A claim template that names a StorageClass that does not exist.
 
 use super::neighbors::missing::is_missing;
-use crate::{finding::{Mode, Reason, paths::CLAIM_TEMPLATES}, kubernetes::kind::Kind, rules::rule::{
+use crate::{
+    finding::{Mode, Reason, paths::CLAIM_TEMPLATES},
+    kubernetes::kind::Kind,
+    rules::rule::{
         Rule, Scope,
         inventory::{Evidence, InventoryFindings, Query},
-    }};
+    },
+};
 
 pub(super) static RULE: Rule = Rule {
     meta: meta! {
@@ -14,7 +18,11 @@ pub(super) static RULE: Rule = Rule {
         mode: Mode::Warn,
         adjustable: true,
     },
-    scopes: &[Scope::Inventory { kinds: &[Kind::StatefulSet], evidence: Evidence::AbsentNeighbor, check }],
+    scopes: &[Scope::Inventory {
+        kinds: &[Kind::StatefulSet],
+        evidence: Evidence::AbsentNeighbor,
+        check,
+    }],
     cel: None,
 };
 

@@ -1,7 +1,12 @@
 //! A surge pod that needs the host port of the old pod.
 
 use super::read;
-use crate::{finding::{Findings, Fix, Mode, Reason, paths::ROLLING_UPDATE}, kubernetes::cluster::Cluster, object::{DaemonSetSpec, Subject}, rules::rule::{Cel, ObjectCheck, OpenKruise, Phase, Rule, Scope}};
+use crate::{
+    finding::{Findings, Fix, Mode, Reason, paths::ROLLING_UPDATE},
+    kubernetes::cluster::Cluster,
+    object::{DaemonSetSpec, Subject},
+    rules::rule::{Cel, ObjectCheck, OpenKruise, Phase, Rule, Scope},
+};
 
 pub(super) static RULE: Rule = Rule {
     meta: meta! {

@@ -6,7 +6,12 @@ use k8s_openapi::{
 };
 
 use super::read;
-use crate::{finding::{Findings, Fix, Mode, Reason, paths::ROLLING_UPDATE}, kubernetes::{cluster::Cluster, containers::is_sidecar}, object::{DaemonSetSpec, Subject}, rules::rule::{Cel, ObjectCheck, OpenKruise, Phase, Rule, Scope}};
+use crate::{
+    finding::{Findings, Fix, Mode, Reason, paths::ROLLING_UPDATE},
+    kubernetes::{cluster::Cluster, containers::is_sidecar},
+    object::{DaemonSetSpec, Subject},
+    rules::rule::{Cel, ObjectCheck, OpenKruise, Phase, Rule, Scope},
+};
 
 pub(super) static RULE: Rule = Rule {
     meta: meta! {

@@ -1,10 +1,15 @@
 //! A DaemonSet that leaves nodes for good, because its new template does not tolerate their taint.
 
 use super::neighbors::nodes::{MatchingNodes, written};
-use crate::{finding::{Mode, Reason, paths::POD_SPEC}, inventory::object_summary::ObjectSummary, kubernetes::kind::Kind, rules::rule::{
+use crate::{
+    finding::{Mode, Reason, paths::POD_SPEC},
+    inventory::object_summary::ObjectSummary,
+    kubernetes::kind::Kind,
+    rules::rule::{
         Rule, Scope,
         inventory::{Evidence, InventoryFindings, Query},
-    }};
+    },
+};
 
 pub(super) static RULE: Rule = Rule {
     meta: meta! {

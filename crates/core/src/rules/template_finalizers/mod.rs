@@ -1,6 +1,12 @@
 //! Finalizers that every pod gets.
 
-use crate::{finding::{Findings, Fix, Mode, Reason, paths::TEMPLATE}, kubernetes::cluster::Cluster, object::Subject, rules::rule::{Cel, ObjectCheck, OpenKruise, Phase, Rule, Scope}, validation::object_meta};
+use crate::{
+    finding::{Findings, Fix, Mode, Reason, paths::TEMPLATE},
+    kubernetes::cluster::Cluster,
+    object::Subject,
+    rules::rule::{Cel, ObjectCheck, OpenKruise, Phase, Rule, Scope},
+    validation::object_meta,
+};
 
 pub(super) static RULE: Rule = Rule {
     meta: meta! {

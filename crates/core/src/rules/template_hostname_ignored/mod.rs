@@ -1,7 +1,12 @@
 //! A template that sets the hostname of its pods.
 
 use super::read;
-use crate::{finding::{Findings, Fix, Mode, Reason, paths::POD_SPEC}, kubernetes::cluster::Cluster, object::{Subject, Workload}, rules::rule::{Cel, ObjectCheck, OpenKruise, Phase, Rule, Scope}};
+use crate::{
+    finding::{Findings, Fix, Mode, Reason, paths::POD_SPEC},
+    kubernetes::cluster::Cluster,
+    object::{Subject, Workload},
+    rules::rule::{Cel, ObjectCheck, OpenKruise, Phase, Rule, Scope},
+};
 
 pub(super) static RULE: Rule = Rule {
     meta: meta! {

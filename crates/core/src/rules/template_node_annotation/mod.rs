@@ -1,6 +1,11 @@
 //! A template with setguard's own annotation for one node.
 
-use crate::{finding::{Findings, Mode, Reason, paths::TEMPLATE}, kubernetes::{cluster::Cluster, resource::WorkloadKind}, object::{Subject, annotations::NODE_ANNOTATION}, rules::rule::{Cel, ObjectCheck, OpenKruise, Phase, Rule, Scope}};
+use crate::{
+    finding::{Findings, Mode, Reason, paths::TEMPLATE},
+    kubernetes::{cluster::Cluster, resource::WorkloadKind},
+    object::{Subject, annotations::NODE_ANNOTATION},
+    rules::rule::{Cel, ObjectCheck, OpenKruise, Phase, Rule, Scope},
+};
 
 pub(super) static RULE: Rule = Rule {
     meta: meta! {

@@ -1,7 +1,13 @@
 //! A template that sets nodeName.
 
 use super::read;
-use crate::{finding::{Findings, Fix, Mode, Reason, paths::POD_SPEC}, kubernetes::{cluster::Cluster, resource::WorkloadKind}, object::Subject, rules::rule::{Cel, ObjectCheck, OpenKruise, Phase, Rule, Scope}, validation::created_pod};
+use crate::{
+    finding::{Findings, Fix, Mode, Reason, paths::POD_SPEC},
+    kubernetes::{cluster::Cluster, resource::WorkloadKind},
+    object::Subject,
+    rules::rule::{Cel, ObjectCheck, OpenKruise, Phase, Rule, Scope},
+    validation::created_pod,
+};
 
 pub(super) static RULE: Rule = Rule {
     meta: meta! {

@@ -1,7 +1,13 @@
 //! Gates that every pod waits behind.
 
 use super::read;
-use crate::{finding::{Findings, Fix, Mode, Reason, paths::POD_SPEC}, kubernetes::cluster::Cluster, object::Subject, rules::rule::{Cel, ObjectCheck, OpenKruise, Phase, Rule, Scope}, validation::created_pod};
+use crate::{
+    finding::{Findings, Fix, Mode, Reason, paths::POD_SPEC},
+    kubernetes::cluster::Cluster,
+    object::Subject,
+    rules::rule::{Cel, ObjectCheck, OpenKruise, Phase, Rule, Scope},
+    validation::created_pod,
+};
 
 pub(super) static RULE: Rule = Rule {
     meta: meta! {

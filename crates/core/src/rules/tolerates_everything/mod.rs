@@ -1,7 +1,12 @@
 //! A toleration of every taint.
 
 use super::read;
-use crate::{finding::{Findings, Mode, Reason, paths::TOLERATIONS}, kubernetes::cluster::Cluster, object::Subject, rules::rule::{Cel, ObjectCheck, OpenKruise, Phase, Rule, Scope}};
+use crate::{
+    finding::{Findings, Mode, Reason, paths::TOLERATIONS},
+    kubernetes::cluster::Cluster,
+    object::Subject,
+    rules::rule::{Cel, ObjectCheck, OpenKruise, Phase, Rule, Scope},
+};
 
 pub(super) static RULE: Rule = Rule {
     meta: meta! {

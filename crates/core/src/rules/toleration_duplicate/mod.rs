@@ -3,10 +3,15 @@
 use k8s_openapi::api::core::v1::Toleration;
 
 use super::read;
-use crate::{finding::{Findings, Fix, Mode, Reason, paths::TOLERATIONS}, kubernetes::{
+use crate::{
+    finding::{Findings, Fix, Mode, Reason, paths::TOLERATIONS},
+    kubernetes::{
         cluster::Cluster,
         tolerations::{Index, covers},
-    }, object::Subject, rules::rule::{Cel, ObjectCheck, OpenKruise, Phase, Rule, Scope}};
+    },
+    object::Subject,
+    rules::rule::{Cel, ObjectCheck, OpenKruise, Phase, Rule, Scope},
+};
 
 pub(super) static RULE: Rule = Rule {
     meta: meta! {

@@ -2,7 +2,12 @@
 
 use k8s_openapi::api::core::v1::Toleration;
 
-use crate::{finding::{Findings, Mode, Reason, paths::TOLERATIONS}, kubernetes::{cluster::Cluster, kind::Kind, tolerations::Index}, object::{DaemonSetSpec, Subject}, rules::rule::{Cel, ObjectCheck, OpenKruise, Phase, Rule, Runner, Scope}};
+use crate::{
+    finding::{Findings, Mode, Reason, paths::TOLERATIONS},
+    kubernetes::{cluster::Cluster, kind::Kind, tolerations::Index},
+    object::{DaemonSetSpec, Subject},
+    rules::rule::{Cel, ObjectCheck, OpenKruise, Phase, Rule, Runner, Scope},
+};
 
 pub(crate) static RULE: Rule = Rule {
     meta: meta! {

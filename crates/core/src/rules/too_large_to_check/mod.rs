@@ -1,6 +1,11 @@
 //! The rule that reports an object that was not evaluated, or not by all rules.
 
-use crate::{finding::{Findings, Meta, Mode, Reason, paths::SPEC}, kubernetes::kind::Kind, object::size::{self, ObjectSize}, rules::rule::{Rule, Runner, Scope}};
+use crate::{
+    finding::{Findings, Meta, Mode, Reason, paths::SPEC},
+    kubernetes::kind::Kind,
+    object::size::{self, ObjectSize},
+    rules::rule::{Rule, Runner, Scope},
+};
 
 /// The rule for objects that are too large to evaluate.
 pub static RULE: Rule = Rule {
@@ -11,7 +16,10 @@ pub static RULE: Rule = Rule {
         mode: Mode::Warn,
         adjustable: true,
     },
-    scopes: &[Scope::Engine { kinds: &[Kind::DaemonSet, Kind::StatefulSet, Kind::Pod], by: &[Runner::Check, Runner::Validate] }],
+    scopes: &[Scope::Engine {
+        kinds: &[Kind::DaemonSet, Kind::StatefulSet, Kind::Pod],
+        by: &[Runner::Check, Runner::Validate],
+    }],
     cel: None,
 };
 

@@ -1,10 +1,20 @@
 //! Nodes with more than one pod of a DaemonSet.
 
-use super::status::{daemon_set::Daemons, phrases::{count, names, words}, refusal::Refusal};
-use crate::{finding::{Effect, Facts, Help, Mode, paths::STATUS}, kubernetes::kind::Kind, observed::Pod, rollout::daemon_set::Settings, rules::rule::{
+use super::status::{
+    daemon_set::Daemons,
+    phrases::{count, names, words},
+    refusal::Refusal,
+};
+use crate::{
+    finding::{Effect, Facts, Help, Mode, paths::STATUS},
+    kubernetes::kind::Kind,
+    observed::Pod,
+    rollout::daemon_set::Settings,
+    rules::rule::{
         Rule, Scope, StatusCheck,
         status::{Report, StatusFindings, StatusQuery},
-    }};
+    },
+};
 
 pub(super) static RULE: Rule = Rule {
     meta: meta! {

@@ -1,6 +1,10 @@
 //! The annotation of a node pin, set by somebody who may not set it.
 
-use crate::{finding::{Meta, Mode}, kubernetes::kind::Kind, rules::rule::{Rule, Runner, Scope}};
+use crate::{
+    finding::{Meta, Mode},
+    kubernetes::kind::Kind,
+    rules::rule::{Rule, Runner, Scope},
+};
 
 /// The rule against the annotation from a user that is not a paired controller.
 pub static RULE: Rule = Rule {

@@ -1,7 +1,12 @@
 //! A nodeSelector and node affinity that no node can meet.
 
 use super::read;
-use crate::{finding::{Findings, Mode, Reason, paths::POD_SPEC}, kubernetes::{cluster::Cluster, node_selector, resource::WorkloadKind}, object::Subject, rules::rule::{ObjectCheck, OpenKruise, Phase, Rule, Scope}};
+use crate::{
+    finding::{Findings, Mode, Reason, paths::POD_SPEC},
+    kubernetes::{cluster::Cluster, node_selector, resource::WorkloadKind},
+    object::Subject,
+    rules::rule::{ObjectCheck, OpenKruise, Phase, Rule, Scope},
+};
 
 pub(super) static RULE: Rule = Rule {
     meta: meta! {

@@ -7,7 +7,11 @@ use k8s_openapi::api::core::v1::{Container, PodSpec};
 use super::read;
 use crate::{
     finding::{Findings, Mode, Path, Reason, paths::POD_SPEC},
-    kubernetes::{cluster::Cluster, absent::{list, text}, containers::visit},
+    kubernetes::{
+        absent::{list, text},
+        cluster::Cluster,
+        containers::visit,
+    },
     object::Subject,
     rules::rule::{ObjectCheck, OpenKruise, Phase, Rule, Scope},
 };
@@ -48,8 +52,10 @@ fn of_container(container: &Container, spec: &PodSpec, path: &Path<'_>, found: &
     for (i, env) in list(&container.env).iter().enumerate() {
         let is_missing = |name: &&str| !before.contains(name) && is_variable(name, links);
         if let Some(name) = references(text(&env.value)).find(is_missing) {
-            let when = if all.contains(name) { "is not defined before it" } else { "is not defined" };
-            let message = format!("the variable {name} {when}, so the value contains the text $({name})");
+            let when =
+                if all.contains(name) { "is not defined before it" } else { "is not defined" };
+            let message =
+                format!("the variable {name} {when}, so the value contains the text $({name})");
             report(&at.index(i).child("value"), message, name, found);
         }
         before.insert(env.name.as_str());
@@ -59,7 +65,9 @@ fn of_container(container: &Container, spec: &PodSpec, path: &Path<'_>, found: &
         for (i, word) in list(words).iter().enumerate() {
             let is_missing = |name: &&str| !all.contains(name) && is_variable(name, links);
             if let Some(name) = references(word).find(is_missing) {
-                let message = format!("the variable {name} is not defined, so the program gets the text $({name})");
+                let message = format!(
+                    "the variable {name} is not defined, so the program gets the text $({name})"
+                );
                 report(&at.index(i), message, name, found);
             }
         }
@@ -68,16 +76,20 @@ fn of_container(container: &Container, spec: &PodSpec, path: &Path<'_>, found: &
     for (i, mount) in list(&container.volume_mounts).iter().enumerate() {
         let is_missing = |name: &&str| !all.contains(name) && !is_of_service(name, links);
         if let Some(name) = expressions(text(&mount.sub_path_expr)).find(is_missing) {
-            let message = format!("the variable {name} is not defined, so the container never starts");
+            let message =
+                format!("the variable {name} is not defined, so the container never starts");
             let help = format!("define {name} in env");
             let path = at.index(i);
-            found.report(&path.child("subPathExpr"), Reason::NotFound, message, help).planned_if(true);
+            found
+                .report(&path.child("subPathExpr"), Reason::NotFound, message, help)
+                .planned_if(true);
         }
     }
 }
 
 fn report(path: &Path<'_>, message: String, name: &str, found: &mut Findings) {
-    let help = format!("define {name} in env before it is used, or write $$({name}) if the text is meant");
+    let help =
+        format!("define {name} in env before it is used, or write $$({name}) if the text is meant");
     found.report(path, Reason::NotFound, message, help);
 }
 
@@ -94,7 +106,9 @@ fn expressions(text: &str) -> impl Iterator<Item = &str> {
             rest = rest.get(rest.find('$')? + 1..)?;
             if let Some(after) = rest.strip_prefix('$') {
                 rest = after;
-            } else if let Some((name, after)) = rest.strip_prefix('(').and_then(|it| it.split_once(')')) {
+            } else if let Some((name, after)) =
+                rest.strip_prefix('(').and_then(|it| it.split_once(')'))
+            {
                 rest = after;
                 return Some(name);
             }
@@ -114,5 +128,6 @@ fn is_variable(name: &str, links: bool) -> bool {
 ///
 /// Kubernetes: `FromServices`, pkg/kubelet/envvars/envvars.go.
 fn is_of_service(name: &str, links: bool) -> bool {
-    name.starts_with("KUBERNETES_") || links && (name.contains("_SERVICE_") || name.contains("_PORT"))
+    name.starts_with("KUBERNETES_")
+        || links && (name.contains("_SERVICE_") || name.contains("_PORT"))
 }

@@ -1,10 +1,19 @@
 //! A pod whose volume can be used only on nodes where the pod cannot run.
 
-use super::status::{phrases::{names, since}, stateful_set::Replicas, volumes::{Elsewhere, elsewhere}};
-use crate::{finding::{Effect, Facts, Help, Mode, paths::CLAIM_TEMPLATES}, kubernetes::kind::Kind, observed::Pod, rules::rule::{
+use super::status::{
+    phrases::{names, since},
+    stateful_set::Replicas,
+    volumes::{Elsewhere, elsewhere},
+};
+use crate::{
+    finding::{Effect, Facts, Help, Mode, paths::CLAIM_TEMPLATES},
+    kubernetes::kind::Kind,
+    observed::Pod,
+    rules::rule::{
         Rule, Scope, StatusCheck,
         status::{Report, StatusFindings, StatusQuery},
-    }};
+    },
+};
 
 pub(super) static RULE: Rule = Rule {
     meta: meta! {

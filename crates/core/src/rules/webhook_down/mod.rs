@@ -1,10 +1,19 @@
 //! Webhooks of others that cannot be called, so that pods are refused.
 
-use super::status::{phrases::{sets_of, since}, refusal::Refusal, webhooks::{CallFailure, effects_on_nodes, effects_on_sets, failing, selects_namespace}};
-use crate::{finding::{Facts, Help, Mode, Path}, kubernetes::kind::Kind, observed::{Call, Webhook, WorkloadStatus}, rules::rule::{
+use super::status::{
+    phrases::{sets_of, since},
+    refusal::Refusal,
+    webhooks::{CallFailure, effects_on_nodes, effects_on_sets, failing, selects_namespace},
+};
+use crate::{
+    finding::{Facts, Help, Mode, Path},
+    kubernetes::kind::Kind,
+    observed::{Call, Webhook, WorkloadStatus},
+    rules::rule::{
         Rule, Scope, StatusCheck,
         status::{Audit, ObjectName, Report, StatusFindings, StatusQuery},
-    }};
+    },
+};
 
 pub(super) static RULE: Rule = Rule {
     meta: meta! {

@@ -8,10 +8,15 @@ use k8s_openapi::{
 };
 use serde_json::{Map, Value as Json, json};
 
-use crate::{finding::{
+use crate::{
+    finding::{
         Findings, Value,
         paths::{CLAIM_TEMPLATES, SELECTOR, SPEC},
-    }, kubernetes::{selector, semantic}, object::StatefulSetSpec, validation::object_meta::IMMUTABLE};
+    },
+    kubernetes::{selector, semantic},
+    object::StatefulSetSpec,
+    validation::object_meta::IMMUTABLE,
+};
 
 pub(super) fn each_field<T>(new: &StatefulSetSpec, old: &StatefulSetSpec<T>, found: &mut Findings) {
     if !semantic::equal(&new.selector, &old.selector) {
