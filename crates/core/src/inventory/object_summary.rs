@@ -336,6 +336,15 @@ impl ObjectSummary {
             && self.namespace == other.namespace
             && !self.is_generated
     }
+
+    /// Returns whether rules find the same in both items: one object, which a file has twice without a change.
+    pub fn is_copy_of(&self, other: &ObjectSummary) -> bool {
+        self.is_same(other)
+            && self.file() == other.file()
+            && self.sets_namespace == other.sets_namespace
+            && self.is_terminating == other.is_terminating
+            && self.role == other.role
+    }
 }
 
 impl Controller {

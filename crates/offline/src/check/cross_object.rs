@@ -223,7 +223,7 @@ impl CrossObject {
             return;
         }
         let mut inventory = self.cluster.clone();
-        let part = last_of_each(part).into_iter().map(|(i, item)| (inventory.add(item), i));
+        let part = without_copies(part).into_iter().map(|(i, item)| (inventory.add(item), i));
         let places: BTreeMap<usize, usize> = part.collect();
         let coverage = Coverage { kinds: self.kinds.clone(), is_whole };
         for (place, mut verdict) in checker.check_cross_object(&inventory, &coverage) {
@@ -238,17 +238,18 @@ impl CrossObject {
     }
 }
 
-/// Leaves out each set that comes again later: where both are applied, the last one counts.
-fn last_of_each(part: Vec<(usize, ObjectSummary)>) -> Vec<(usize, ObjectSummary)> {
-    let mut last = HashMap::new();
+/// Leaves out each set that comes again later in its file without a change. A changed one may not hide what is found in
+/// an earlier one, whichever is applied last.
+fn without_copies(part: Vec<(usize, ObjectSummary)>) -> Vec<(usize, ObjectSummary)> {
+    let mut next = HashMap::new();
     let sets = part.iter().rev().filter(|(_, item)| item.is_evaluated());
-    let again = sets.filter_map(|(i, item)| {
+    let copies = sets.filter_map(|(i, item)| {
         let id = (item.kind(), item.namespace(), item.name());
-        let later = *last.entry(id).or_insert(item);
-        (!std::ptr::eq(later, item) && later.is_same(item)).then_some(*i)
+        let later = next.insert(id, item);
+        later.is_some_and(|later| item.is_copy_of(later)).then_some(*i)
     });
-    let again: HashSet<usize> = again.collect();
-    part.into_iter().filter(|(i, _)| !again.contains(i)).collect()
+    let copies: HashSet<usize> = copies.collect();
+    part.into_iter().filter(|(i, _)| !copies.contains(i)).collect()
 }
 
 impl Members {
