@@ -6,8 +6,6 @@ use super::obstacle::{Hold, Obstacle, Repair, View};
 
 /// The time by which an attempt may precede the wait, in seconds.
 const BEFORE: i64 = 15;
-/// The time for which the API server keeps an event, in seconds.
-const KEPT: i64 = 3_600;
 
 /// Explains an obstacle, that no pod is created or deleted, with a refusal. An event can only make the patience longer:
 /// whoever may create events can write any refusal. `known` is the time of the first refusal that the wait has seen: a
@@ -40,8 +38,7 @@ pub(crate) fn explain(
     idle.since = Some(event.first);
 }
 
-fn latest<'a>(view: &View<'a>, set: &WorkloadStatus, reason: &str) -> Option<&'a Event> {
-    let events = view.observed.events(set.namespace(), set.kind().into(), set.name());
-    let now = view.now.as_second();
-    events.iter().find(|it| &*it.reason == reason && it.last + KEPT > now && it.last >= set.created)
+fn latest<'a>(view: &View<'a>, set: &WorkloadStatus, reason: &'static str) -> Option<&'a Event> {
+    let mut events = view.observed.events_of_set(set, reason, view.now.as_second());
+    events.find(|it| it.last >= set.created)
 }

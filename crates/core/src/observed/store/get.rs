@@ -11,6 +11,10 @@ use crate::{
     },
 };
 
+/// The time for which an event counts, in seconds. A controller tries again after 1,000 seconds at most, and the API server
+/// deletes events after an hour.
+const KEPT: i64 = 3_600;
+
 impl Observed {
     /// Returns the pods of a set that is not healthy.
     pub fn pods(&self, set: &WorkloadStatus) -> &[Pod] {
@@ -122,6 +126,17 @@ impl Observed {
     pub fn events(&self, namespace: &str, kind: Kind, name: &str) -> &[Event] {
         let about = (namespace.into(), kind, name.into());
         self.events.get(&about).map(Vec::as_slice).unwrap_or_default()
+    }
+
+    /// Returns the warnings of the last hour about a set with this reason, newest first.
+    pub fn events_of_set(
+        &self,
+        set: &WorkloadStatus,
+        reason: &'static str,
+        now: i64,
+    ) -> impl Iterator<Item = &Event> + use<'_> {
+        let events = self.events(set.namespace(), set.kind().into(), set.name()).iter();
+        events.filter(move |it| &*it.reason == reason && it.last + KEPT > now)
     }
 
     /// Returns the latest events about a pod that aren't warnings, newest first.

@@ -10,10 +10,6 @@ use crate::{
     rules::rule::status::StatusQuery,
 };
 
-/// The time for which a warning counts, in seconds. The controller tries again after 1,000 seconds at most,
-/// and the API server deletes events after an hour.
-const LATEST: i64 = 3_600;
-
 /// The time after a refusal, in seconds, from which a new pod shows that the cause is gone. One sync creates
 /// all pods that are missing. Of an object about which there are many events, only one in
 /// five minutes is recorded.
@@ -38,7 +34,8 @@ impl Refusal {
     pub(in crate::rules) fn of_creation(query: &StatusQuery<'_>) -> Option<Self> {
         let set = query.set;
         let is_of_spec = |event: &Event| set.spec_written.is_none_or(|at| event.last >= at);
-        let mut refusals = latest(query, "FailedCreate");
+        let now = query.audit.now.as_second();
+        let mut refusals = query.audit.observed.events_of_set(set, "FailedCreate", now);
         let latest = refusals.next()?;
         let is_missing = set.lacks_pods() || set.lacks_surge() && is_of_spec(latest);
         let is_over = |pod: &Pod| latest.last + REFILL < pod.created;
@@ -51,7 +48,7 @@ impl Refusal {
     /// Returns the latest refusal to delete pods of a set, as long as the controller tries again.
     pub(in crate::rules) fn of_deletion(query: &StatusQuery<'_>) -> Option<Self> {
         let now = query.audit.now.as_second();
-        let mut refusals = latest(query, "FailedDelete");
+        let mut refusals = query.audit.observed.events_of_set(query.set, "FailedDelete", now);
         let latest = refusals.next().filter(|it| it.last + LONGEST_WAIT + SLACK > now)?;
         let goes_on = |pod: &Pod| pod.deleted.is_some() || latest.last + REFILL < pod.created;
         if query.audit.observed.pods(query.set).iter().any(goes_on) {
@@ -129,14 +126,6 @@ pub(in crate::rules) fn by_admission(query: &StatusQuery<'_>, message: &str) -> 
 pub(in crate::rules) fn quoted_after<'m>(message: &'m str, before: &str) -> Option<&'m str> {
     let (_, rest) = message.split_once(before)?;
     rest.split(['"', '\'', ',', ' ']).next().filter(|word| !word.is_empty())
-}
-
-/// Returns the events of the last hour about a set with this reason, the latest first.
-fn latest<'a>(query: &StatusQuery<'a>, reason: &'static str) -> impl Iterator<Item = &'a Event> {
-    let set = query.set;
-    let events = query.audit.observed.events(set.namespace(), set.kind().into(), set.name());
-    let now = query.audit.now.as_second();
-    events.iter().filter(move |it| &*it.reason == reason && it.last + LATEST > now)
 }
 
 /// Returns the message of the API server without the name of the pod, which differs in each attempt of a
