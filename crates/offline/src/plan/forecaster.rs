@@ -260,11 +260,10 @@ impl Forecaster<'_> {
         // matches them.
         let same_selector = before.as_ref().map(Object::selector) == Some(object.selector());
         let going = before.as_ref().and_then(|it| self.being_deleted(id, it));
-        let simulated = match change {
-            _ if going.is_some() => going.unwrap_or_default(),
+        let simulated = going.unwrap_or_else(|| match change {
             ChangeKind::Refused if remedies.is_empty() || !same_selector => Simulated::default(),
             _ => self.simulated(id, &stored.subject, before.as_ref(), change),
-        };
+        });
         let mut exceeded: Vec<_> = refusal::exceeded(&stored.verdict).collect();
         if let Some(rollout) = simulated.rollout.as_ref().filter(|_| change.is_stored_update()) {
             exceeded.extend(self.exceeded(&stored.subject, before.as_ref(), rollout));

@@ -33,11 +33,14 @@ pub(super) static RULE: Rule = Rule {
 };
 
 fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
-    // Pods that are too many on a node are another rule's, with the same refusal.
-    if query.set.is_healthy() || !two_pods_on_node::excess(query).0.is_empty() {
+    if query.set.is_healthy() {
         return;
     }
     let Some(refusal) = Refusal::of_deletion(query) else { return };
+    // Pods that are too many on a node are another rule's, with the same refusal.
+    if !two_pods_on_node::excess(query).0.is_empty() {
+        return;
+    }
     let effect = effect(query);
     let said = refusal.text();
     let message =
