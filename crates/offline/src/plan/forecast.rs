@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use setguard_core::{
     object::difference::Difference,
-    rollout::{Course, Revision, Stop, Target, Waits, node::Placement, undo::Undo},
+    rollout::{Action, Course, Revision, Stop, Target, Waits, node::Placement, undo::Undo},
 };
 use setguard_files::manifests::id::ObjectId;
 
@@ -142,6 +142,22 @@ impl Forecast {
     pub(super) fn is_idle(&self) -> bool {
         let is_quiet = |it: &Rollout| it.course.steps.is_empty() && it.course.stop.is_none();
         self.change == ChangeKind::None && self.rollout.as_ref().is_none_or(is_quiet)
+    }
+
+    /// Returns why a changed template reaches no pod, if there are pods and none gets it.
+    pub(super) fn reaches_no_pod(&self) -> Option<String> {
+        let rollout = self.rollout.as_ref()?;
+        let is_changed = self.differences.iter().any(|it| it.path.starts_with("spec.template."));
+        let is_made = rollout
+            .course
+            .steps
+            .iter()
+            .any(|it| it.action == Action::Create && it.revision == Revision::New);
+        let is_kept = rollout.kept.iter().any(|it| it.revision == Revision::Old);
+        (self.change == ChangeKind::Update && is_changed && is_kept && !is_made).then(|| {
+            let why = rollout.why_kept.as_ref().map(|why| format!(": {why}")).unwrap_or_default();
+            format!("the new template reaches no pod{why}")
+        })
     }
 
     /// Returns the rollout if it has any steps.

@@ -118,16 +118,20 @@ fn of(forecast: &Forecast) -> Vec<Fact> {
         let text = "more at a time than a PodDisruptionBudget allows to evict:".to_owned();
         facts.push(fact(FactKind::PodsDown, text, names));
     }
-    if forecast.active().is_none() && forecast.change != ChangeKind::None {
-        let text = if forecast.notes.is_empty() { "no pod is created or deleted" } else { "" };
+    let without_pods = forecast.reaches_no_pod();
+    let has_notes = !forecast.notes.is_empty();
+    let is_quiet = forecast.active().is_none() && forecast.change != ChangeKind::None;
+    if is_quiet && (has_notes || without_pods.is_none()) {
+        let text = if has_notes { "" } else { "no pod is created or deleted" };
         facts.push(fact(FactKind::Note, text.to_owned(), forecast.notes.clone()));
     }
+    facts.extend(without_pods.map(|text| fact(FactKind::Note, text, Vec::new())));
     facts.extend(down(forecast).map(|text| fact(FactKind::PodsDown, text, Vec::new())));
     facts
 }
 
 /// Returns the claims that are deleted with their data.
-fn lost_claims(rollout: &Rollout) -> Vec<String> {
+pub(super) fn lost_claims(rollout: &Rollout) -> Vec<String> {
     let deleted = rollout.course.steps.iter().filter(|step| step.action == Action::Delete);
     let claims = deleted.flat_map(|step| &step.claims);
     claims.filter(|it| !rollout.retains(it)).cloned().collect()

@@ -27,7 +27,7 @@ pub(super) use setguard_files::{
         layout::{Layout, clean},
         listing,
         namespaces::Namespaces,
-        not_a_manifest::Broken,
+        not_a_manifest::{Broken, other_version},
         not_checked::NotChecked,
         objects::ManifestObject,
         patches::items,
@@ -385,6 +385,11 @@ enum Which {
 }
 
 impl Others<'_> {
+    /// Returns whether the sets of this source are planned.
+    fn has_sets(&self) -> bool {
+        self.which != Which::Nodes
+    }
+
     fn add(&mut self, object: &ManifestObject<'_>) -> Result<(), serde_json::Error> {
         let (api_version, kind) = (object.api_version(), object.kind());
         let counts = match self.which {
@@ -440,8 +445,13 @@ fn each(
         let objects = objects.in_namespace(others.namespace);
         objects.strays.iter().for_each(|stray| complain(place(stray)));
         for object in objects.others {
+            let (api_version, kind) = (object.api_version(), object.kind());
+            if let Some(problem) = other_version(api_version, kind).filter(|_| others.has_sets()) {
+                let line = part.line(object.node.mark.line);
+                complain(format!("{}:{line}: {problem}", source.name()));
+            }
             if let Err(error) = others.add(&object) {
-                let (kind, line) = (object.kind(), part.line(object.node.mark.line));
+                let line = part.line(object.node.mark.line);
                 complain(format!("{}:{line}: this {kind} cannot be read: {error}", source.name()));
             }
         }

@@ -3,7 +3,7 @@
 mod nodes;
 mod waves;
 
-use setguard_core::rollout::Action;
+use setguard_core::{object::difference::Difference, rollout::Action};
 
 use super::{
     forecast::{ChangeKind, Forecast, OfKind, Rollout},
@@ -51,7 +51,9 @@ fn told(forecast: &Forecast, symbols: Symbols) -> Vec<Line> {
         }
         ChangeKind::None => lines.push(Line::new(Tone::Plain, "nothing changes")),
         ChangeKind::Refused => lines.push(Line::new(Tone::Bad, "is refused by the API server")),
-        ChangeKind::Update | ChangeKind::Scale => {}
+        ChangeKind::Update | ChangeKind::Scale => {
+            lines.extend(forecast.reaches_no_pod().map(|text| Line::new(Tone::Caution, text)));
+        }
     }
     for refusal in &forecast.refusals {
         lines.push(format!("{}: {}", refusal.field, refusal.message).into());
@@ -60,12 +62,7 @@ fn told(forecast: &Forecast, symbols: Symbols) -> Vec<Line> {
         let tone = if it.is_denied { Tone::Bad } else { Tone::Caution };
         lines.push(Line::new(tone, format!("beyond a limit: {}", it.what.message)));
     }
-    for it in &forecast.differences {
-        let side = |value: &Option<String>| value.clone().unwrap_or_else(|| "(none)".to_owned());
-        let line = Line::from(format!("changes  {}: ", it.path)).and(Tone::Old, side(&it.old));
-        let line = line.and(Tone::Plain, format!(" {} ", symbols.arrow));
-        lines.push(line.and(Tone::New, side(&it.new)));
-    }
+    lines.extend(differences(&forecast.differences, symbols));
     lines.extend(forecast.notes.iter().cloned().map(Line::from));
     if !forecast.refusals.is_empty() && forecast.active().is_some() {
         lines.push("and then:".to_owned().into());
@@ -79,6 +76,52 @@ fn told(forecast: &Forecast, symbols: Symbols) -> Vec<Line> {
         });
     }
     lines
+}
+
+/// Returns a line for each field that changes. Containers in which the same changes share a line.
+fn differences(all: &[Difference], symbols: Symbols) -> Vec<Line> {
+    let mut groups: Vec<(&Difference, Vec<String>)> = Vec::new();
+    for it in all {
+        let [list, element, rest] = parts(&it.path);
+        let same = groups.iter_mut().find(|(first, _)| {
+            let [other, _, end] = parts(&first.path);
+            !element.is_empty()
+                && (other, end, &first.old, &first.new) == (list, rest, &it.old, &it.new)
+        });
+        match same {
+            Some((_, elements)) => elements.push(element.to_owned()),
+            None => groups.push((it, vec![element.to_owned()])),
+        }
+    }
+    let line = |(it, elements): (&Difference, Vec<String>)| {
+        let [list, _, rest] = parts(&it.path);
+        let path = format!("{list}{}{rest}: ", elements.join(", "));
+        let line = |tone, sign, value: &str| {
+            Line::new(tone, sign).and(Tone::Plain, path.clone()).and(tone, value)
+        };
+        match (&it.old, &it.new) {
+            (None, new) => line(Tone::New, "+ ", new.as_deref().unwrap_or_default()),
+            (Some(old), None) => line(Tone::Old, "- ", old),
+            (Some(old), Some(new)) => Line::new(Tone::Moves, "~ ")
+                .and(Tone::Plain, path)
+                .and(Tone::Old, old)
+                .and(Tone::Plain, format!(" {} ", symbols.arrow))
+                .and(Tone::New, new),
+        }
+    };
+    groups.into_iter().map(line).collect()
+}
+
+/// Returns the parts of a path: up to the index or key of a container, that index, and the rest.
+fn parts(path: &str) -> [&str; 3] {
+    let element = path.find("ontainers[").and_then(|at| {
+        let start = at + "ontainers[".len();
+        path[start..].find(']').map(|length| (start, start + length))
+    });
+    match element {
+        Some((start, end)) => [&path[..start], &path[start..end], &path[end..]],
+        None => [path, "", ""],
+    }
 }
 
 /// Returns the parts of the summary; none if nothing happens.

@@ -13,7 +13,7 @@ pub(super) struct Symbols {
 
 pub(super) const UNICODE: Symbols =
     Symbols { moves: "●", stays: "○", arrow: "→", more: "…" };
-pub(super) const ASCII: Symbols = Symbols { moves: "*", stays: "-", arrow: "->", more: "..." };
+pub(super) const ASCII: Symbols = Symbols { moves: "*", stays: "=", arrow: "->", more: "..." };
 
 /// The role of a piece, which determines its colour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,17 +22,17 @@ pub(super) enum Tone {
     Plain,
     /// The name of the object.
     Title,
-    /// The value before the change.
+    /// A value before the change.
     Old,
-    /// The value after the change.
+    /// A value after the change, and pods that are created.
     New,
-    /// The mark of pods that are created, deleted or replaced.
+    /// Pods that are replaced.
     Moves,
     /// The mark of pods that stay as they are.
     Stays,
     /// A risk.
     Caution,
-    /// A failure or a loss.
+    /// A failure or a loss, and pods that are deleted.
     Bad,
 }
 
@@ -46,9 +46,9 @@ impl Line {
         Line::default().and(tone, text)
     }
 
-    /// Creates a line for a change, which begins with the mark of changes.
-    pub(super) fn moves(symbols: Symbols, text: &str) -> Self {
-        Line::new(Tone::Moves, symbols.moves).and(Tone::Plain, format!(" {text}"))
+    /// Creates a line for pods that are created, replaced or deleted, with the tone for that.
+    pub(super) fn moves(symbols: Symbols, tone: Tone, text: &str) -> Self {
+        Line::new(tone, symbols.moves).and(Tone::Plain, format!(" {text}"))
     }
 
     /// Creates a line for something that stays, which begins with the mark for that.

@@ -7,8 +7,10 @@ use setguard_core::printable::one_line;
 use setguard_files::report::screen::Screen;
 
 use super::{
-    forecast::Forecast,
+    forecast::{ChangeKind, Forecast},
+    headline::lost_claims,
     picture,
+    pod_counts::{self, Tally},
     styled_line::{ASCII, Line, Symbols, Tone, UNICODE},
 };
 
@@ -25,11 +27,13 @@ pub(super) fn print(
     if forecasts.is_empty() {
         return writeln!(out, "{none}");
     }
-    for (i, forecast) in forecasts.iter().enumerate() {
+    let symbols = if plain { ASCII } else { UNICODE };
+    let is_short = |it: &&Forecast| it.is_idle() && it.notes.is_empty() && it.exceeded.is_empty();
+    let (idle, shown): (Vec<_>, Vec<_>) = forecasts.iter().partition(is_short);
+    for (i, forecast) in shown.iter().enumerate() {
         if i > 0 {
             writeln!(out)?;
         }
-        let symbols = if plain { ASCII } else { UNICODE };
         let mut first = Line::new(Tone::Title, picture::title(forecast));
         if !forecast.settings.is_empty() {
             first = first.and(Tone::Plain, format!("   {}", forecast.settings.join(", ")));
@@ -39,7 +43,55 @@ pub(super) fn print(
             writeln!(out, "{}", screen.fit(&drawn("  ", &line, symbols), 4))?;
         }
     }
-    Ok(())
+    let mut last = Vec::new();
+    if !idle.is_empty() {
+        let titles: Vec<_> = idle.into_iter().map(picture::title).collect();
+        last.push(Line::from(format!("nothing changes: {}", titles.join(", "))));
+    }
+    if shown.len() > 1 {
+        last.push(totals(&shown));
+    }
+    if !shown.is_empty() && !last.is_empty() {
+        writeln!(out)?;
+    }
+    last.iter().try_for_each(|it| writeln!(out, "{}", screen.fit(&drawn("", it, symbols), 4)))
+}
+
+/// Returns a line with the numbers of pods and claims, for all objects.
+fn totals(shown: &[&Forecast]) -> Line {
+    let (mut pods, mut claims, mut refused) = (Tally::default(), 0, 0);
+    let mut replaced = 0;
+    for forecast in shown {
+        if forecast.change == ChangeKind::Refused {
+            refused += 1;
+            continue;
+        }
+        let Some(rollout) = forecast.active() else { continue };
+        let moved = Tally::of(&rollout.course);
+        let again = pod_counts::replaced(&rollout.course);
+        replaced += again;
+        pods.created += moved.created.saturating_sub(again);
+        pods.deleted += moved.deleted.saturating_sub(again);
+        claims += lost_claims(rollout).len();
+    }
+    let parts = [
+        (Tone::New, pods.created, "pod", "created"),
+        (Tone::Moves, replaced, "pod", "replaced"),
+        (Tone::Bad, pods.deleted, "pod", "deleted"),
+        (Tone::Bad, claims, "claim", "DELETED with the data"),
+        (Tone::Bad, refused, "change", "refused"),
+    ];
+    let mut line = Line::new(Tone::Title, "in all");
+    let mut separator = ": ";
+    for (tone, count, noun, what) in parts.into_iter().filter(|(_, count, ..)| *count > 0) {
+        let s = if count == 1 { "" } else { "s" };
+        line = line.and(Tone::Plain, separator).and(tone, format!("{count} {noun}{s} {what}"));
+        separator = ", ";
+    }
+    match separator {
+        ": " => line.and(Tone::Plain, ": no pod is created or deleted"),
+        _ => line,
+    }
 }
 
 /// Draws a line. Its text may come from a manifest, so it is made printable.

@@ -11,7 +11,7 @@ use crate::plan::{
     forecast::{Forecast, NodeOutlook, Rollout},
     name_list::list,
     pod_counts::replaced,
-    styled_line::{Line, Symbols},
+    styled_line::{Line, Symbols, Tone},
 };
 
 /// Returns lines for the nodes that get a pod, lose it, or keep it.
@@ -35,7 +35,7 @@ pub(super) fn lines(
     let mut lines = Vec::new();
     if !gets.is_empty() {
         let (count, names) = (number(gets.len()), list(&gets, symbols));
-        lines.push(Line::moves(symbols, &format!("a new pod on {count}: {names}")));
+        lines.push(Line::moves(symbols, Tone::New, &format!("a new pod on {count}: {names}")));
     }
     let replaced = replaced(&rollout.course);
     if replaced > 0 {
@@ -44,13 +44,13 @@ pub(super) fn lines(
             waves => format!("in {waves} waves, in an order that the controller chooses"),
         };
         let text = format!("the pods on {} are replaced, {waves}", number(replaced));
-        lines.push(Line::moves(symbols, &text));
+        lines.push(Line::moves(symbols, Tone::Moves, &text));
     }
     let second = second_pods(rollout, nodes);
     if !second.is_empty() {
         let (count, names) = (number(second.len()), list(&second, symbols));
         let text = format!("the second pod on {count} is deleted: {names}");
-        lines.push(Line::moves(symbols, &text));
+        lines.push(Line::moves(symbols, Tone::Bad, &text));
     }
     for ((had, why), names) in &without {
         let what = match (*had, names.len()) {
@@ -60,7 +60,10 @@ pub(super) fn lines(
         };
         let (count, names) = (number(names.len()), list(names, symbols));
         let text = format!("{what}: {count}, {}: {names}", because(why));
-        lines.push(Line::stays(symbols, &text));
+        lines.push(match had {
+            true => Line::moves(symbols, Tone::Bad, &text),
+            false => Line::stays(symbols, &text),
+        });
     }
     lines.extend(kept(rollout, forecast, symbols));
     lines

@@ -7,7 +7,7 @@ use setguard_core::rollout::{Action, Course, Revision, Target};
 use crate::plan::{
     forecast::{Forecast, Rollout},
     name_list::list,
-    styled_line::{Line, Symbols},
+    styled_line::{Line, Symbols, Tone},
 };
 
 /// The most waves that are shown individually.
@@ -48,9 +48,16 @@ pub(super) fn lines(
             lines.push(text.into());
         }
         if is_shown {
-            let what = fates(&moves, has_old, forecast, symbols);
+            let fates = fates(&moves, has_old, forecast);
+            let first = fates.values().next().map_or(Tone::Moves, |(tone, _)| *tone);
+            let mut line = Line::moves(symbols, first, &format!("{wave}."));
+            for (i, (what, (tone, names))) in fates.iter().enumerate() {
+                let comma = if i > 0 { "," } else { "" };
+                let names = format!("{comma} {} ", list(names, symbols));
+                line = line.and(Tone::Plain, names).and(*tone, what);
+            }
             let once = before.map(|before| once(min_ready_seconds, &before)).unwrap_or_default();
-            lines.push(Line::moves(symbols, &format!("{wave}. {what}{once}")));
+            lines.push(line.and(Tone::Plain, once));
         }
         before = moves.last().map(|it| {
             let is_gone = it.is_deleted && it.back.is_none();
@@ -83,26 +90,28 @@ fn moves(course: &Course) -> Vec<Move> {
     moves
 }
 
-/// Returns the pods of a wave by what happens to them. If pods are created from both templates, that
-/// is said too.
-fn fates(moves: &[&Move], has_old: bool, forecast: &Forecast, symbols: Symbols) -> String {
-    let mut kinds: BTreeMap<String, Vec<String>> = BTreeMap::new();
+/// Returns the pods of a wave by what happens to them, and with which template if pods are created from both.
+fn fates(
+    moves: &[&Move],
+    has_old: bool,
+    forecast: &Forecast,
+) -> BTreeMap<String, (Tone, Vec<String>)> {
+    let mut kinds = BTreeMap::new();
     for it in moves {
-        let what = match (it.is_deleted, it.back) {
-            (false, _) => "created".to_owned(),
-            (true, None) => "deleted".to_owned(),
-            (true, Some(back)) if back == it.wave => "replaced".to_owned(),
-            (true, Some(back)) => format!("deleted; back in wave {back}"),
+        let (tone, what) = match (it.is_deleted, it.back) {
+            (false, _) => (Tone::New, "created".to_owned()),
+            (true, None) => (Tone::Bad, "deleted".to_owned()),
+            (true, Some(back)) if back == it.wave => (Tone::Moves, "replaced".to_owned()),
+            (true, Some(back)) => (Tone::Moves, format!("deleted; back in wave {back}")),
         };
         let template = match it.revision.filter(|_| has_old) {
             Some(revision) => format!(" with the {} template", revision.as_str()),
             None => String::new(),
         };
         let name = forecast.name(&Target::Ordinal(it.ordinal));
-        kinds.entry(what + &template).or_default().push(name);
+        kinds.entry(what + &template).or_insert((tone, Vec::new())).1.push(name);
     }
-    let what = kinds.into_iter().map(|(what, names)| format!("{} {what}", list(&names, symbols)));
-    what.collect::<Vec<_>>().join(", ")
+    kinds
 }
 
 fn once(min_ready_seconds: i64, before: &str) -> String {
