@@ -7,6 +7,7 @@ mod clouds;
 mod commands;
 mod dashboard;
 mod exempt;
+mod gitops;
 mod objects;
 mod options;
 mod pods;
