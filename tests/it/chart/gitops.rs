@@ -52,5 +52,5 @@ fn k3s_installs_the_values_of_its_file() {
     let values = objects(spec["valuesContent"].as_str().unwrap());
     let file = fs::read_to_string(chart().join("clouds/k3s.yaml")).unwrap();
     assert_eq!(values, objects(&file));
-    assert_eq!(spec["failurePolicy"], "abort", "an upgrade that was interrupted uninstalls nothing");
+    assert_eq!(spec["failurePolicy"], "abort", "no upgrade uninstalls it");
 }
