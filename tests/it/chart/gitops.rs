@@ -54,3 +54,15 @@ fn k3s_installs_the_values_of_its_file() {
     assert_eq!(values, objects(&file));
     assert_eq!(spec["failurePolicy"], "abort", "no upgrade uninstalls it");
 }
+
+/// `kubectl apply` would run the hook that `helm uninstall` begins with.
+#[test]
+fn nothing_is_left_of_hooks_without_them() {
+    let Some(helm) = helm::find() else { return };
+    let objects = objects(&render(&helm, &["--no-hooks"]));
+    assert!(of(&objects, "Job").is_empty() && of(&objects, "Pod").is_empty());
+    let hooks =
+        objects.iter().filter(|it| it["metadata"]["annotations"]["helm.sh/hook"].is_string());
+    assert_eq!(hooks.count(), 0);
+    configurations(&objects);
+}
