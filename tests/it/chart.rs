@@ -7,6 +7,7 @@ mod clouds;
 mod commands;
 mod dashboard;
 mod exempt;
+mod gitops;
 mod objects;
 mod options;
 mod pods;
@@ -407,16 +408,16 @@ fn alerts_and_dashboard_use_only_existing_metrics() {
         assert!(types.contains(&format!("# TYPE {family} {kind}\n")), "there is no metric {name}");
     }
     let alerts = rule["spec"]["groups"][0]["rules"].as_array().unwrap();
-    let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/alerts.md");
+    let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/troubleshooting.md");
     let docs = fs::read_to_string(docs).unwrap();
-    let sections: Vec<&str> = docs.lines().filter_map(|line| line.strip_prefix("## ")).collect();
+    let sections: Vec<&str> = docs.lines().filter_map(|line| line.strip_prefix("### ")).collect();
     let names: Vec<&str> = alerts.iter().map(|alert| alert["alert"].as_str().unwrap()).collect();
     assert_eq!(BTreeSet::from_iter(&sections), BTreeSet::from_iter(&names));
     for alert in alerts {
         // As GitHub and mdBook make anchors of headings.
         let anchor = alert["alert"].as_str().unwrap().to_lowercase();
         let url = alert["annotations"]["runbook_url"].as_str().unwrap();
-        assert!(url.ends_with(&format!("/docs/alerts.md#{anchor}")), "{url}");
+        assert!(url.ends_with(&format!("/docs/troubleshooting.md#{anchor}")), "{url}");
         for text in ["summary", "description", "runbook"] {
             assert!(alert["annotations"][text].is_string(), "{alert}");
         }

@@ -135,7 +135,7 @@ fn with_a_client_ca_only_its_clients_are_answered_and_it_can_be_replaced() {
     assert!(!answers(&daemon, &one));
 }
 
-/// A certificate without usages may be used for everything; `docs/certificates.md` names the consequence.
+/// A certificate without usages may be used for everything; `docs/operations.md` names the consequence.
 #[test]
 fn a_client_certificate_for_other_uses_is_refused_and_one_for_all_uses_is_not() {
     let dir = tempfile::tempdir().unwrap();

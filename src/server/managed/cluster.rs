@@ -63,7 +63,7 @@ pub(crate) enum CallError {
     /// The Secret does not exist, and setguard's account has no right to create it.
     #[error(
         "Secret {0} does not exist, and setguard may not create it: let helm upgrade or kubectl \
-         apply create it, empty (see docs/certificates.md)"
+         apply create it, empty (see docs/operations.md)"
     )]
     NoSecret(String),
     /// The Secret has no CA, although one is published.

@@ -321,9 +321,9 @@ impl<'a> Site<'a> {
         })
     }
 
-    /// The patch of docs/emergency.md.
+    /// The patch of docs/troubleshooting.md.
     fn patch_policy(&self) {
-        let page = include_str!("../../../docs/emergency.md");
+        let page = include_str!("../../../docs/troubleshooting.md");
         let patch = page.split_once("--patch '").and_then(|(_, rest)| rest.split_once('\''));
         let (patch, _) = patch.expect("a patch in the page");
         let patch = patch.replace(".setguard.io", &format!(".{NAME}.setguard.io"));

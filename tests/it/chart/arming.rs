@@ -48,7 +48,7 @@ fn what_is_installed_matches_nothing_but_a_rehearsal() {
             .iter()
             .partition(|webhook| webhook["name"] == rehearsal);
         assert!(others.iter().all(|webhook| webhook.get("rules").is_none()), "{others:#?}");
-        // Patches of docs/emergency.md count from the first.
+        // Patches of docs/troubleshooting.md count from the first.
         assert_eq!(waiting["webhooks"][others.len()]["name"], rehearsal, "the last one");
         let [own] = own[..] else { panic!("one {rehearsal}") };
         let rules = json!([{

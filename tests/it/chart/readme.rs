@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use serde_json::{Value, json};
 use setguard::catalogue::HOME;
 
-use super::chart;
+use super::{chart, objects, render};
 use crate::{helm, support::to_json};
 
 const BEGINNING: &str = "\
@@ -13,22 +13,42 @@ const BEGINNING: &str = "\
 
 <!-- Generated from values.yaml: UPDATE_GENERATED=1 cargo test --test it generated -->
 
-Admission control for Kubernetes DaemonSets, StatefulSets and the pods of node daemons: it reports what the API server accepts although
-it then never works, and denies what can never work.
+setguard checks each DaemonSet and StatefulSet that is written to a Kubernetes cluster. It refuses what can never work, and warns of
+what will not work as intended.
 
 ```sh
 helm install setguard oci://ghcr.io/setguard/charts/setguard --namespace setguard --create-namespace --wait
 helm test setguard --namespace setguard
 ```
 
-By default two replicas run with certificates of their own; `kube-system` and the creation of pods never depend on setguard. To start
-without any risk, add `--set webhook.validating.failurePolicy=Ignore`. To switch everything off at once:
+You need Helm 3.17 or newer and Kubernetes 1.33 or newer. `kube-system` and the creation of pods never depend on setguard. To switch
+everything off at once:
 
 ```sh
-kubectl delete validatingwebhookconfiguration,mutatingwebhookconfiguration setguard
+kubectl delete -l app.kubernetes.io/part-of=setguard \\
+  validatingwebhookconfigurations,mutatingwebhookconfigurations,validatingadmissionpolicybindings
 ```
 
 ";
+
+/// What most users set, with the flags for `helm install`.
+const RECIPES: &[(&str, &str)] = &[
+    ("refuse nothing while setguard is down", "--set webhook.validating.failurePolicy=Ignore"),
+    (
+        "begin with the namespaces labelled `setguard=on`",
+        "--set webhook.namespaceSelector.matchLabels.setguard=on",
+    ),
+    ("run no server, only admission policies", "--set mode=policies"),
+    (
+        "metrics, alerts and a dashboard, with the Prometheus Operator and Grafana",
+        "--set metrics.serviceMonitor.enabled=true --set metrics.prometheusRule.enabled=true \
+         --set metrics.dashboard.enabled=true",
+    ),
+    (
+        "warn of one rule, and report on the whole cluster each day",
+        "--set policy.rules.surge-host-port=warn --set audit.enabled=true",
+    ),
+];
 
 /// A value that users can set.
 struct Row {
@@ -103,16 +123,9 @@ fn sections(text: &str) -> Vec<Section> {
     sections
 }
 
-fn kind(default: &Value) -> &'static str {
-    match default {
-        Value::Null => "any",
-        Value::Bool(_) => "bool",
-        Value::Number(number) if number.is_i64() => "int",
-        Value::Number(_) => "float",
-        Value::String(_) => "string",
-        Value::Array(_) => "list",
-        Value::Object(_) => "object",
-    }
+/// The first sentence of a comment. `values.yaml` has the rest.
+fn short(comment: &str) -> &str {
+    comment.find(". ").map_or(comment, |end| &comment[..=end])
 }
 
 /// The comment as Markdown: what it names of the documentation becomes a link to the site.
@@ -135,24 +148,23 @@ pub(crate) fn markdown() -> String {
     let mut out = BEGINNING.to_owned();
     let links = [
         ("Operations", "operations"),
-        ("Certificates", "certificates"),
-        ("Emergency", "emergency"),
+        ("Troubleshooting", "troubleshooting"),
         ("Verification of what you install", "install"),
     ];
     let links = links.map(|(title, page)| format!("[{title}]({HOME}/{page}.html)"));
-    writeln!(out, "{}\n\n## Values", links.join(" · ")).unwrap();
+    writeln!(out, "{}\n\n## Recipes\n\n| to | add |\n|---|---|", links.join(" · ")).unwrap();
+    for (goal, flags) in RECIPES {
+        writeln!(out, "| {goal} | `{flags}` |").unwrap();
+    }
+    out += "\n## Values\n\n`helm show values oci://ghcr.io/setguard/charts/setguard` prints more about each.\n\n\
+            | value | default | meaning |\n|---|---|---|\n";
     for Section { key, comment, rows } in sections(&text) {
         if !key.is_empty() {
-            write!(out, "\n### {key}\n\n{}\n", linked(&comment)).unwrap();
+            writeln!(out, "| **{key}** | | {} |", linked(short(&comment))).unwrap();
         }
-        if rows.is_empty() {
-            continue;
-        }
-        out += "\n| Key | Type | Default | Description |\n|-----|------|---------|-------------|\n";
         for Row { key, default, comment } in rows {
-            let (kind, comment) = (kind(&default), linked(&comment));
             let default = default.to_string().replace('|', "\\|");
-            writeln!(out, "| {key} | {kind} | `{default}` | {comment} |").unwrap();
+            writeln!(out, "| {key} | `{default}` | {} |", linked(short(&comment))).unwrap();
         }
     }
     out
@@ -166,16 +178,27 @@ fn each_value_is_in_the_readme() {
     let of = |i: usize| {
         let section: &Section = &sections[i];
         let rows = section.rows.iter();
-        (&*section.key, rows.map(|it| (&*it.key, kind(&it.default), &*it.comment)).collect())
+        (&*section.key, rows.map(|it| (&*it.key, &*it.comment)).collect())
     };
     let alone: (&str, Vec<_>) = of(0);
-    let whole = ("b", "object", "Whole, see docs/ci.md.");
-    assert_eq!(alone, ("", vec![whole, ("c", "list", "Last.")]));
-    let group = vec![("a.one", "int", "First. More | of it."), ("a.two", "object", "Two.")];
+    let whole = ("b", "Whole, see docs/ci.md.");
+    assert_eq!(alone, ("", vec![whole, ("c", "Last.")]));
+    let group = vec![("a.one", "First. More | of it."), ("a.two", "Two.")];
     assert_eq!(of(1), ("a", group));
     assert_eq!(sections[0].rows[0].default, json!({"part": "x", "other": "z"}));
-    assert_eq!(linked(whole.2), "Whole, see [docs/ci.md](https://setguard.io/ci.html).");
+    assert_eq!(linked(whole.1), "Whole, see [docs/ci.md](https://setguard.io/ci.html).");
     assert_eq!(linked("a | b"), "a \\| b");
+    assert_eq!(short("First. More | of it."), "First.");
+    assert_eq!(short("TLS 1.2 or 1.3."), "TLS 1.2 or 1.3.");
+}
+
+#[test]
+fn each_recipe_is_accepted() {
+    let Some(helm) = helm::find() else { return };
+    for (goal, flags) in RECIPES {
+        let flags: Vec<&str> = flags.split(' ').collect();
+        assert!(!objects(&render(&helm, &flags)).is_empty(), "{goal}");
+    }
 }
 
 #[test]
@@ -185,5 +208,5 @@ fn helm_shows_the_readme() {
     let output = command.args(["show", "readme"]).arg(chart()).output().unwrap();
     let shown = String::from_utf8(output.stdout).unwrap();
     assert!(shown.trim() == markdown().trim(), "{shown}");
-    assert!(shown.contains("| replicaCount | int | `2` |"), "{shown}");
+    assert!(shown.contains("| replicaCount | `2` |"), "{shown}");
 }

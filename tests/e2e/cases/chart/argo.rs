@@ -25,7 +25,7 @@ use crate::{
 /// The example agent of gitops-engine.
 pub(super) const AGENT: &str = "gitops-agent";
 
-/// The mode that docs/gitops.md describes: server-side apply, and the webhook configurations in a
+/// The mode of examples/gitops/argo-cd.yaml: server-side apply, and the webhook configurations in a
 /// second wave.
 pub(super) fn documented(shared: &Namespace<'_>) {
     from_install_to_prune(shared, true);

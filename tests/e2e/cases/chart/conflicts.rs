@@ -22,7 +22,7 @@ struct Foreign {
 
 const FOREIGN: &[Foreign] = &[
     Foreign {
-        what: "the patch of docs/emergency.md",
+        what: "the patch of docs/troubleshooting.md",
         command: &[
             "patch",
             CONFIGURATION,
@@ -116,7 +116,7 @@ pub(super) fn upgrades(namespace: &Namespace<'_>) {
     applied(namespace, &release, &values);
 }
 
-/// docs/emergency.md deletes objects and scales to 0. A rollback to the revision in force restores
+/// docs/troubleshooting.md deletes objects and scales to 0. A rollback to the revision in force restores
 /// them all without the chart, and so does an upgrade; scaling to 0 is no conflict.
 fn again(namespace: &Namespace<'_>, release: &Release<'_>, values: &Value) {
     let configurations = ["delete", "validatingwebhookconfiguration,mutatingwebhookconfiguration"];

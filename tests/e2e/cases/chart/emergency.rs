@@ -1,4 +1,4 @@
-//! The commands of docs/emergency.md, in each mode.
+//! The commands of docs/troubleshooting.md, in each mode.
 
 use std::{env, path::Path, process::Command};
 
@@ -12,7 +12,7 @@ use crate::{
     namespace::Namespace,
 };
 
-const PAGE: &str = include_str!("../../../../docs/emergency.md");
+const PAGE: &str = include_str!("../../../../docs/troubleshooting.md");
 
 /// Runs the page from the top in each mode: each switch turns setguard off, and what follows it turns setguard on again.
 pub(super) fn page(shared: &Namespace<'_>) {
@@ -30,9 +30,11 @@ pub(super) fn page(shared: &Namespace<'_>) {
         arming::wait(&site.shop);
         let reader = Reader { site: &site, minor: control_plane.minor() };
 
-        let [off, on] = reader.blocks("Switch setguard off");
+        let [off, injections, on] = reader.blocks("Switch setguard off");
+        assert_eq!(off.len(), 1, "one command: {off:?}");
         reader.run(&off);
         reader.wait_until_off();
+        reader.run(&injections);
         // The newest revision is one that failed.
         let mut broken = values.clone();
         broken["podAnnotations"] = json!({ "a": "b" });

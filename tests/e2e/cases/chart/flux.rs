@@ -60,7 +60,7 @@ pub(super) fn flux(shared: &Namespace<'_>) {
     let log = || fs::read_to_string(&controller.log).expect("a log");
     assert!(!log().contains(DRIFT), "{}", log());
 
-    // The patch of docs/emergency.md is drift, unless the release is suspended.
+    // The patch of docs/troubleshooting.md is drift, unless the release is suspended.
     site.patch_policy();
     reconcile(own, "patched");
     wait_for_undoing(&site);
@@ -184,20 +184,16 @@ fn serve(bytes: Vec<u8>) -> u16 {
     port
 }
 
-/// Writes the HelmRelease of docs/gitops.md.
+/// Writes the HelmRelease of examples/gitops/flux.yaml, with these values.
 fn apply(own: &Namespace<'_>, values: &Value) {
-    let release = json!({
-        "apiVersion": "helm.toolkit.fluxcd.io/v2", "kind": "HelmRelease",
-        "metadata": { "name": "guard" },
-        "spec": {
-            "interval": "1h",
-            "chartRef": { "kind": "HelmChart", "name": "setguard" },
-            "install": { "crds": "Skip" },
-            "upgrade": { "cleanupOnFail": true },
-            "driftDetection": { "mode": "enabled" },
-            "values": values,
-        },
-    });
+    let file = include_str!("../../../../examples/gitops/flux.yaml");
+    let json = setguard::yaml::parse(file).remove(0).expect("YAML").root.to_json();
+    let mut release: Value = serde_json::from_str(&json).expect("JSON");
+    release["metadata"] = json!({ "name": "guard" });
+    let spec = release["spec"].as_object_mut().expect("an object");
+    spec.remove("chart");
+    spec.insert("chartRef".to_owned(), json!({ "kind": "HelmChart", "name": "setguard" }));
+    spec.insert("values".to_owned(), values.clone());
     own.apply(&release).accepted();
 }
 

@@ -1,4 +1,4 @@
-//! From managed certificates to one's own and back, as docs/certificates.md says, under load.
+//! From managed certificates to one's own and back, as docs/operations.md says, under load.
 
 use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
 use serde_json::{Value, json};
