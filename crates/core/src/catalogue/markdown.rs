@@ -31,8 +31,8 @@ pub fn index() -> String {
     let mut out = format!(
         "# Rules\n\n{GENERATED}\n\n\
          `deny` rejects the object, `warn` shows a warning, `audit` only counts, and `off` does\n\
-         not run the rule. A [policy](configuration.md) can change the mode of every rule that is\n\
-         not marked *fixed*.\n"
+         not run the rule. A [policy](policy.md) can change the mode of every rule that is not\n\
+         marked *fixed*.\n"
     );
     let section = |rule: &Rule| SECTIONS.iter().position(|(_, has)| has(rule));
     // The sections about manifests come first.
