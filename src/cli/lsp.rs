@@ -41,7 +41,7 @@ Exit codes:
   1  the editor left without ending the session
   2  wrong usage, or input that isn't the protocol
 
-docs/editors.md has the settings of Neovim, Helix, VS Code and Zed.")]
+docs/editors.md has the settings of Neovim, VS Code and Helix.")]
 pub(super) struct LspArgs {
     #[command(flatten)]
     policy: PolicyArgs,

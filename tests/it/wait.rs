@@ -190,6 +190,20 @@ fn what_cannot_succeed_ends_early_with_the_diagnosis_and_the_command() {
     assert!(text.contains("error[rollout-stuck-at-ordinal]: "), "{text}");
 }
 
+/// The page shows what does not depend on the time.
+#[test]
+fn the_diagnosis_is_the_one_in_the_documentation() {
+    let cluster = with_bad_image("new");
+    let message = "Back-off pulling image \"db:bad-1.5\": ErrImagePull: manifest unknown";
+    cluster.has("pods", &pod("db-2", "new", "ImagePullBackOff", message));
+    let text = cluster.run(&["sts/db", "-n", "shop", "--patience", "1s"]).ends(1).stdout;
+    let page = include_str!("../../docs/stuck-rollouts.md");
+    for beginning in ["error[", " = why: ", " = effect: "] {
+        let line = text.lines().find(|line| line.starts_with(beginning)).expect(beginning);
+        assert!(page.contains(line), "docs/stuck-rollouts.md: {line}");
+    }
+}
+
 #[test]
 fn the_time_is_up_with_a_code_of_its_own() {
     let cluster = Cluster::rolling();

@@ -112,8 +112,8 @@ fn install_crds(namespace: &Namespace<'_>) {
     });
 }
 
-/// A user with only the rights that docs/audit.md lists gets no note about objects that it may not
-/// read.
+/// A user with only the rights in examples/rollouts/audit-rbac.yaml gets no note about objects that it
+/// may not read.
 fn rights(namespace: &Namespace<'_>) {
     namespace.apply(&set("db")).accepted();
     let kubeconfig = auditor(namespace);
@@ -122,9 +122,7 @@ fn rights(namespace: &Namespace<'_>) {
     assert_eq!(output.status.code(), Some(2), "{said}");
     assert!(said.contains("neither DaemonSets nor StatefulSets can be read\n"), "{said}");
 
-    let docs = include_str!("../../../docs/audit.md");
-    let (_, rules) = docs.split_once("```yaml\n").expect("an example");
-    let (rules, _) = rules.split_once("```").expect("its end");
+    let rules = include_str!("../../../examples/rollouts/audit-rbac.yaml");
     let kubectl = &namespace.control_plane.kubectl;
     kubectl.run(&["apply", "-f", "-"], rules).accepted();
     let binding = json!({

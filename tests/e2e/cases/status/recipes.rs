@@ -1,5 +1,5 @@
-//! The recipes of docs/wait.md: the hook of a Helm chart, whose Job runs as a pod, and the steps of a GitHub
-//! workflow.
+//! The recipes for `setguard wait`: the hook of a Helm chart in examples/rollouts, whose Job runs as a pod, and the
+//! steps of a GitHub workflow in docs/stuck-rollouts.md.
 
 use std::{
     collections::HashMap,
@@ -23,29 +23,22 @@ use crate::{
     namespace::Namespace,
 };
 
-const PAGE: &str = include_str!("../../../../docs/wait.md");
+const PAGE: &str = include_str!("../../../../docs/stuck-rollouts.md");
 
-/// The blocks of a section of the page, without their indentation.
-fn blocks(heading: &str) -> Vec<String> {
-    let (_, rest) = PAGE.split_once(heading).expect("a section");
-    let section = rest.split("\n### ").next().and_then(|it| it.split("\n## ").next());
-    let mut blocks = vec![String::new()];
-    for line in section.expect("its text").lines() {
-        match line.strip_prefix("    ") {
-            Some(line) => blocks.last_mut().expect("a block").push_str(&format!("{line}\n")),
-            None if line.is_empty() => {}
-            None => blocks.push(String::new()),
-        }
-    }
-    blocks.retain(|block| !block.is_empty());
-    blocks
+const HOOK: &str = include_str!("../../../../examples/rollouts/helm-hook.yaml");
+
+const RIGHTS: &str = include_str!("../../../../examples/rollouts/wait-rbac.yaml");
+
+/// The steps of the page for a workflow.
+fn steps_of_page() -> Vec<&'static str> {
+    let (_, rest) = PAGE.split_once("```yaml\n- run: ").expect("the steps");
+    let (steps, _) = rest.split_once("```").expect("their end");
+    steps.split("\n- run: ").filter_map(|step| step.lines().next()).collect()
 }
 
-/// The rights of the page, as a Role of the namespace, with its ServiceAccount.
+/// The rights, as a Role of the namespace, with its ServiceAccount.
 fn rights() -> String {
-    let (_, rules) = PAGE.split_once("```yaml\n").expect("rights");
-    let (rules, _) = rules.split_once("```").expect("their end");
-    let rules = rules.replace("kind: ClusterRole", "kind: Role");
+    let rules = RIGHTS.replace("kind: ClusterRole", "kind: Role");
     let rules = rules.replace(", nodes, persistentvolumes", "");
     let (first, rest) = rules.split_once("- apiGroups: [storage.k8s.io]").expect("a rule");
     let (_, rest) = rest.split_once("# Only").expect("the next rule");
@@ -91,12 +84,11 @@ pub(super) fn run_for_real(shared: &Namespace<'_>) {
 
 /// Runs the steps as the runner of GitHub does: each is a file for bash, and fails if a command of it does.
 fn workflow(cluster: &Cluster<'_>) {
-    let [steps] = &*blocks("### GitHub Actions") else { panic!("one block") };
+    let steps = steps_of_page();
+    let [apply, wait] = &*steps else { panic!("two steps: {steps:?}") };
     let folder = tempfile::tempdir().expect("a folder");
     let program = Path::new(env!("CARGO_BIN_EXE_setguard")).parent().expect("its folder");
     fs::create_dir(folder.path().join("deploy")).expect("a folder");
-    let steps: Vec<&str> = steps.lines().filter_map(|line| line.strip_prefix("- run: ")).collect();
-    let [apply, wait] = &*steps else { panic!("two steps: {steps:?}") };
     let run = |image: &str| {
         let manifest = folder.path().join("deploy/db.yaml");
         fs::write(manifest, set(image).to_string()).expect("a manifest");
@@ -145,10 +137,9 @@ fn hook(cluster: &Cluster<'_>) {
     let folder = tempfile::tempdir().expect("a folder");
     let templates = folder.path().join("templates");
     fs::create_dir(&templates).expect("a folder");
-    let job = blocks("### As a hook of a Helm chart").remove(0);
     let write = |name: &str, text: &str| fs::write(folder.path().join(name), text).expect("a file");
     write("Chart.yaml", "apiVersion: v2\nname: shop\nversion: 0.1.0\n");
-    write("templates/wait.yaml", &job);
+    write("templates/wait.yaml", HOOK);
     write("templates/rights.yaml", &rights());
     let mut kubelet = JobKubelet { cluster, folder: folder.path(), pods: HashMap::new() };
 

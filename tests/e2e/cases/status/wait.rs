@@ -246,11 +246,9 @@ pub(super) fn restarts(shared: &Namespace<'_>) {
     assert_eq!(wait.ended(0, "done")["outcome"], "rolled-out");
 }
 
-/// A user with only the rights that docs/wait.md asks for reads all, and may repair.
+/// A user with only the rights in examples/rollouts/wait-rbac.yaml reads all, and may repair.
 pub(super) fn rights(namespace: &Namespace<'_>) {
-    let docs = include_str!("../../../../docs/wait.md");
-    let (_, rules) = docs.split_once("```yaml\n").expect("an example");
-    let (rules, _) = rules.split_once("```").expect("its end");
+    let rules = include_str!("../../../../examples/rollouts/wait-rbac.yaml");
     let kubectl = &namespace.control_plane.kubectl;
     kubectl.run(&["apply", "-f", "-"], rules).accepted();
     let api = "rbac.authorization.k8s.io";
