@@ -1,4 +1,4 @@
-//! No text of a manifest becomes markup in the comment on a pull request.
+//! In the comment on a pull request, no text of a manifest becomes markup.
 
 #![no_main]
 

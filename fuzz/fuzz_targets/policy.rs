@@ -1,4 +1,4 @@
-//! A policy is valid, or each problem has a line of the file.
+//! A policy is valid, or refused with a reason.
 
 #![no_main]
 

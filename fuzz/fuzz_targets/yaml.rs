@@ -1,4 +1,4 @@
-//! Each document is JSON with the same content, or a problem with a line of the text.
+//! Each document becomes valid JSON, or a problem with a line of the text.
 
 #![no_main]
 
@@ -12,7 +12,8 @@ fuzz_target!(|text: &str| {
         match document {
             Ok(document) => {
                 let json = document.root.to_json();
-                // To a `Value`, serde_json refuses JSON in which a key has a name of its own.
+                // Not a `Value`: serde_json then refuses keys that it uses itself, such as
+                // `$serde_json::private::RawValue`.
                 serde_json::from_str::<&RawValue>(&json).expect("JSON");
             }
             Err(problem) => assert!(problem.mark.line <= lines + 1, "{problem:?}"),

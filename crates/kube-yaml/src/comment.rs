@@ -1,14 +1,14 @@
-//! Comments for programs.
+//! Comments that are meant for a program, such as `# setguard: ignore[…]`.
 
-/// A comment that begins with the name of a program and a colon, such as `# setguard: …` and Helm's
-/// `# Source: …`. Other comments are not kept.
+/// A comment that begins with one of the kept prefixes, such as `# setguard: …` or Helm's
+/// `# Source: …`. The scanner drops all other comments.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Comment<'a> {
-    /// The comment's line, from 1.
+    /// The line, counted from 1.
     pub line: usize,
-    /// The comment's text, without the `#` and the spaces around it.
+    /// The text, without the `#` and the spaces around it.
     pub text: &'a str,
-    /// Whether the line has nothing else, or only the dashes of list items.
+    /// Whether it has its line to itself, apart from the dashes of list items.
     pub is_alone: bool,
 }
 

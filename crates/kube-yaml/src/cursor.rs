@@ -6,9 +6,8 @@ use super::node::Mark;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Cursor<'a> {
     text: &'a str,
-    /// The position in bytes.
     at: usize,
-    /// The position in characters.
+    /// The position in characters, which is how kubectl's parser measures the length of a key.
     index: usize,
     /// The number of lines before the position, as editors count them.
     line: usize,
@@ -47,13 +46,13 @@ impl<'a> Cursor<'a> {
         Mark { line: self.line + 1, column: self.column + 1, width: 0 }
     }
 
-    /// Returns the position `start`, with the width of the text since then, if that is on one line.
+    /// Returns the position of `start`, with the width of the text since then if it is one line.
     pub(super) fn since(&self, start: &Self) -> Mark {
         let width = if self.row == start.row { self.column - start.column } else { 0 };
         Mark { width, ..start.mark() }
     }
 
-    /// Returns the text since a position in bytes.
+    /// Returns the text from a byte to here.
     pub(super) fn text_since(&self, start: usize) -> &'a str {
         self.text.get(start..self.at.min(self.text.len())).unwrap_or_default()
     }
@@ -69,7 +68,7 @@ impl<'a> Cursor<'a> {
         self.text.get(self.at..).unwrap_or_default()
     }
 
-    /// Returns the byte `n` bytes ahead; 0 after the end. Like kubectl, this ends every text with a
+    /// Returns the byte `n` bytes ahead; 0 after the end. As in kubectl, every text ends with a
     /// newline.
     pub(super) fn peek(&self, n: usize) -> u8 {
         let at = self.at + n;
@@ -109,7 +108,7 @@ impl<'a> Cursor<'a> {
         self.is_blank(n) || self.is_break_or_end(n)
     }
 
-    /// Returns whether a line begins here that begins or ends a document.
+    /// Returns whether this is the beginning of a line with a `---` or `...`.
     pub(super) fn is_marker(&self, marker: u8) -> bool {
         self.column == 0 && (0..3).all(|n| self.peek(n) == marker) && self.is_space_or_end(3)
     }
@@ -136,8 +135,8 @@ impl<'a> Cursor<'a> {
         bytes
     }
 
-    /// Advances to the end of the text, or to the first byte at which this is true. It is only asked about bytes
-    /// for which the table is true.
+    /// Advances to the first byte at which `ends` is true, or to the end of the text. Calls `ends` only
+    /// for bytes that the table contains.
     pub(super) fn advance_to(
         &mut self,
         may_end: &[bool; 256],
@@ -152,7 +151,7 @@ impl<'a> Cursor<'a> {
         bytes
     }
 
-    /// Skips spaces, and tabs if these are to be skipped.
+    /// Skips spaces, and on request tabs.
     pub(super) fn skip_spaces(&mut self, and_tabs: bool) {
         let rest = self.text.as_bytes().get(self.at..).unwrap_or_default();
         let is_skipped = |byte: &u8| *byte == b' ' || and_tabs && *byte == b'\t';
@@ -174,7 +173,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// Advances over a line break, and returns the text that it stands for.
+    /// Advances over a line break and returns the text that it stands for.
     pub(super) fn take_break(&mut self) -> &'static str {
         let (bytes, text, is_line) = match (self.peek(0), self.peek(1), self.peek(2)) {
             (b'\r', b'\n', _) => (2, "\n", true),

@@ -5,8 +5,8 @@
 //! - A failure in the type's own code (an unknown word, a missing field) cannot be repaired on the
 //!   spot. Such a failure is remembered, and the whole tree is read again without the value.
 //!
-//! So all problems are found, and the type needs no code for that. As in Kubernetes, null is equal
-//! to absent, or to the zero value if the type requires a value.
+//! This finds all problems without any code in the type. As in Kubernetes, null means absent, or the
+//! zero value if the type requires a value.
 
 mod access;
 mod deserializer;
@@ -23,13 +23,13 @@ use super::{node::Node, problem::Problem, to_json::Replacements};
 /// The maximum number of times that a tree is read.
 const MAX_RUNS: usize = 50;
 
-/// The result of reading.
+/// A value that was read from a tree, and the problems on the way.
 pub struct Read<T> {
     /// The value, if there is one; not reliable if there are problems.
     pub(crate) value: Option<T>,
     /// The problems, in the order of the text.
     pub problems: Vec<Problem>,
-    /// The JSON that replaces a node, by the address of the node.
+    /// The zero values and other texts that replaced nodes of the wrong type.
     pub instead: Replacements,
 }
 
@@ -38,8 +38,8 @@ pub(crate) fn read<T: DeserializeOwned>(root: &Node<'_>) -> Read<T> {
     read_with(root, |_, _| Ok(None), Unknown::Found, Fields::OF_TYPES)
 }
 
-/// Reads a tree into a type whose newtypes are checked by `inspect`, and whose fields are those of the
-/// Rust type except for `fields`.
+/// Reads a tree into a type. `inspect` checks the newtypes in it; `fields` says where its fields
+/// differ from those of the Rust type.
 pub fn read_with<T: DeserializeOwned>(
     root: &Node<'_>,
     inspect: Inspect,
@@ -57,7 +57,7 @@ pub fn read_with<T: DeserializeOwned>(
                 value = Some(read);
                 break;
             }
-            // One more problem is known now, and the next run leaves out its value.
+            // Each run adds the problem that ended it; the next run leaves out that value.
             Err(Error::Again) => {}
             Err(Error::Other(message)) => {
                 reader.problem(message, None);

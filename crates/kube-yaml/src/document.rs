@@ -5,10 +5,10 @@ use super::{comment::Comment, node::Node, problem::Problem};
 /// One document of a stream.
 #[derive(Clone, Debug)]
 pub struct Document<'a> {
-    /// The root of the document.
+    /// The top of the tree, usually a mapping.
     pub root: Node<'a>,
-    /// The problems that did not prevent reading the document, such as a duplicate key.
+    /// Problems that do not prevent reading, such as a duplicate key.
     pub problems: Vec<Problem>,
-    /// The comments for programs.
+    /// The comments that are meant for programs.
     pub comments: Vec<Comment<'a>>,
 }

@@ -1,9 +1,8 @@
 //! Paths of fields in a Kubernetes object.
 //!
-//! A [`Path`] is a linked list that lives on the stack: rules extend it for free and nothing is
-//! allocated until something is found. A [`Field`] is the owned path that a finding contains. Both
-//! consist of the same steps, so the path in a message (`spec.containers[0].image`), the path in a
-//! patch (`/spec/containers/0/image`) and the line in a file cannot differ.
+//! A [`Path`] is a linked list on the stack, so rules extend it without allocating. A [`Field`] is the
+//! owned path of a finding. Both have the same steps, so a message (`spec.containers[0].image`), a
+//! patch (`/spec/containers/0/image`) and the line in a file always name the same place.
 
 use std::fmt;
 
@@ -102,8 +101,7 @@ impl Field {
         Field { steps: self.steps.iter().take(n).cloned().collect() }
     }
 
-    /// Returns the rest of the path after a prefix; `None` if the path does not begin with the
-    /// prefix.
+    /// Returns the path without a prefix; `None` if it does not begin with it.
     pub fn strip_prefix(&self, prefix: &Field) -> Option<Field> {
         let steps = self.steps.strip_prefix(prefix.steps.as_slice())?;
         Some(Field { steps: steps.to_vec() })

@@ -1,6 +1,6 @@
-//! JSON, read into a tree like YAML's.
+//! Reads JSON into the same tree as YAML.
 //!
-//! YAML should be a superset of JSON, but YAML 1.1 has neither `\/` nor surrogate pairs.
+//! The YAML scanner can't do it: YAML 1.1 has neither `\/` nor surrogate pairs.
 
 use std::borrow::Cow;
 
@@ -13,7 +13,7 @@ use super::{
 };
 use crate::Path;
 
-/// The reason why there is no document.
+/// Why reading stopped.
 pub(super) enum Stop {
     /// The text is not JSON; it may still be YAML.
     NotJson,
@@ -71,14 +71,14 @@ impl<'a> Reader<'a> {
         there
     }
 
-    /// Skips space and takes this byte. Any other byte means that the text is not JSON.
+    /// Skips space and takes this byte. If a different one follows, the text is not JSON.
     fn expect(&mut self, byte: u8) -> Result<(), Stop> {
         self.space();
         if self.take(byte) { Ok(()) } else { Err(Stop::NotJson) }
     }
 
-    /// Returns the current position. Positions only move forward, so all calls together cost one
-    /// pass.
+    /// Returns the current position. It continues from the last call, so all calls together read the
+    /// text once.
     pub(super) fn mark(&mut self) -> Mark {
         for c in self.text.get(self.last_at..self.at).unwrap_or_default().chars() {
             if c == '\n' {
@@ -185,8 +185,7 @@ impl<'a> Reader<'a> {
         let length = rest.bytes().enumerate().take_while(is_part).count();
         let text = rest.get(..length).unwrap_or_default();
         self.at += text.len();
-        // Numbers are short, so serde_json can check their grammar.
-        // serde_json's own floats are sometimes the second nearest, not the nearest.
+        // serde_json checks the grammar, but its floats are sometimes not the nearest ones.
         let float = text.parse::<f64>().map_err(|_| Stop::NotJson)?;
         if float.is_infinite() {
             return Err(Stop::Wrong(Problem::at(mark, "this number is too large")));
@@ -253,7 +252,7 @@ impl<'a> Reader<'a> {
                     }
                     self.at = back;
                 }
-                // As in Go, half of a pair becomes the replacement character.
+                // Go replaces half of a surrogate pair.
                 char::from_u32(first).unwrap_or(char::REPLACEMENT_CHARACTER)
             }
             _ => return Err(Stop::NotJson),

@@ -1,13 +1,13 @@
 //! YAML as kubectl reads it, with the position of every value.
 //!
-//! A document becomes a tree of [`Node`]s that know their position in the text. The tree is written
-//! as JSON for the engine, read into types (unknown fields are reported, not dropped), and searched
-//! for the position of a field.
+//! A document becomes a tree of [`Node`]s that know their position in the text. You can write the
+//! tree as JSON, read it into types, which reports unknown fields instead of dropping them, and look
+//! up the position of a field.
 //!
-//! setguard has its own scanner, because no existing parser in Rust accepts and rejects the same
-//! texts as kubectl: those parsers follow YAML 1.2 or a later libyaml. Scalars have the meaning
-//! that sigs.k8s.io/yaml gives them (YAML 1.1: `yes` is true, `0777` is octal). A stream that
-//! begins with `{` is read as JSON first.
+//! The crate has its own scanner because other parsers in Rust follow YAML 1.2 or a later libyaml,
+//! and so accept and reject different texts than kubectl. Scalars mean what sigs.k8s.io/yaml makes of
+//! them (YAML 1.1: `yes` is true, `0777` is octal). A stream that begins with `{` is read as JSON
+//! first.
 
 mod comment;
 mod cursor;
@@ -42,13 +42,13 @@ pub use self::{
     to_json::Replacements,
 };
 
-/// Reads all documents of a stream. A document that cannot be read becomes an error, and the others
-/// are still read. Empty documents are skipped.
+/// Reads all documents of a stream, except empty ones. A document that cannot be read becomes an
+/// error; reading goes on with the next.
 pub fn parse(text: &str) -> Vec<Result<Document<'_>, Problem>> {
     documents(text).collect()
 }
 
-/// Reads a stream of exactly one document into a type, strictly.
+/// Reads a stream with exactly one document into a type, strictly.
 ///
 /// # Errors
 /// Returns all problems of the stream.

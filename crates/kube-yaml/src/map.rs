@@ -1,4 +1,4 @@
-//! A mapping under construction: no key occurs twice, and the last one wins, as with kubectl.
+//! A mapping under construction. If a key occurs twice, the last one wins, as in kubectl.
 
 use std::{
     borrow::Cow,
@@ -11,14 +11,13 @@ use super::{
 };
 use crate::Path;
 
-/// The number of keys that are searched one by one; an index holds the others.
+/// How many keys are compared one by one. Beyond these, an index is faster.
 const MANY: usize = 24;
 
-/// A mapping under construction.
 #[derive(Default)]
 pub(super) struct Entries<'a> {
     list: Vec<(Key<'a>, Node<'a>)>,
-    /// The positions of the entries that come from a merge key (`<<`), and so may be written once more.
+    /// Indices of entries that come from a merge key (`<<`): writing these again is no duplicate.
     merged: BTreeSet<usize>,
     index: HashMap<Cow<'a, str>, usize>,
 }
@@ -36,8 +35,8 @@ impl<'a> Entries<'a> {
         (!merged).then_some((before.name, before.mark))
     }
 
-    /// Adds an entry of a merged mapping. The entry replaces an earlier one, as in kubectl,
-    /// although YAML specifies otherwise.
+    /// Adds an entry of a merged mapping. It replaces an earlier one, as in kubectl and against the
+    /// specification of YAML.
     pub(super) fn merge(&mut self, key: Key<'a>, node: Node<'a>) {
         match self.find(&key.name).and_then(|i| self.list.get_mut(i)) {
             Some(entry) => entry.1 = node,
@@ -60,14 +59,13 @@ impl<'a> Entries<'a> {
         self.list.push((key, node));
     }
 
-    /// Searches the first few keys one by one, and the others in the index.
     fn find(&self, name: &str) -> Option<usize> {
         let first = self.list.iter().take(MANY).position(|(key, _)| key.name == name);
         first.or_else(|| self.index.get(name).copied())
     }
 }
 
-/// Returns the problem of a key that occurs twice in the mapping at `path`.
+/// Returns the problem that a key occurs twice in the mapping at `path`.
 pub(super) fn duplicate(path: Option<&Path<'_>>, name: &str, before: Mark, mark: Mark) -> Problem {
     Problem {
         field: path.map_or_else(|| Path::new(name), |path| path.child(name)).to_field(),

@@ -4,51 +4,51 @@ use std::borrow::Cow;
 
 use crate::{Field, Step};
 
-/// The maximum nesting depth of mappings and lists: far deeper than any manifest, and shallow
-/// enough for every stack and for `serde_json`'s own limit of 128.
+/// How deep mappings and lists may be nested: deeper than any manifest, and below `serde_json`'s
+/// limit of 128.
 pub const MAX_DEPTH: usize = 100;
 
 /// A position in the text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Mark {
-    /// The line, from 1.
+    /// The line, counted from 1.
     pub line: usize,
-    /// The column in characters, from 1.
+    /// The column in characters, counted from 1.
     pub column: usize,
-    /// The number of characters of the line that are marked; 0 if unknown.
+    /// How many characters to underline; 0 if unknown.
     pub width: usize,
 }
 
 /// A value, and its position.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Node<'a> {
-    /// The value.
+    /// The value, with the type that kubectl reads.
     pub value: Value<'a>,
-    /// The beginning of the value.
+    /// Where the value begins.
     pub mark: Mark,
 }
 
 /// A key of a mapping, and its position.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Key<'a> {
-    /// The key, as text.
+    /// The text: a key such as `1` or `yes` is text in JSON.
     pub name: Cow<'a, str>,
-    /// The beginning of the key.
+    /// Where the key begins.
     pub mark: Mark,
 }
 
-/// The value of a node.
+/// A value as JSON has it.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value<'a> {
-    /// Null.
+    /// `null`, `~` or nothing.
     Null,
-    /// True or false.
+    /// `true` or `false`; in YAML 1.1 also words such as `yes`.
     Bool(bool),
     /// A whole number.
     Int(i64),
     /// A whole number too large for `i64`.
     UInt(u64),
-    /// Any other number; never infinite, never NaN.
+    /// Any other number. Never infinite or NaN, which JSON does not have.
     Float(f64),
     /// Text.
     Str(Cow<'a, str>),
@@ -59,7 +59,7 @@ pub enum Value<'a> {
 }
 
 impl<'a> Node<'a> {
-    /// Returns the identity of this node, as long as the tree does not move.
+    /// Returns an id of this node, which holds while the tree does not move.
     pub(crate) fn address(&self) -> usize {
         std::ptr::from_ref(self).addr()
     }
@@ -84,27 +84,28 @@ impl<'a> Node<'a> {
         }
     }
 
-    /// Returns the position of a field, or of its nearest parent that exists: the position of the
-    /// value if that fits on a line (a scalar), of the key if not (a mapping, a list), and of the
-    /// first line for an element of a list.
+    /// Returns the position of a field, or of its nearest existing parent. A scalar is marked at its
+    /// value, a mapping or list at its key, and an element of a list at its first line.
     pub fn locate(&self, field: &Field) -> Mark {
         self.find(field).0.mark
     }
 
-    /// Returns the position of a field's key, or of its value if it has no key. `None` if there is no such field.
+    /// Returns the position of a field's key, or of its value if it has no key. `None` if the field
+    /// does not exist.
     pub fn locate_existing(&self, field: &Field) -> Option<Mark> {
         let (found, arrived) = self.find(field);
         arrived.then(|| found.key.unwrap_or(found.mark))
     }
 
-    /// Returns the position of a field's key. For an element of a list and for a missing field,
-    /// this is the position that [`Node::locate`] returns.
+    /// Returns the position of a field's key. An element of a list has no key, and a field may be
+    /// missing: then it returns what [`Node::locate`] does.
     pub fn locate_key(&self, field: &Field) -> Mark {
         let (found, _) = self.find(field);
         found.key.unwrap_or(found.mark)
     }
 
-    /// Returns the location of a field or of its nearest parent that exists, and whether it is the field.
+    /// Returns the location of a field, or of its nearest existing parent, and whether the field
+    /// exists.
     fn find(&self, field: &Field) -> (Location<'_, 'a>, bool) {
         let mut at = Location { mark: self.mark, key: None, node: self };
         for step in field.steps() {
@@ -118,18 +119,17 @@ impl<'a> Node<'a> {
     }
 }
 
-/// The progress of a search for a field.
+/// How far a search for a field has come.
 #[derive(Clone, Copy)]
 struct Location<'n, 'a> {
     mark: Mark,
-    /// The position of the field's key, if it has one.
     key: Option<Mark>,
     node: &'n Node<'a>,
 }
 
 impl<'n, 'a> Location<'n, 'a> {
-    /// Returns the location after one more step, and whether the step's field exists. If not, the
-    /// location is the nearest parent that exists.
+    /// Takes one more step. If there is no such field, it returns the nearest existing parent and
+    /// `false`.
     fn step(self, step: Step<'_>) -> (Self, bool) {
         match step {
             Step::Index(index) => match &self.node.value {
@@ -166,7 +166,7 @@ impl<'n, 'a> Location<'n, 'a> {
             }
             return (at, true);
         }
-        // ... and leaves out `metadata` in others: `spec.template.labels`.
+        // It leaves out `metadata` in others: `spec.template.labels`.
         if matches!(name, "labels" | "annotations")
             && let Some(metadata) = self.into("metadata")
         {

@@ -5,7 +5,7 @@ use serde_json::Value as Json;
 use super::node::{Key, Mark, Node, Value};
 
 impl Node<'_> {
-    /// Converts a value that is not in the text, at a position that represents it.
+    /// Converts a value that the text does not contain. Errors about it point to `mark`.
     pub fn of_json(json: &Json, mark: Mark) -> Self {
         let value = match json {
             Json::Null => Value::Null,

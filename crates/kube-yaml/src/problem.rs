@@ -8,23 +8,23 @@ use crate::Field;
 /// A problem with a document, and its position.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
-    /// The field; empty if there is none.
+    /// The field that the problem is about; empty if it is about the text.
     pub field: Field,
-    /// The position.
+    /// Where to point in the text.
     pub mark: Mark,
-    /// The description of the problem.
+    /// What is wrong.
     pub message: String,
-    /// The remedy.
+    /// What to write instead.
     pub help: Option<String>,
 }
 
 impl Problem {
-    /// Creates a problem with the text at this position, not with a field.
+    /// Creates a problem with the text, not with a field.
     pub fn at(mark: Mark, message: impl Into<String>) -> Self {
         Problem { field: Field::default(), mark, message: message.into(), help: None }
     }
 
-    /// Creates the problem of a text that is not YAML.
+    /// Creates the problem that the text is not YAML.
     pub(super) fn not_yaml(mark: Mark, message: &str) -> Self {
         let mut problem = Problem::at(mark, format!("not YAML: {message}"));
         if message.contains("a tab") {
@@ -33,7 +33,7 @@ impl Problem {
         problem
     }
 
-    /// Creates the problem of a text that is nested too deeply.
+    /// Creates the problem that the nesting is too deep.
     pub(super) fn too_deep(mark: Mark) -> Self {
         Problem::at(mark, format!("nested deeper than {MAX_DEPTH} levels"))
     }

@@ -1,4 +1,4 @@
-//! The meaning of a plain scalar in YAML 1.1, as sigs.k8s.io/yaml reads it.
+//! What a plain scalar means in YAML 1.1, as sigs.k8s.io/yaml reads it.
 //!
 //! Upstream: `resolve` in go.yaml.in/yaml/v2, and then encoding/json, which writes an integral
 //! float as an integer.
@@ -14,8 +14,8 @@ use base64::{
 
 use super::node::Value;
 
-/// Returns the value of a scalar without quotes and without a tag. A float stays a float here, even
-/// if it is whole or infinite; see [`value`].
+/// Returns the value of a scalar without quotes and tag. Whole and infinite numbers are still floats
+/// here; see [`value`].
 pub(super) fn plain(text: Cow<'_, str>) -> Value<'_> {
     match text.as_ref() {
         "" | "~" | "null" | "Null" | "NULL" => Value::Null,
@@ -59,7 +59,8 @@ fn binary_text(text: &str) -> Result<Value<'static>, String> {
         .map_err(|_| "the text after !!binary is not base64".to_owned())
 }
 
-/// Returns a value as in JSON, where a whole float is an integer, and no number is infinite.
+/// Returns the value that JSON can express: a whole float becomes an integer, and an infinite number
+/// is refused.
 pub(super) fn value(value: Value<'_>) -> Result<Value<'_>, String> {
     match value {
         Value::Float(number) if number.is_finite() => Ok(float(number)),
@@ -70,7 +71,7 @@ pub(super) fn value(value: Value<'_>) -> Result<Value<'_>, String> {
     }
 }
 
-/// Returns a key of a mapping as in JSON, where every key is text.
+/// Returns a key as text, as JSON needs it.
 pub(super) fn key(value: Value<'_>) -> Result<Cow<'_, str>, String> {
     match value {
         Value::Str(text) => Ok(text),
@@ -85,7 +86,7 @@ pub(super) fn key(value: Value<'_>) -> Result<Cow<'_, str>, String> {
 
 /// Returns a float, or an integer if the number is whole: JSON does not distinguish them.
 pub(super) fn float(number: f64) -> Value<'static> {
-    /// The limit 2^63, beyond which `as` would not be exact.
+    /// 2^63, beyond which `as` would not be exact.
     const LIMIT: f64 = 9_223_372_036_854_775_808.0;
     #[allow(clippy::cast_possible_truncation)]
     if number.fract() == 0.0 && (-LIMIT..LIMIT).contains(&number) {
@@ -121,7 +122,7 @@ fn integer(text: &str) -> Option<Value<'static>> {
         [b'0', _, ..] => (8, digits.get(1..)?),
         _ => (10, digits),
     };
-    // from_str_radix accepts a sign, which is not allowed here.
+    // from_str_radix would accept a second sign.
     if !digits.as_bytes().first()?.is_ascii_alphanumeric() {
         return None;
     }
@@ -167,7 +168,7 @@ fn dotted(text: &str) -> Option<Value<'static>> {
     underscores.all(|(i, _)| between_digits(i)).then(|| decimal(&text.replace('_', "")))?
 }
 
-/// Parses the form of `0b` that `integer` does not accept: with a sign after it.
+/// Parses the form of `0b` that `integer` refuses: with a sign after it, as in `0b-1`.
 fn binary(text: &str) -> Option<Value<'static>> {
     let number = match text.strip_prefix("-0b") {
         Some(digits) if !digits.starts_with(['-', '+']) => i64::from_str_radix(digits, 2).ok()?,

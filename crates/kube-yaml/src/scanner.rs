@@ -1,9 +1,9 @@
 //! The tokens of one YAML document, as kubectl's parser sees them.
 //!
-//! kubectl reads YAML 1.1 with go.yaml.in/yaml/v2, which descends from libyaml. For a doubtful
-//! text, the mechanism of these two decides and not the specification: a token that may be a key is
-//! remembered as a *candidate*, and becomes a key if a `:` follows on the same line. So this
-//! scanner works in the same way. `tests/it/readings.rs` compares the results.
+//! kubectl reads YAML 1.1 with go.yaml.in/yaml/v2, a port of libyaml. How that parser works, not the
+//! specification, decides what a doubtful text means. So this scanner works in the same way: it
+//! remembers a token that may be a key as a *candidate*, and makes it a key if a `:` follows on the
+//! same line. `tests/it/readings.rs` compares the results.
 //!
 //! Upstream: `yaml_parser_fetch_next_token` and the functions that it calls.
 
@@ -31,28 +31,28 @@ use super::{comment::Comment, cursor::Cursor, node::Mark, problem::Problem};
 pub(super) struct Scanner<'a> {
     cursor: Cursor<'a>,
     queue: VecDeque<Token<'a>>,
-    /// The number of tokens that have left the queue.
+    /// How many tokens have left the queue: the number of its first token.
     taken: usize,
-    /// Whether the first token of the queue is final.
+    /// Whether the first token of the queue is final. While it may be a key, a token can still go
+    /// before it.
     is_ready: bool,
-    /// The number of open brackets.
+    /// How many brackets are open.
     flow: usize,
-    /// The column of the innermost block mapping or block list. `None` outside of all blocks.
+    /// The column of the innermost block mapping or list; `None` outside all blocks.
     indent: Option<usize>,
-    /// The values of `indent` in the outer blocks.
+    /// `indent` of the blocks around it.
     outer: Vec<Option<usize>>,
     /// Whether a key may begin here.
     is_key_allowed: bool,
-    /// The last candidate outside of all brackets, and in each open bracket.
+    /// The last candidate outside all brackets, then in each open bracket.
     candidates: Vec<Candidate>,
-    /// The kept comments so far.
     comments: Vec<Comment<'a>>,
 }
 
 type Done = Result<(), Problem>;
 
 impl<'a> Scanner<'a> {
-    /// Starts with a text that has `line` lines before it.
+    /// Starts at a text with `line` lines before it.
     pub(super) fn new(text: &'a str, line: usize) -> Self {
         let cursor = Cursor::new(text.strip_prefix('\u{feff}').unwrap_or(text), line);
         let mut scanner = Scanner {
@@ -82,7 +82,7 @@ impl<'a> Scanner<'a> {
         self.queue.front().ok_or_else(|| Problem::not_yaml(mark, "the text ends unexpectedly"))
     }
 
-    /// Reads on until the first token of the queue is final.
+    /// Reads until the first token of the queue is final.
     fn fill(&mut self) -> Done {
         while self.is_more_needed()? {
             self.fetch()?;
@@ -102,7 +102,7 @@ impl<'a> Scanner<'a> {
         self.queue.pop_front().ok_or_else(|| Problem::not_yaml(mark, "the text ends unexpectedly"))
     }
 
-    /// Passes over the next token.
+    /// Skips the next token.
     pub(super) fn skip(&mut self) -> Done {
         if !self.is_ready {
             self.fill()?;
@@ -113,12 +113,12 @@ impl<'a> Scanner<'a> {
         Ok(())
     }
 
-    /// Returns the kept comments so far.
+    /// Takes the comments kept so far.
     pub(super) fn take_comments(&mut self) -> Vec<Comment<'a>> {
         mem::take(&mut self.comments)
     }
 
-    /// Returns the position after the text that has been read.
+    /// Returns the position up to which the text has been read.
     pub(super) const fn cursor(&self) -> Cursor<'a> {
         self.cursor
     }
@@ -205,7 +205,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// Skips a comment, if one begins here, and keeps it if it is for programs.
+    /// Skips a comment, if one begins here. Keeps it if it is meant for a program.
     fn comment(&mut self) {
         if self.cursor.peek(0) != b'#' {
             return;
@@ -235,7 +235,7 @@ impl<'a> Scanner<'a> {
         Ok(())
     }
 
-    /// Adds a token for a sign of this many bytes.
+    /// Adds a token for an indicator such as `[`, of this many bytes.
     fn push_sign(&mut self, kind: Kind<'a>, bytes: usize) {
         let start = self.cursor;
         self.cursor.advance(bytes);
@@ -246,7 +246,7 @@ impl<'a> Scanner<'a> {
         self.queue.push_back(Token { kind, mark, end: self.cursor.at() });
     }
 
-    /// Adds a token before the token with this number, or as the last if that has been taken.
+    /// Adds a token before the token with this number, or as the last one if there is none.
     fn insert(&mut self, number: Option<usize>, kind: Kind<'a>, mark: Mark) {
         match number.and_then(|number| number.checked_sub(self.taken)) {
             Some(i) if i <= self.queue.len() => self.queue.insert(i, Token { kind, mark, end: 0 }),

@@ -1,4 +1,4 @@
-//! The tokens of a stream, with their bytes in the text, for edits of the text.
+//! The tokens of a stream with their bytes, for programs that edit the text.
 
 use std::ops::Range;
 
@@ -8,20 +8,19 @@ use super::{
     stream::{Chunk, yaml_documents},
 };
 
-/// A token.
+/// A token and its bytes.
 #[derive(Debug)]
 pub struct Span<'a> {
-    /// The kind of the token.
+    /// The token.
     pub kind: Kind<'a>,
-    /// The position, as in the tree.
+    /// Line and column, as in the tree.
     pub mark: Mark,
-    /// The token's bytes in the text of the stream. Tokens without text, such as the end of a
-    /// block, have none.
+    /// Its bytes in the stream. Empty for tokens without text, such as the end of a block.
     pub bytes: Range<usize>,
 }
 
-/// Returns the tokens of all documents of a stream; JSON is read as YAML. `None` if that is not
-/// possible.
+/// Returns the tokens of all documents of a stream, with JSON read as YAML. `None` if the stream
+/// cannot be read.
 pub fn spans(text: &str) -> Option<Vec<Span<'_>>> {
     let mut spans = Vec::new();
     let mut stream = yaml_documents(text);
@@ -46,15 +45,13 @@ pub fn spans(text: &str) -> Option<Vec<Span<'_>>> {
     Some(spans)
 }
 
-/// Finds the bytes at which tokens start. Tokens come in order, so all calls together cost one
-/// pass.
+/// Finds the byte of a position. Positions come in order, so all calls together read the text once.
 struct Starts<'a> {
     text: &'a str,
-    /// The position: line and column, from 1, and byte.
+    /// Where the last call ended; line and column count from 1.
     line: usize,
     column: usize,
     at: usize,
-    /// The byte at which the line begins.
     line_start: usize,
 }
 
@@ -69,7 +66,7 @@ impl Starts<'_> {
         if mark.column < self.column {
             (self.column, self.at) = (1, self.line_start);
         }
-        // A token after the last character has no character.
+        // A token can begin after the last character.
         for c in self.text.get(self.at..)?.chars().take(mark.column - self.column) {
             self.at += c.len_utf8();
             self.column += 1;

@@ -1,8 +1,8 @@
 //! A stream and its documents.
 //!
 //! kubectl cuts a stream at the lines that begin with `---` before it parses anything. So an error
-//! in one document cannot affect the next, and only one document is in memory at a time. A stream
-//! that begins with `{` is JSON, as long as JSON can be read.
+//! in a document doesn't affect the next one, and only one document is in memory at a time. A stream
+//! that begins with `{` is JSON for as long as it can be read as JSON.
 //!
 //! Upstream: `YAMLOrJSONDecoder` and `YAMLReader` in k8s.io/apimachinery/pkg/util/yaml.
 
@@ -29,40 +29,39 @@ pub fn documents(text: &str) -> Documents<'_> {
     documents
 }
 
-/// Works like [`documents`], without a check whether the stream is JSON.
+/// Works like [`documents`], but reads JSON as YAML too.
 pub(super) fn yaml_documents(text: &str) -> Documents<'_> {
     let rest = text.strip_prefix('\u{feff}').unwrap_or(text);
     Documents { rest, line: 0, json: None, ignored: None, header: Vec::new() }
 }
 
-/// The documents of a stream.
+/// The iterator of [`documents`].
 #[derive(Debug)]
 pub struct Documents<'a> {
     rest: &'a str,
-    /// The number of lines that have been read.
+    /// How many lines have been read.
     line: usize,
-    /// The stream as JSON, as long as it is JSON.
+    /// `None` once the stream is not JSON any more.
     json: Option<Json<'a>>,
-    /// The text that kubectl ignores after the last document.
+    /// A problem about text after the previous document, which kubectl ignores.
     ignored: Option<Problem>,
-    /// The comments above the first `---`.
+    /// The comments above the first `---`, which belong to the first document.
     header: Vec<Comment<'a>>,
 }
 
-/// A stream that is JSON.
 #[derive(Debug)]
 struct Json<'a> {
     reader: json::Reader<'a>,
-    /// The number of documents that have been read.
+    /// How many documents have been read: after the first, the stream may still be YAML.
     documents: usize,
 }
 
 /// A part of the stream with one document.
 #[derive(Debug, PartialEq)]
 pub(super) enum Chunk<'a> {
-    /// The text of the document.
+    /// A document.
     Text(&'a str),
-    /// The document cannot be separated from the previous one.
+    /// A document that kubectl cannot separate from the previous one.
     BadSeparator,
 }
 
@@ -88,13 +87,13 @@ impl<'a> Iterator for Documents<'a> {
 }
 
 impl<'a> Documents<'a> {
-    /// Cuts a long stream into parts of about this many bytes. Together they have the same documents at the
-    /// same lines. A JSON stream remains whole, because its documents are found only by reading them.
+    /// Cuts a long stream into parts of about this many bytes, with the same documents at the same
+    /// lines. A JSON stream stays whole, since finding its documents means reading them.
     pub fn cut(mut self, bytes: usize) -> Vec<Self> {
         let mut parts = Vec::new();
         while self.json.is_none() && self.rest.len() > bytes {
             let (text, line) = (self.rest, self.line);
-            // The comments above the first document may be a chunk of their own.
+            // The comments above the first document can be a chunk of their own.
             let least = if parts.is_empty() { 2 } else { 1 };
             let mut chunks = 0;
             while chunks < least || text.len() - self.rest.len() < bytes {

@@ -6,8 +6,8 @@ pub fn nearest_of<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> O
     let near = |candidate: &str| 1 + candidate.len().min(word.len()) / 4;
     known
         .into_iter()
-        // The distance takes time and memory for each pair of characters, and an input can have any
-        // length. It is at least the difference of the lengths.
+        // The distance costs time and memory for each pair of characters, and inputs can be long. It
+        // is at least the difference of the lengths.
         .filter(|candidate| length.abs_diff(candidate.chars().count()) <= near(candidate))
         .map(|candidate| (strsim::damerau_levenshtein(word, candidate), candidate))
         .filter(|(distance, candidate)| *distance <= near(candidate))

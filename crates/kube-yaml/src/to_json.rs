@@ -1,4 +1,4 @@
-//! A tree written as JSON.
+//! Writes a tree as JSON.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use serde::{Serialize, Serializer};
 
 use super::node::{Node, Value};
 
-/// The JSON that replaces some nodes, by their addresses.
+/// JSON to write instead of some nodes, by the ids of the nodes.
 pub type Replacements = BTreeMap<usize, serde_json::Value>;
 
 impl Node<'_> {

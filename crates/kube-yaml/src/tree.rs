@@ -19,10 +19,10 @@ use super::{
 };
 use crate::Path;
 
-/// A document, and the beginning of text that kubectl would no longer read.
+/// A document, and where text begins that kubectl does not read.
 pub(super) type WithRest<'a> = (Document<'a>, Option<Mark>);
 
-/// Reads the document of a text that has `line` lines before it.
+/// Reads the document of a text with `line` lines before it.
 pub(super) fn read(text: &str, line: usize) -> Result<WithRest<'_>, Problem> {
     check_characters(text, line)?;
     let mut builder = Builder {
@@ -35,10 +35,10 @@ pub(super) fn read(text: &str, line: usize) -> Result<WithRest<'_>, Problem> {
     Ok((Document { root, problems: builder.problems, comments }, rest))
 }
 
-/// Finds characters that YAML does not allow, including in comments.
+/// Finds characters that YAML forbids, also in comments.
 fn check_characters(text: &str, line: usize) -> Result<(), Problem> {
     let bytes = text.as_bytes();
-    // Because the loop has no early exit, the compiler can vectorize it.
+    // No early exit, so that the compiler can vectorize the loop.
     let is_usual = |byte: &u8| matches!(byte, b'\n' | b' '..=b'~');
     if bytes.iter().fold(true, |usual, byte| usual & is_usual(byte)) {
         return Ok(());
@@ -47,7 +47,7 @@ fn check_characters(text: &str, line: usize) -> Result<(), Problem> {
         b'\t' | b'\n' | b'\r' | b' '..=b'~' => true,
         ..b' ' | 0x7f => false,
         0xc2 => !matches!(bytes.get(i + 1), Some(0x80..=0x84 | 0x86..=0x9f)),
-        // The bytes are U+FFFE and U+FFFF.
+        // U+FFFE and U+FFFF.
         0xef => !matches!(bytes.get(i + 1..i + 3), Some([0xbf, 0xbe | 0xbf])),
         0x80.. => true,
     };
@@ -72,7 +72,8 @@ struct Builder<'a> {
     problems: Vec<Problem>,
 }
 
-/// The syntax that is valid for a value: only brackets, a block, or also a list that is not indented.
+/// How a value may be written: in brackets only, also as a block, or also as a list that is not
+/// indented.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Syntax {
     Flow,
@@ -85,7 +86,7 @@ enum Syntax {
 struct Nesting<'p> {
     /// The path of the value; `None` for the root and inside of keys.
     path: Option<&'p Path<'p>>,
-    /// The number of them.
+    /// How many there are.
     depth: usize,
 }
 
@@ -100,7 +101,7 @@ impl<'a> Builder<'a> {
         Ok(&self.tokens.peek()?.kind)
     }
 
-    /// Returns whether the next token is of this kind, whatever it contains.
+    /// Returns whether the next token is of this kind, with any content.
     fn is(&mut self, kind: &Kind<'_>) -> Result<bool, Problem> {
         Ok(mem::discriminant(self.peek()?) == mem::discriminant(kind))
     }
@@ -266,18 +267,17 @@ impl<'a> Builder<'a> {
         Ok(())
     }
 
-    /// Returns the value that stands for an omitted one.
+    /// Returns the null that stands for an omitted value.
     fn null(&mut self, mark: Mark) -> Node<'a> {
         self.aliases.count();
         Node { value: Value::Null, mark: Mark { width: 0, ..mark } }
     }
 }
 
-/// A key of a mapping.
 struct MappingKey<'a> {
     name: Cow<'a, str>,
     mark: Mark,
-    /// Whether the key is `<<`, neither quoted nor tagged otherwise.
+    /// Whether the key is `<<`, without quotes or a different tag.
     is_merge: bool,
 }
 
@@ -309,8 +309,7 @@ impl Properties<'_> {
     }
 }
 
-/// Adds the entries of a mapping, or of a list of mappings, to another mapping. The earlier mapping
-/// in the list wins.
+/// Merges a mapping, or a list of mappings, into a mapping. In a list, the earlier one wins.
 fn merge<'a>(from: Node<'a>, is_alias: bool, into: &mut Entries<'a>) -> Result<(), Problem> {
     let mappings = match from.value {
         Value::Seq(items) if !is_alias => items,
@@ -327,7 +326,7 @@ fn merge<'a>(from: Node<'a>, is_alias: bool, into: &mut Entries<'a>) -> Result<(
     Ok(())
 }
 
-/// Returns the position of the next text, other than spaces, comments and the ends of documents.
+/// Returns the position of the next text that is not a space, a comment or the end of a document.
 fn content_after(mut cursor: Cursor<'_>) -> Option<Mark> {
     loop {
         cursor.skip_blanks();

@@ -128,13 +128,19 @@ fn short(comment: &str) -> &str {
     comment.find(". ").map_or(comment, |end| &comment[..=end])
 }
 
-/// The comment as Markdown: what it names of the documentation becomes a link to the site.
+/// The comment as Markdown: the name of a page becomes a link to the site, or to the repository if the site lacks the
+/// page.
 fn linked(comment: &str) -> String {
+    const SUMMARY: &str = include_str!("../../../docs/SUMMARY.md");
     let words = comment.split(' ').map(|word| {
         let name = word.trim_end_matches(['.', ',', ';', ')']);
         match name.strip_prefix("docs/").and_then(|page| page.strip_suffix(".md")) {
             Some(page) => {
-                format!("[{name}]({HOME}/{page}.html){}", &word[name.len()..])
+                let url = match SUMMARY.contains(&format!("]({page}.md)")) {
+                    true => format!("{HOME}/{page}.html"),
+                    false => format!("{}/blob/main/{name}", env!("CARGO_PKG_REPOSITORY")),
+                };
+                format!("[{name}]({url}){}", &word[name.len()..])
             }
             None => word.replace('|', "\\|"),
         }
@@ -187,6 +193,8 @@ fn each_value_is_in_the_readme() {
     assert_eq!(of(1), ("a", group));
     assert_eq!(sections[0].rows[0].default, json!({"part": "x", "other": "z"}));
     assert_eq!(linked(whole.1), "Whole, see [docs/ci.md](https://setguard.io/ci.html).");
+    let security = "https://github.com/setguard/setguard/blob/main/docs/security.md";
+    assert_eq!(linked("See docs/security.md."), format!("See [docs/security.md]({security})."));
     assert_eq!(linked("a | b"), "a \\| b");
     assert_eq!(short("First. More | of it."), "First.");
     assert_eq!(short("TLS 1.2 or 1.3."), "TLS 1.2 or 1.3.");

@@ -43,7 +43,6 @@ impl<'de> SeqAccess<'de> for Seq<'_, '_> {
 #[derive(Clone, Copy)]
 pub(super) struct Struct {
     pub(super) name: &'static str,
-    /// The fields of the Rust type.
     pub(super) fields: &'static [&'static str],
 }
 
@@ -51,11 +50,11 @@ pub(super) struct Struct {
 pub(super) struct Map<'r, 'a> {
     pub(super) reader: Reader<'r, 'a>,
     pub(super) entries: std::slice::Iter<'r, (Key<'a>, Node<'a>)>,
-    /// The type, if it is read as a struct.
+    /// `None` if the type takes any key.
     pub(super) fields: Option<Struct>,
-    /// The entry of the key that was read last.
+    /// The entry whose key serde has read, and whose value it asks for next.
     pub(super) value: Option<&'r (Key<'a>, Node<'a>)>,
-    /// The required fields that are missing.
+    /// Required fields that are missing, and get null so that reading can go on.
     pub(super) made_up: Vec<&'static str>,
 }
 
@@ -93,7 +92,7 @@ impl<'r> Map<'r, '_> {
         });
     }
 
-    /// Returns the help with an unknown field: the reason, or the field that may be meant.
+    /// Returns the help for an unknown field: the reason, or a field with a similar name.
     fn help_with(&self, name: &str, of: Struct) -> Option<String> {
         let known = of.fields.iter().copied().filter(|field| self.absent(field, of).is_none());
         let near = || nearest_of(name, known).map(|near| format!("did you mean {near}?"));
@@ -174,7 +173,7 @@ impl<'de> MapAccess<'de> for Map<'_, '_> {
                 reader.remember(seed.deserialize(reader))
             }
             None => {
-                // A required field is missing: null is read as its zero value.
+                // A missing required field: null becomes its zero value.
                 let node = Node { value: Value::Null, mark: self.reader.node.mark };
                 let made_up = Reader { node: &node, path: None, progress };
                 seed.deserialize(made_up).map_err(|_| {

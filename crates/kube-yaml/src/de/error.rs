@@ -57,7 +57,7 @@ impl de::Error for Error {
     }
 }
 
-/// Returns readable words for the `expecting` text of types from other crates.
+/// Rewords the `expecting` texts of other crates' types for people who write YAML.
 fn in_words(expected: &str) -> &str {
     match expected {
         "IntOrString" => "a whole number or text",

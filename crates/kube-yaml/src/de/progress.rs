@@ -1,4 +1,4 @@
-//! The state of reading a tree, across all runs.
+//! What one run of reading a tree passes on to the next.
 
 use std::{
     cell::{Cell, RefCell},
@@ -11,54 +11,55 @@ use crate::{
     to_json::Replacements,
 };
 
-/// Checks a node before it is read as a named newtype, such as `Quantity`. May return a text that
-/// replaces the node.
+/// Checks a node before it is read as a newtype such as `Quantity`. It can return a text to read
+/// instead.
 pub(crate) type Inspect = fn(&'static str, &Node<'_>) -> Result<Option<String>, String>;
 
-/// The treatment of fields that the type does not know.
+/// What happens to fields that the type doesn't have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unknown {
-    /// Each unknown field is a problem.
+    /// Each one is a problem.
     Found,
-    /// Unknown fields are left out.
+    /// They are skipped.
     Ignored,
 }
 
-/// The differences between the fields of types and those of the Rust types.
+/// Where the fields of a Kubernetes type differ from those of its Rust type, which is that of the
+/// newest release.
 #[derive(Clone, Copy)]
 pub struct Fields<'f> {
-    /// Returns the reason why a field of a type is unknown although the Rust type has it.
+    /// Returns why a field is unknown although the Rust type has it. Arguments: type and field.
     pub absent: &'f dyn Fn(&str, &str) -> Option<String>,
-    /// Returns the fields of a mapping of texts that the Rust type does not have.
+    /// Returns the keys of a field that the Rust type lacks. The field is a mapping of texts.
     pub extra: &'f dyn Fn(&str, &str) -> Option<&'static [&'static str]>,
 }
 
 impl Fields<'_> {
-    /// The fields of the Rust types, without differences.
+    /// No differences.
     pub(crate) const OF_TYPES: Fields<'static> =
         Fields { absent: &|_, _| None, extra: &|_, _| None };
 }
 
-/// The state of reading a tree. Nodes are identified by their addresses: the tree does not move.
+/// The state of reading a tree. Nodes are identified by address, since the tree does not move.
 pub(super) struct Progress<'f> {
     pub(super) inspect: Inspect,
     pub(super) unknown: Unknown,
     pub(super) fields: Fields<'f>,
-    /// The problems found in this run.
+    /// Emptied before each run, which finds the same problems again.
     pub(super) found: RefCell<Found>,
     pub(super) instead: RefCell<Replacements>,
-    /// Nodes that are left out because they do not fit their type, by address.
+    /// Nodes that their type rejected in an earlier run, so this run skips them.
     pub(super) broken: RefCell<HashMap<usize, Problem>>,
-    /// The missing fields that are made up because their type requires them.
+    /// Required fields that an earlier run missed, so this run supplies null.
     pub(super) missing: RefCell<Vec<Missing>>,
     pub(super) gave_up: Cell<bool>,
 }
 
-/// The most problems of a run that are kept. A document with hundreds of thousands of unknown fields
-/// would otherwise take a thousand bytes for each of them.
+/// How many problems of a run are kept. Each takes about a thousand bytes, and a document can have
+/// hundreds of thousands of unknown fields.
 const MAX_FOUND: usize = 100;
 
-/// The problems of a run. A bounded number is kept, and the others are counted.
+/// The problems of a run: the first ones in full, the rest only counted.
 #[derive(Debug, Default)]
 pub(super) struct Found {
     kept: Vec<Problem>,
@@ -68,7 +69,7 @@ pub(super) struct Found {
 }
 
 impl Found {
-    /// Adds the problem at this position, which is described only if it is kept.
+    /// Adds a problem. `describe` runs only if there is room to keep it.
     pub(super) fn add(&mut self, mark: Mark, describe: impl FnOnce() -> Problem) {
         if self.kept.len() < MAX_FOUND {
             self.kept.push(describe());
@@ -80,7 +81,7 @@ impl Found {
         self.left_out += 1;
     }
 
-    /// Returns the problems, with one more for those that were left out.
+    /// Returns the kept problems, and one more that counts the rest.
     pub(super) fn into_problems(mut self) -> Vec<Problem> {
         if self.left_out > 0 {
             let message = format!("and {} more problems, from here on", self.left_out);
@@ -93,7 +94,7 @@ impl Found {
 pub(super) struct Missing {
     pub(super) of: usize,
     pub(super) name: &'static str,
-    /// The problem; `None` if the node is not a mapping, because that is the problem then.
+    /// `None` if the node is not a mapping, since that problem is reported instead.
     pub(super) problem: Option<Problem>,
 }
 

@@ -1,4 +1,4 @@
-//! A node that is being read, and the recording of its problems.
+//! Reads a node, and records its problems.
 
 use super::{
     error::Error,
@@ -10,7 +10,6 @@ use crate::{
     problem::Problem,
 };
 
-/// Reads one node.
 #[derive(Clone, Copy)]
 pub(super) struct Reader<'r, 'a> {
     pub(super) node: &'r Node<'a>,
@@ -32,7 +31,7 @@ impl Reader<'_, '_> {
         found.add(self.node.mark, || self.problem_here(message, help));
     }
 
-    /// Reports that the node has the wrong type. Values are not repeated: they may be secrets.
+    /// Reports that the node has the wrong type, without its value, which may be a secret.
     pub(super) fn mismatch(&self, expected: &str) {
         let (got, help) = match &self.node.value {
             Value::Null => ("nothing", None),
@@ -64,7 +63,7 @@ impl Reader<'_, '_> {
         self.problem(format!("expected {expected}, got {got}"), help.map(str::to_owned));
     }
 
-    /// Replaces the node in the JSON, for example by the zero value of the type.
+    /// Replaces the node in the JSON, for example with the zero value of its type.
     pub(super) fn zero(&self, value: serde_json::Value) {
         self.progress.instead.borrow_mut().insert(self.node.address(), value);
     }

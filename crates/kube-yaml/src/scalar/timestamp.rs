@@ -1,4 +1,4 @@
-//! Texts that may have the tag `!!timestamp`, and that remain text.
+//! Timestamps. They remain text, but only they may have the tag `!!timestamp`.
 
 /// Returns whether a text is a point in time. Upstream: `parseTimestamp`.
 pub(super) fn is_timestamp(text: &str) -> bool {

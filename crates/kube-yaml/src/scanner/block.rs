@@ -5,14 +5,14 @@ use std::borrow::Cow;
 use super::{Done, Kind, Scanner, Style};
 use crate::{cursor::Cursor, problem::Problem};
 
-/// The signs after `|` or `>`.
+/// What follows `|` or `>`.
 #[derive(Default)]
 struct Header {
-    /// `+`: the line breaks at the end stay.
+    /// `+`: line breaks at the end stay.
     keep: bool,
-    /// `-`: there is no line break at the end.
+    /// `-`: line breaks at the end are dropped.
     strip: bool,
-    /// The indentation.
+    /// The indentation, if it is written.
     digit: Option<usize>,
 }
 
@@ -64,7 +64,7 @@ impl Scanner<'_> {
         Ok(())
     }
 
-    /// Reads the line on which a block scalar begins, up to its end.
+    /// Reads the rest of the line on which a block scalar begins.
     fn header(&mut self) -> Result<Header, Problem> {
         let start = self.cursor.mark();
         self.cursor.advance(1);
@@ -92,8 +92,8 @@ impl Scanner<'_> {
         Ok(Header { keep, strip, digit })
     }
 
-    /// Reads empty lines, and the indentation of the line after them, which is the indentation of
-    /// the scalar if that is not known yet.
+    /// Reads empty lines and the indentation of the next line, which becomes that of the scalar if it
+    /// is not known yet.
     fn empty_lines(
         &mut self,
         indent: &mut Option<usize>,

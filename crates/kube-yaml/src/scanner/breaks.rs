@@ -8,8 +8,8 @@ pub(super) struct Breaks {
 }
 
 impl Breaks {
-    /// Adds the meaning of the breaks: one break is a space, and the first of several has no
-    /// effect. A break other than a newline stays.
+    /// Folds the breaks: a single one becomes a space, and of several the first is dropped. A break
+    /// other than a newline stays.
     pub(super) fn fold_into(&mut self, text: &mut String) {
         if self.first != "\n" {
             text.push_str(self.first);

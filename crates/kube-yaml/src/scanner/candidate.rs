@@ -2,18 +2,18 @@
 
 use crate::{cursor::Cursor, node::Mark, problem::Problem};
 
-/// The maximum distance between a key and its `:`, in characters.
+/// How many characters may lie between the beginning of a key and its `:`, as in libyaml.
 const MAX_KEY: usize = 1024;
 
-/// A token that is a key if a `:` follows.
+/// A token that becomes a key if a `:` follows.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Candidate {
     pub(super) is_possible: bool,
     /// Whether only a key is valid here.
     pub(super) is_required: bool,
-    /// Whether the queue waits for a decision on this candidate.
+    /// Whether the queue waits until this candidate is decided.
     pub(super) is_awaited: bool,
-    /// The number of the candidate's first token.
+    /// The number of its first token, counted from the beginning of the document.
     pub(super) token: usize,
     pub(super) row: usize,
     pub(super) index: usize,

@@ -30,7 +30,7 @@ impl Scanner<'_> {
         Ok(())
     }
 
-    /// Records that the last candidate isn't a key.
+    /// Drops the last candidate.
     pub(super) fn forget_candidate(&mut self) -> Done {
         match self.candidates.last_mut() {
             Some(last) if last.is_possible => {

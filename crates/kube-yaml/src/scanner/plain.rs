@@ -56,7 +56,7 @@ impl<'a> Scanner<'a> {
         Ok(())
     }
 
-    /// Skips spaces and line breaks. Returns whether there is a line break, now or before.
+    /// Skips spaces and line breaks. Returns whether there was a line break, here or before.
     fn space(
         &mut self,
         indent: usize,
@@ -86,7 +86,7 @@ impl<'a> Scanner<'a> {
     }
 }
 
-/// The bytes for which [`is_end_of_run`] may be true.
+/// The bytes for which [`is_end_of_run`] can be true, so that others need no call.
 const MAY_END: [bool; 256] = {
     let mut may_end = [false; 256];
     let mut all: &[u8] = b" \t\n\r\0:,?[]{}\xc2\xe2";
@@ -97,7 +97,7 @@ const MAY_END: [bool; 256] = {
     may_end
 };
 
-/// Returns whether the text without spaces ends before this byte.
+/// Returns whether a run of text without spaces ends before this byte.
 fn is_end_of_run(cursor: &Cursor<'_>, byte: u8, n: usize, is_flow: bool) -> bool {
     match byte {
         b' ' | b'\t' | b'\n' | b'\r' | 0 => true,

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use super::{Done, Kind, Scanner, Style, breaks::Breaks};
 use crate::{cursor::Cursor, problem::Problem};
 
-/// The value of a scalar under construction, which is borrowed if the text contains it literally.
+/// The value of a scalar under construction. It is borrowed while the text contains it literally.
 struct Pieces {
     before: Option<String>,
     /// The beginning of the last piece, in bytes.
@@ -13,7 +13,7 @@ struct Pieces {
 }
 
 impl Pieces {
-    /// Ends a piece, and returns the value so far.
+    /// Ends a piece and returns the value so far, to be extended.
     fn end(&mut self, cursor: &Cursor<'_>) -> &mut String {
         let before = self.before.get_or_insert_default();
         before.push_str(cursor.text_since(self.start));
@@ -66,7 +66,7 @@ impl Scanner<'_> {
         Ok(())
     }
 
-    /// Reads up to a space or the closing quote. Returns whether the line ends with a `\`.
+    /// Reads up to a space or the closing quote. Returns whether the line ends in a `\`.
     fn line(&mut self, quote: u8, pieces: &mut Pieces) -> Result<bool, Problem> {
         let is_single = quote == b'\'';
         loop {
@@ -135,7 +135,7 @@ impl Scanner<'_> {
         Ok(c)
     }
 
-    /// Reads a character that is written as a number of `digits` hexadecimal digits.
+    /// Reads a character written as `digits` hexadecimal digits.
     fn code(&mut self, digits: usize) -> Result<char, Problem> {
         let start = self.cursor;
         self.cursor.advance(2);

@@ -42,7 +42,7 @@ impl Scanner<'_> {
         Ok(())
     }
 
-    /// Reads the characters that a tag may have.
+    /// Reads the characters of a tag.
     fn uri(&mut self) -> Result<String, Problem> {
         let mut uri = Vec::new();
         loop {

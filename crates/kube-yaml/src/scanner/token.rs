@@ -9,7 +9,7 @@ use crate::node::Mark;
 pub(crate) struct Token<'a> {
     pub(crate) kind: Kind<'a>,
     pub(crate) mark: Mark,
-    /// The number of bytes of the text before the token's end.
+    /// The byte after the token.
     pub(crate) end: usize,
 }
 
@@ -20,7 +20,7 @@ pub enum Kind<'a> {
     DocumentStart,
     /// `...`
     DocumentEnd,
-    /// A line that begins with `%`, and the rest of the text.
+    /// A line that begins with `%`, and all text after it.
     Directive,
     /// The end of the text.
     End,
@@ -42,7 +42,7 @@ pub enum Kind<'a> {
     BlockEntry,
     /// `,`
     FlowEntry,
-    /// A key follows.
+    /// Comes before a key; the text need not have a `?`.
     Key,
     /// `:`
     Value,
@@ -52,15 +52,15 @@ pub enum Kind<'a> {
     Anchor(&'a str),
     /// A tag, written in full: `tag:yaml.org,2002:str` for `!!str`.
     Tag(String),
-    /// A scalar.
+    /// Text, a number, or any other single value.
     Scalar(Cow<'a, str>, Style),
 }
 
-/// The style of a scalar.
+/// How a scalar is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Style {
-    /// A scalar without quotes, which may be a number.
+    /// Without quotes, so it may be a number.
     Plain,
-    /// A scalar in quotes, or in a block, which is text.
+    /// In quotes or in a block, so it is text.
     Text,
 }

@@ -1,4 +1,4 @@
-//! Anchors and aliases. The value of an alias is copied, within limits.
+//! Anchors and aliases. An alias copies the value of its anchor, within limits.
 
 use std::{borrow::Cow, collections::HashMap};
 
@@ -7,8 +7,8 @@ use crate::{
     problem::Problem,
 };
 
-/// The maximum number of nodes that aliases may add to a document; 16 bytes of text count as one
-/// more node. Without a limit, a few lines of aliases of aliases would fill any memory.
+/// How many nodes aliases may add to a document; 16 bytes of text count as one more node. Without a
+/// limit, a few lines with aliases of aliases would fill any memory.
 const BUDGET: usize = 500_000;
 
 /// The anchors of a document.
@@ -16,9 +16,9 @@ pub(super) struct Aliases<'a> {
     /// The values by anchor. `None` while the value is being read.
     anchors: HashMap<&'a str, Option<Node<'a>>>,
     budget: usize,
-    /// The number of nodes in the document.
+    /// All nodes of the document, for kubectl's limit.
     nodes: usize,
-    /// The number of nodes that are copies.
+    /// Those that aliases added.
     copies: usize,
 }
 
@@ -39,7 +39,7 @@ impl<'a> Aliases<'a> {
         self.anchors.insert(name, None);
     }
 
-    /// Records that a value has been read, and keeps it if it has an anchor.
+    /// Records that a value has been read. Keeps it if it has an anchor.
     pub(super) fn close(
         &mut self,
         name: Option<&'a str>,
@@ -53,7 +53,7 @@ impl<'a> Aliases<'a> {
         Ok(())
     }
 
-    /// Returns the value of an alias at this position.
+    /// Returns the value of an alias.
     pub(super) fn get(
         &mut self,
         name: &str,
@@ -92,7 +92,7 @@ const fn is_too_much(copies: usize, nodes: usize) -> bool {
     copies > 100 && nodes > 1000 && copies * 100 > nodes * 99
 }
 
-/// Copies a value. `pay` is called with the cost of each of its nodes.
+/// Copies a value. Calls `pay` with the cost of each node.
 fn copy<'a>(
     node: &Node<'a>,
     depth: usize,

@@ -9,7 +9,8 @@ use crate::{
 };
 
 impl<'a> Builder<'a> {
-    /// Reads a block list. A list that is not indented ends before any other token.
+    /// Reads a block list. A list that is not indented has no token for its end: it ends before any
+    /// token that is not an item.
     pub(super) fn list(
         &mut self,
         end: &[Kind<'_>],
@@ -61,7 +62,7 @@ impl<'a> Builder<'a> {
             }
             let key = self.key(syntax, at.depth + 1)?;
             if (key.mark.line, key.mark.column) == (mark.line, mark.column) {
-                // A block mapping begins with its first key, so that key is marked.
+                // A block mapping has no sign of its own, so its first key is marked.
                 mark.width = key.mark.width;
             }
             let has_value = self.take(&Kind::Value)? && !is_end(self.peek()?);
@@ -119,8 +120,8 @@ impl<'a> Builder<'a> {
         Ok(())
     }
 
-    /// Takes the closing bracket of the bracket at `mark`, if it is next, or the comma before an
-    /// item that is not the first. Returns whether there is an item.
+    /// Takes the closing bracket if it is next, or the comma before an item other than the first.
+    /// Returns whether an item follows.
     fn has_item(&mut self, mark: Mark, is_first: bool, end: &Kind<'_>) -> Result<bool, Problem> {
         let is_open = self.is_open(mark, end)?;
         if !is_open || is_first {
@@ -131,12 +132,11 @@ impl<'a> Builder<'a> {
             let expected = if is_list { "expected , or ] here" } else { "expected , or } here" };
             return Err(Problem::not_yaml(self.mark()?, expected));
         }
-        // A comma may also come before the closing bracket.
+        // A comma is allowed before the closing bracket.
         self.is_open(mark, end)
     }
 
-    /// Takes the closing bracket of the bracket at `mark`, if it is next. Returns whether it is
-    /// not.
+    /// Takes the closing bracket if it is next. Returns whether it was not.
     fn is_open(&mut self, mark: Mark, end: &Kind<'_>) -> Result<bool, Problem> {
         if self.is(&Kind::End)? {
             return Err(Problem::not_yaml(mark, "this bracket is never closed"));
@@ -144,7 +144,7 @@ impl<'a> Builder<'a> {
         Ok(!self.take(end)?)
     }
 
-    /// Reads a mapping of one entry, without braces, in a list in brackets.
+    /// Reads a mapping of one entry without braces, in a list in brackets: `[a: 1]`.
     fn pair(&mut self, at: Nesting<'_>) -> Result<Node<'a>, Problem> {
         let mark = self.tokens.take()?.mark;
         if at.depth > MAX_DEPTH {
