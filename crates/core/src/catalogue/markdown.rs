@@ -31,7 +31,7 @@ pub fn index() -> String {
     let mut out = format!(
         "# Rules\n\n{GENERATED}\n\n\
          `deny` rejects the object, `warn` shows a warning, `audit` only counts, and `off` does\n\
-         not run the rule. A [policy](policy.md) can change the mode of every rule that is not\n\
+         not run the rule. A [policy](configuration.md) can change the mode of every rule that is not\n\
          marked *fixed*.\n"
     );
     let section = |rule: &Rule| SECTIONS.iter().position(|(_, has)| has(rule));
