@@ -122,7 +122,8 @@ fn links_have_titles() {
 }
 
 /// Pages for maintainers. The site links to them in the repository; `docs/evidence.md` sums them up.
-const OUTSIDE_THE_SITE: [&str; 4] = ["conformance.md", "performance.md", "security.md", "testing.md"];
+const OUTSIDE_THE_SITE: [&str; 4] =
+    ["conformance.md", "performance.md", "security.md", "testing.md"];
 
 /// A reader would not find a page that is missing there.
 #[test]

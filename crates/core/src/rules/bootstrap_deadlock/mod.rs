@@ -16,6 +16,7 @@ pub(super) static RULE: Rule = Rule {
         id: "bootstrap-deadlock",
         title: "the first pod waits for later ones",
         summary: "ordered pods of which the first is ready only once later ones are there",
+        group: NeverStarts,
         mode: Mode::Warn,
         adjustable: true,
     },

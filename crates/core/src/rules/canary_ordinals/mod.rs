@@ -13,6 +13,7 @@ pub(super) static RULE: Rule = Rule {
         id: "canary-ordinals",
         title: "a partition holds back some pods",
         summary: "which pods an update with a partition reaches, and which it does not",
+        group: Rollout,
         mode: Mode::Audit,
         adjustable: true,
     },

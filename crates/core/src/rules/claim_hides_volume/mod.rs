@@ -15,6 +15,7 @@ pub(super) static RULE: Rule = Rule {
         id: "claim-hides-volume",
         title: "a claim template replaces a volume",
         summary: "a claim template with the same name as a volume, which it replaces in every pod",
+        group: Data,
         mode: Mode::Warn,
         adjustable: true,
     },

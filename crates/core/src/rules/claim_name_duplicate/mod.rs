@@ -15,6 +15,7 @@ pub(super) static RULE: Rule = Rule {
         id: "claim-name-duplicate",
         title: "two claim templates have the same name",
         summary: "volumeClaimTemplates with the same name, of which only the last is used",
+        group: Data,
         mode: Mode::Deny,
         adjustable: true,
     },

@@ -13,6 +13,7 @@ pub(super) static RULE: Rule = Rule {
         id: "claims-deleted-on-scale-down",
         title: "scaling down deletes claims",
         summary: "a scale-down with whenScaled Delete, which deletes the claims of removed pods",
+        group: Data,
         mode: Mode::Warn,
         adjustable: true,
     },

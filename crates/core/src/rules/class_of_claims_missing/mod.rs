@@ -21,6 +21,7 @@ pub(super) static RULE: Rule = Rule {
         id: "class-of-claims-missing",
         title: "the StorageClass of claims does not exist",
         summary: "a StorageClass that does not exist, and for which claims of several sets wait",
+        group: Cluster,
         mode: Mode::Warn,
         adjustable: true,
     },

@@ -12,6 +12,7 @@ pub static RULE: Rule = Rule {
         id: "control-plane-injection",
         title: "setguard adds control-plane tolerations",
         summary: "a DaemonSet to which setguard adds control-plane tolerations, as requested",
+        group: Guard,
         mode: Mode::Audit,
         adjustable: true,
     },

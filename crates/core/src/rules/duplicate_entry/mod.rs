@@ -24,6 +24,7 @@ pub(super) static RULE: Rule = Rule {
         id: "duplicate-entry",
         title: "the same entry twice in a list",
         summary: "an entry twice in a list that has keys, which server-side apply refuses",
+        group: Refused,
         mode: Mode::Warn,
         adjustable: true,
     },

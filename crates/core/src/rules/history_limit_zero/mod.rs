@@ -12,6 +12,7 @@ pub(super) static RULE: Rule = Rule {
         id: "history-limit-zero",
         title: "no revision is left to roll back to",
         summary: "revisionHistoryLimit 0, which leaves no revision to roll back to",
+        group: Rollout,
         mode: Mode::Audit,
         adjustable: true,
     },

@@ -16,6 +16,7 @@ pub(super) static RULE: Rule = Rule {
         id: "host-port-of-kubelet",
         title: "the kubelet listens on this port",
         summary: "hostNetwork and port 10250, on which the kubelet listens on every node",
+        group: Nodes,
         mode: Mode::Warn,
         adjustable: true,
     },

@@ -15,6 +15,7 @@ pub(super) static RULE: Rule = Rule {
         id: "immediate-binding-across-zones",
         title: "volumes may be in the wrong zone",
         summary: "volumes whose zone is chosen before their pods, which need certain zones",
+        group: NeverStarts,
         mode: Mode::Warn,
         adjustable: true,
     },

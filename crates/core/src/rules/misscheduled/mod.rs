@@ -22,6 +22,7 @@ pub(super) static RULE: Rule = Rule {
         id: "misscheduled",
         title: "pods run on nodes that are not selected",
         summary: "pods of a DaemonSet on nodes that would not get one any more",
+        group: Cluster,
         mode: Mode::Warn,
         adjustable: true,
     },

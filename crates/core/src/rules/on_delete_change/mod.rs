@@ -13,6 +13,7 @@ pub(super) static RULE: Rule = Rule {
         id: "on-delete-change",
         title: "running pods do not get this template",
         summary: "a changed template under OnDelete, which running pods do not get",
+        group: Rollout,
         mode: Mode::Warn,
         adjustable: true,
     },

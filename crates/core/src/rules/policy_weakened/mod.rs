@@ -12,6 +12,7 @@ pub static RULE: Rule = Rule {
         id: "policy-weakened",
         title: "this change weakens the policy",
         summary: "a change that weakens the policy by which it is checked",
+        group: Guard,
         mode: Mode::Warn,
         adjustable: false,
     },

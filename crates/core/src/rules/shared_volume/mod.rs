@@ -17,6 +17,7 @@ pub(super) static RULE: Rule = Rule {
         id: "shared-volume",
         title: "all pods share one volume",
         summary: "a claim or disk in the template, which all pods on all nodes share",
+        group: Data,
         mode: Mode::Warn,
         adjustable: true,
     },

@@ -13,6 +13,7 @@ pub(super) static RULE: Rule = Rule {
         id: "template-finalizers",
         title: "deleted pods stay Terminating",
         summary: "a template with finalizers, which keep every deleted pod Terminating",
+        group: Rollout,
         mode: Mode::Warn,
         adjustable: true,
     },

@@ -12,6 +12,7 @@ pub(super) static RULE: Rule = Rule {
         id: "template-node-annotation",
         title: "all pods ask for one node",
         summary: "setguard.io/node in a template, which asks for one node for all pods",
+        group: Guard,
         mode: Mode::Warn,
         adjustable: true,
     },

@@ -14,6 +14,7 @@ pub(super) static RULE: Rule = Rule {
         id: "template-node-name",
         title: "all pods go to one node",
         summary: "a template with nodeName, which bypasses the scheduler: all pods go to one node",
+        group: Nodes,
         mode: Mode::Warn,
         adjustable: true,
     },

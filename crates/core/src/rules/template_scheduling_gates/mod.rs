@@ -14,6 +14,7 @@ pub(super) static RULE: Rule = Rule {
         id: "template-scheduling-gates",
         title: "every pod waits for its scheduling gates",
         summary: "a template with schedulingGates, behind which every pod waits",
+        group: NeverStarts,
         mode: Mode::Warn,
         adjustable: true,
     },

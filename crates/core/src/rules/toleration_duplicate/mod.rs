@@ -18,6 +18,7 @@ pub(super) static RULE: Rule = Rule {
         id: "toleration-duplicate",
         title: "another toleration covers this one",
         summary: "a toleration that another one in the list covers already",
+        group: Nodes,
         mode: Mode::Audit,
         adjustable: true,
     },

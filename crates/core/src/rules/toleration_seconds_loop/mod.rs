@@ -14,6 +14,7 @@ pub(crate) static RULE: Rule = Rule {
         id: "toleration-seconds-loop",
         title: "the daemon is evicted again and again",
         summary: "tolerationSeconds on a daemon, which is evicted and recreated again and again",
+        group: Nodes,
         mode: Mode::Warn,
         adjustable: true,
     },

@@ -1,0 +1,163 @@
+//! The pages about rules, made from the rules: `docs/rules.md`, `docs/rules/ID.md` and their entries in the summary of the site.
+
+use setguard::{
+    catalogue::{all, kinds, markdown::capitalised, runners},
+    finding::{Group, Mode},
+    kubernetes::{kind::Kind, version::Version},
+    rules::rule::{Rule, Runner},
+};
+use similar::TextDiff;
+
+const GENERATED: &str =
+    "<!-- Generated from the rules: UPDATE_GENERATED=1 cargo test --test it generated -->";
+
+/// Returns the content of `docs/rules.md`.
+pub fn index() -> String {
+    let mut out = format!(
+        "# Rules\n\n{GENERATED}\n\n\
+         Every rule, by what its fault hurts. `setguard explain RULE` prints the text of its page.\n\n\
+         - `deny` rejects the object, `warn` shows a warning, `audit` only counts, and `check` shows it as a note.\n\
+         - The [policy](configuration.md) can change the mode, unless it is *fixed*.\n\
+         - If *policy* follows, the API server can evaluate the rule itself, as an [admission policy](admission-policies.md).\n"
+    );
+    for group in Group::ALL {
+        let mut rules: Vec<&Rule> =
+            all().iter().copied().filter(|rule| rule.meta.group == group).collect();
+        // The strictest first; within a mode by name.
+        rules.sort_by_key(|rule| std::cmp::Reverse(rule.meta.mode));
+        out += &format!("\n## {}\n\n", group.title());
+        for rule in rules {
+            let meta = &rule.meta;
+            let fixed = if meta.adjustable { "" } else { ", *fixed*" };
+            let policy = if rule.runners().contains(&Runner::Policy) { ", *policy*" } else { "" };
+            out += &format!(
+                "- {title}: [`{id}`](rules/{id}.md), {mode}{fixed}{policy}\n",
+                title = meta.title,
+                id = meta.id,
+                mode = meta.mode,
+            );
+        }
+    }
+    out
+}
+
+/// Returns the entries of the rules in the summary of the site.
+pub fn summary() -> String {
+    let ids = all().iter().map(|rule| rule.meta.id);
+    ids.map(|id| format!("  - [{id}](rules/{id}.md)\n")).collect()
+}
+
+/// Returns the content of `docs/rules/ID.md`.
+pub fn page(rule: &Rule) -> String {
+    let meta = &rule.meta;
+    let fixed = if meta.adjustable { "" } else { ", fixed" };
+    let (happens, why, sources) = parts(meta.why);
+    let mut out = format!(
+        "# {id}\n\n{GENERATED}\n\n{summary}.\n\n\
+         Default: `{mode}`{fixed}. Kinds: {kinds}. Run by: {runners}.\n\n## What happens\n\n{happens}\n",
+        id = meta.id,
+        summary = capitalised(meta.summary),
+        mode = meta.mode,
+        kinds = kinds(rule),
+        runners = runners(rule),
+    );
+    if !why.is_empty() {
+        out += &format!("\n## Why\n\n{why}\n");
+    }
+    // The examples of rules about status are dumps of a cluster, which no user writes.
+    let fix = if meta.bad.starts_with("# Seen at ") {
+        "Run `setguard audit`: it names the objects in your cluster, prints the next command for them, and says what the\n\
+         command risks.\n"
+            .to_owned()
+    } else {
+        format!(
+            "Replace the lines marked `-` with the lines marked `+`:\n\n```diff\n{}```\n",
+            difference(meta.bad, meta.good)
+        )
+    };
+    out += &format!("\n## How to fix\n\n{fix}");
+    out += &format!("\n## How to exempt\n\n{}\n", exempt(rule));
+    if !sources.is_empty() {
+        out += &format!("\n## In Kubernetes\n\n{}\n", linked(sources));
+    }
+    out + "\n[All rules](../rules.md)\n"
+}
+
+/// Divides the explanation of a rule: what happens, which is its first paragraph with the list that may follow; the reasons; and
+/// the sources in Kubernetes, which are the last paragraph.
+fn parts(why: &str) -> (&str, &str, &str) {
+    let why = why.trim_end();
+    let (text, sources) = why.split_once("\n\nKubernetes: ").unwrap_or((why, ""));
+    let end = text.match_indices("\n\n").find(|(at, _)| !text[..*at].ends_with(':'));
+    let (happens, why) = end.map_or((text, ""), |(at, _)| text.split_at(at));
+    (happens, why.trim_start(), sources)
+}
+
+/// Shows two manifests as one, with marks at the lines that differ. Only the surroundings of these are shown of a long one.
+fn difference(bad: &str, good: &str) -> String {
+    let is_long = bad.lines().count() > 60;
+    let diff = TextDiff::from_lines(bad, good);
+    let mut diff = diff.unified_diff();
+    let diff = diff.context_radius(if is_long { 6 } else { 1000 }).to_string();
+    let shown = diff.lines().filter(|line| is_long || !line.starts_with("@@ "));
+    shown.map(|line| format!("{}\n", line.trim_end())).collect()
+}
+
+fn exempt(rule: &Rule) -> String {
+    let id = rule.meta.id;
+    let exception = "an [exception](../configuration.md) in the policy";
+    let is_about_sets = rule.is_about(Kind::DaemonSet) || rule.is_about(Kind::StatefulSet);
+    if !rule.meta.adjustable {
+        "Neither the policy nor a comment or annotation exempts from this rule.".to_owned()
+    } else if rule.meta.mode == Mode::Deny {
+        format!("The rule denies, so only {exception} exempts from it.")
+    } else if !is_about_sets {
+        format!("Write {exception}.")
+    } else if rule.runners().contains(&Runner::Check) {
+        format!(
+            "Write `# setguard: ignore[{id}] REASON` above the line, the annotation `setguard.io/ignore: {id}` on the\n\
+             object, or {exception}."
+        )
+    } else {
+        format!("Write the annotation `setguard.io/ignore: {id}` on the object, or {exception}.")
+    }
+}
+
+/// The repositories that are developed in `staging/` of Kubernetes.
+const STAGED: [&str; 7] = [
+    "apimachinery",
+    "apiserver",
+    "component-helpers",
+    "endpointslice",
+    "kube-scheduler",
+    "kubectl",
+    "pod-security-admission",
+];
+
+/// Makes links of the paths of Go files. A path begins at the root of Kubernetes, at that of a staged repository whose name stands
+/// before it, or in the folder of the previous path.
+fn linked(text: &str) -> String {
+    let source =
+        format!("https://github.com/kubernetes/kubernetes/blob/release-{}", Version::NEWEST);
+    let mut out = String::new();
+    let (mut repository, mut folder) = (String::new(), String::new());
+    for word in text.split_inclusive([' ', '\n']) {
+        let name =
+            word.trim_start_matches('(').trim_end().trim_end_matches([',', ';', ':', '.', ')']);
+        let is_path = name.contains('/') || !folder.is_empty();
+        if is_path && name.ends_with(".go") && !name.contains('*') {
+            let path = match name.split_once('/') {
+                None => format!("{folder}{name}"),
+                Some((first, _)) if STAGED.contains(&first) => format!("staging/src/k8s.io/{name}"),
+                Some(_) => format!("{repository}{name}"),
+            };
+            out += &word.replacen(name, &format!("[{name}]({source}/{path})"), 1);
+            folder = path[..path.rfind('/').map_or(0, |at| at + 1)].to_owned();
+        } else {
+            out += word;
+        }
+        let staged = STAGED.iter().find(|it| **it == name.trim_start_matches("k8s.io/"));
+        repository = staged.map_or_else(String::new, |it| format!("staging/src/k8s.io/{it}/"));
+    }
+    capitalised(&out)
+}
