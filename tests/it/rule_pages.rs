@@ -93,14 +93,13 @@ fn parts(why: &str) -> (&str, &str, &str) {
     (happens, why.trim_start(), sources)
 }
 
-/// Shows two manifests as one, with marks at the lines that differ. Only the surroundings of these are shown of a long one.
+/// Shows two manifests as one, with marks at the lines that differ.
 fn difference(bad: &str, good: &str) -> String {
-    let is_long = bad.lines().count() > 60;
     let diff = TextDiff::from_lines(bad, good);
-    let mut diff = diff.unified_diff();
-    let diff = diff.context_radius(if is_long { 6 } else { 1000 }).to_string();
-    let shown = diff.lines().filter(|line| is_long || !line.starts_with("@@ "));
-    shown.map(|line| format!("{}\n", line.trim_end())).collect()
+    // The whole manifest is shown, so it has no heads of parts.
+    let diff = diff.unified_diff().context_radius(1000).to_string();
+    let lines = diff.lines().filter(|line| !line.starts_with("@@ "));
+    lines.map(|line| format!("{}\n", line.trim_end())).collect()
 }
 
 fn exempt(rule: &Rule) -> String {
