@@ -1,5 +1,7 @@
 //! The pages about rules, made from the rules: `docs/rules.md`, `docs/rules/ID.md` and their entries in the summary of the site.
 
+use std::collections::BTreeSet;
+
 use setguard::{
     catalogue::{all, kinds, markdown::capitalised, runners},
     finding::{Group, Mode},
@@ -70,8 +72,12 @@ pub fn page(rule: &Rule) -> String {
          command risks.\n"
             .to_owned()
     } else {
+        let change = match is_change(meta.bad) {
+            true => "An object that is there twice is shown before and after the change. ",
+            false => "",
+        };
         format!(
-            "Replace the lines marked `-` with the lines marked `+`:\n\n```diff\n{}```\n",
+            "{change}Replace the lines marked `-` with the lines marked `+`:\n\n```diff\n{}```\n",
             difference(meta.bad, meta.good)
         )
     };
@@ -91,6 +97,17 @@ fn parts(why: &str) -> (&str, &str, &str) {
     let end = text.match_indices("\n\n").find(|(at, _)| !text[..*at].ends_with(':'));
     let (happens, why) = end.map_or((text, ""), |(at, _)| text.split_at(at));
     (happens, why.trim_start(), sources)
+}
+
+/// Returns whether an example has an object before a change and after it.
+fn is_change(example: &str) -> bool {
+    let mut seen = BTreeSet::new();
+    example.split("---\n").any(|document| {
+        let lines = document.lines().filter(|line| !line.starts_with('#'));
+        let mut name = false;
+        let head = lines.take_while(|line| !std::mem::replace(&mut name, line.contains("name:")));
+        !seen.insert(head.collect::<Vec<_>>())
+    })
 }
 
 /// Shows two manifests as one, with marks at the lines that differ.
