@@ -121,10 +121,6 @@ fn links_have_titles() {
     }
 }
 
-/// Pages for maintainers. The site links to them in the repository; `docs/evidence.md` sums them up.
-const OUTSIDE_THE_SITE: [&str; 4] =
-    ["conformance.md", "performance.md", "security.md", "testing.md"];
-
 /// A reader would not find a page that is missing there.
 #[test]
 fn the_summary_of_the_site_has_every_page() {
@@ -133,8 +129,7 @@ fn the_summary_of_the_site_has_every_page() {
     let text = fs::read_to_string(&summary).unwrap();
     let listed: BTreeSet<PathBuf> = links(&text).map(|link| docs.join(link)).collect();
     let mut pages = pages();
-    let is_outside = |page: &Path| OUTSIDE_THE_SITE.iter().any(|it| docs.join(it) == page);
-    pages.retain(|page| page.starts_with(&docs) && *page != summary && !is_outside(page));
+    pages.retain(|page| page.starts_with(&docs) && *page != summary);
     for page in &pages {
         assert!(listed.contains(page), "docs/SUMMARY.md has no {}", page.display());
     }

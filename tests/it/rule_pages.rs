@@ -20,7 +20,7 @@ pub fn index() -> String {
          Every rule, by what its fault hurts. `setguard explain RULE` prints the text of its page.\n\n\
          - `deny` rejects the object, `warn` shows a warning, `audit` only counts, and `check` shows it as a note.\n\
          - The [policy](configuration.md) can change the mode, unless it is *fixed*.\n\
-         - If *policy* follows, the API server can evaluate the rule itself, as an [admission policy](admission-policies.md).\n"
+         - If *admission policy* follows, the API server can [evaluate the rule itself](admission-policies.md).\n"
     );
     for group in Group::ALL {
         let mut rules: Vec<&Rule> =
@@ -31,7 +31,8 @@ pub fn index() -> String {
         for rule in rules {
             let meta = &rule.meta;
             let fixed = if meta.adjustable { "" } else { ", *fixed*" };
-            let policy = if rule.runners().contains(&Runner::Policy) { ", *policy*" } else { "" };
+            let policy =
+                if rule.runners().contains(&Runner::Policy) { ", *admission policy*" } else { "" };
             out += &format!(
                 "- {title}: [`{id}`](rules/{id}.md), {mode}{fixed}{policy}\n",
                 title = meta.title,
@@ -121,7 +122,7 @@ fn difference(bad: &str, good: &str) -> String {
 
 fn exempt(rule: &Rule) -> String {
     let id = rule.meta.id;
-    let exception = "an [exception](../configuration.md) in the policy";
+    let exception = "an [exception](../configuration.md#exceptions) in the policy";
     let is_about_sets = rule.is_about(Kind::DaemonSet) || rule.is_about(Kind::StatefulSet);
     if !rule.meta.adjustable {
         "Neither the policy nor a comment or annotation exempts from this rule.".to_owned()
