@@ -122,21 +122,18 @@ fn difference(bad: &str, good: &str) -> String {
 
 fn exempt(rule: &Rule) -> String {
     let id = rule.meta.id;
-    let exception = "an [exception](../configuration.md#exceptions) in the policy";
+    let exception = "- in the policy: an [exception](../configuration.md#exceptions)";
+    let annotation = format!("- on the object: the annotation `setguard.io/ignore: {id}`");
     let is_about_sets = rule.is_about(Kind::DaemonSet) || rule.is_about(Kind::StatefulSet);
     if !rule.meta.adjustable {
         "Neither the policy nor a comment or annotation exempts from this rule.".to_owned()
-    } else if rule.meta.mode == Mode::Deny {
-        format!("The rule denies, so only {exception} exempts from it.")
-    } else if !is_about_sets {
-        format!("Write {exception}.")
+    } else if rule.meta.mode == Mode::Deny || !is_about_sets {
+        exception.to_owned()
     } else if rule.runners().contains(&Runner::Check) {
-        format!(
-            "Write `# setguard: ignore[{id}] REASON` above the line, the annotation `setguard.io/ignore: {id}` on the\n\
-             object, or {exception}."
-        )
+        let comment = format!("- in the file, above the line: `# setguard: ignore[{id}] REASON`");
+        [&comment, &annotation, exception].join("\n")
     } else {
-        format!("Write the annotation `setguard.io/ignore: {id}` on the object, or {exception}.")
+        [&annotation, exception].join("\n")
     }
 }
 
