@@ -7,16 +7,18 @@ use std::{
 };
 
 use serde_json::{Map, Value};
-use setguard::catalogue::{all, markdown};
+use setguard::catalogue::{self, all};
 use setguard_testing::recorded::is_current;
+
+use crate::rule_pages;
 
 #[test]
 fn the_pages_of_rules() {
-    is_current("docs/rules.md", &markdown::index());
+    is_current("docs/rules.md", &rule_pages::index());
     let page = |id: &str| format!("docs/rules/{id}.md");
     let pages: BTreeSet<String> = all().iter().map(|rule| page(rule.meta.id)).collect();
     for rule in all() {
-        is_current(&page(rule.meta.id), &markdown::page(rule));
+        is_current(&page(rule.meta.id), &rule_pages::page(rule));
     }
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     for entry in fs::read_dir(root.join("docs/rules")).unwrap() {
@@ -35,24 +37,73 @@ fn the_rules_in_the_summary_of_the_site() {
     let others: String = others.collect();
     let rules = "- [Rules](rules.md)\n";
     let (before, after) = others.split_once(rules).unwrap();
-    is_current(path, &format!("{before}{rules}{}{after}", markdown::summary()));
+    is_current(path, &format!("{before}{rules}{}{after}", rule_pages::summary()));
 }
 
 /// Programs that read the site begin with this list.
 #[test]
 fn the_list_of_pages_for_programs() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let summary = fs::read_to_string(root.join("docs/SUMMARY.md")).unwrap();
-    let mut list = format!("# setguard\n\n> {}\n\n## Pages\n\n", env!("CARGO_PKG_DESCRIPTION"));
+    let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs");
+    let summary = fs::read_to_string(docs.join("SUMMARY.md")).unwrap();
+    let changelog = fs::read_to_string(docs.join("../CHANGELOG.md")).unwrap();
+    // A program that has little space leaves out what is optional.
+    let mut sections =
+        [("Pages", String::new()), ("Rules", String::new()), ("Optional", String::new())];
     for line in summary.lines() {
         let Some((title, page)) = line.split_once("](") else { continue };
         let title = title.trim_start_matches([' ', '-', '[']);
-        let page = page.trim_end_matches(')').trim_end_matches(".md");
+        let page = page.trim_end_matches(')');
+        let rule =
+            page.strip_prefix("rules/").and_then(|it| catalogue::find(it.strip_suffix(".md")?));
+        let text = fs::read_to_string(docs.join(page)).unwrap();
+        let text = text.replace("{{#include ../CHANGELOG.md}}", &changelog);
+        let sentence = rule.map_or_else(|| first_sentence(&text), |it| it.meta.summary.to_owned());
+        assert!(!sentence.is_empty(), "{page} does not begin with a sentence");
         // mdBook makes a README the index of its folder.
-        let page = page.replace("README", "index");
-        list.push_str(&format!("- [{title}]({}/{page}.html)\n", env!("CARGO_PKG_HOMEPAGE")));
+        let address = page.trim_end_matches(".md").replace("README", "index");
+        let (_, list) = match page.split_once('/') {
+            Some(("rules", _)) => &mut sections[1],
+            Some(("adr", _)) => &mut sections[2],
+            _ => &mut sections[0],
+        };
+        let home = env!("CARGO_PKG_HOMEPAGE");
+        list.push_str(&format!("- [{title}]({home}/{address}.html): {sentence}\n"));
     }
-    is_current("docs/llms.txt", &list);
+    let mut text = format!("# setguard\n\n> {}\n", env!("CARGO_PKG_DESCRIPTION"));
+    for (title, list) in sections {
+        text.push_str(&format!("\n## {title}\n\n{list}"));
+    }
+    is_current("docs/llms.txt", &text);
+}
+
+/// Returns the first sentence below the title of a page, without its marks and without its full stop.
+fn first_sentence(page: &str) -> String {
+    let mut is_code = false;
+    let mut paragraph = String::new();
+    for line in page.lines() {
+        let is_fence = line.starts_with("```");
+        is_code ^= is_fence;
+        let begins = |c: char| c.is_alphanumeric() || ['*', '`', '[', '"'].contains(&c);
+        // Each decision begins with the release that it was made for.
+        let is_prose = line.starts_with(begins) && !line.starts_with("Decided for ");
+        if !is_code && !is_fence && is_prose {
+            paragraph.push_str(line);
+            paragraph.push(' ');
+        } else if !paragraph.is_empty() {
+            break;
+        }
+    }
+    let end = paragraph.find(". ").or_else(|| paragraph.find(": ")).unwrap_or(paragraph.len());
+    // A link is only its text.
+    let mut plain = String::new();
+    for piece in paragraph[..end].split('[') {
+        match piece.split_once("](").and_then(|(text, rest)| Some((text, rest.split_once(')')?.1)))
+        {
+            Some((text, rest)) => plain.extend([text, rest]),
+            None => plain.push_str(piece),
+        }
+    }
+    plain.replace("**", "").trim_end().to_owned()
 }
 
 #[test]

@@ -84,6 +84,7 @@ mod release;
 mod reports;
 mod review;
 mod rollouts;
+mod rule_pages;
 mod schema;
 #[cfg(unix)]
 mod serve;

@@ -36,13 +36,6 @@ fn the_examples_are_answered_as_kubectl_would_show_it() {
         .unwrap();
     assert_eq!(output.status.code(), Some(0), "a refusal is an answer");
     let text = printed(&output);
-    // README shows a part of it.
-    let readme = include_str!("../../README.md");
-    let (_, excerpt) = readme.split_once("```text\n").unwrap();
-    let (excerpt, _) = excerpt.split_once("```").unwrap();
-    for paragraph in without_times(excerpt).split("\n\n") {
-        assert!(text.contains(paragraph.trim_end()), "README:\n{paragraph}");
-    }
     snapshot("trial/the_examples_are_answered_as_kubectl_would_show_it", &text);
 }
 

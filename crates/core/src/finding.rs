@@ -20,7 +20,7 @@ pub use self::{
     fix::{Change, Fix},
     help::{Command, Effect, Help},
     reason::Reason,
-    rule::{Meta, Mode},
+    rule::{Group, Meta, Mode},
     value::Value,
 };
 pub use self::{rule::SOME_RULE, shorten::shorten};

@@ -12,11 +12,12 @@ use self::rule::{Cel, Rule};
 
 /// The description of a rule, with the texts in its folder.
 macro_rules! meta {
-    (id: $id:literal, title: $title:literal, summary: $summary:literal, mode: $mode:expr, adjustable: $adjustable:literal $(,)?) => {
+    (id: $id:literal, title: $title:literal, summary: $summary:literal, group: $group:ident, mode: $mode:expr, adjustable: $adjustable:literal $(,)?) => {
         $crate::finding::Meta {
             id: $id,
             title: $title,
             summary: $summary,
+            group: $crate::finding::Group::$group,
             why: include_str!("why.md"),
             bad: include_str!("bad.yaml"),
             good: include_str!("good.yaml"),

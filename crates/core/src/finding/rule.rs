@@ -76,6 +76,59 @@ impl<'de> Deserialize<'de> for Mode {
     }
 }
 
+/// What a fault hurts: the section of its rule in the index.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Group {
+    /// The object: the API server refuses it, drops a part of it, or warns of it.
+    Refused,
+    /// The pods, which never start or never stay.
+    NeverStarts,
+    /// Volumes and what they contain.
+    Data,
+    /// Changes, which are not rolled out, or not as intended.
+    Rollout,
+    /// The choice of nodes.
+    Nodes,
+    /// Upgrades of the cluster, and drains of its nodes.
+    Upgrade,
+    /// Names in the network, and the pods that a selector finds.
+    Names,
+    /// The objects of a running cluster.
+    Cluster,
+    /// The policy and the injections of setguard.
+    Guard,
+}
+
+impl Group {
+    /// Every group, in the order of the index.
+    pub const ALL: [Group; 9] = [
+        Group::NeverStarts,
+        Group::Data,
+        Group::Rollout,
+        Group::Nodes,
+        Group::Names,
+        Group::Upgrade,
+        Group::Refused,
+        Group::Cluster,
+        Group::Guard,
+    ];
+
+    /// Returns the heading of the section.
+    pub const fn title(self) -> &'static str {
+        match self {
+            Group::Refused => "The API server refuses, drops or warns of something",
+            Group::NeverStarts => "Pods never start",
+            Group::Data => "Data is at risk",
+            Group::Rollout => "A change is not rolled out as intended",
+            Group::Nodes => "Pods don't fit their nodes",
+            Group::Upgrade => "Upgrades and drains of nodes",
+            Group::Names => "Services and selectors find the wrong pods",
+            Group::Cluster => "In a running cluster",
+            Group::Guard => "setguard's policy and injections",
+        }
+    }
+}
+
 /// The description of a rule. Two descriptions are equal if they have the same id.
 #[derive(Debug)]
 pub struct Meta {
@@ -86,6 +139,8 @@ pub struct Meta {
     pub title: &'static str,
     /// The summary, one line of at most 80 characters.
     pub summary: &'static str,
+    /// The section of the index of rules.
+    pub group: Group,
     /// The behaviour of Kubernetes, the harm, and the upstream source to read.
     pub why: &'static str,
     /// A manifest that has the fault, checked by a test.
@@ -122,6 +177,7 @@ pub static SOME_RULE: Meta = Meta {
     id: "some-rule",
     title: "some fault",
     summary: "",
+    group: Group::Refused,
     why: "",
     bad: "",
     good: "",

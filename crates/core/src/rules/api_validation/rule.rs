@@ -12,6 +12,7 @@ pub static RULE: Rule = Rule {
         id: "api-validation",
         title: "the API server refuses this",
         summary: "what the API server refuses in metadata and the workload's own fields",
+        group: Refused,
         mode: Mode::Deny,
         adjustable: false,
     },

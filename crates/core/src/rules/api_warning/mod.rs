@@ -40,6 +40,7 @@ pub(super) static RULE: Rule = Rule {
         id: "api-warning",
         title: "the API server warns of this setting",
         summary: "a setting that the API server accepts with a warning",
+        group: Refused,
         mode: Mode::Warn,
         adjustable: true,
     },

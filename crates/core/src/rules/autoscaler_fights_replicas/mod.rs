@@ -15,6 +15,7 @@ pub(super) static RULE: Rule = Rule {
         id: "autoscaler-fights-replicas",
         title: "replicas are set, and an autoscaler sets them",
         summary: "a StatefulSet that sets replicas, and an autoscaler that sets them too",
+        group: Rollout,
         mode: Mode::Warn,
         adjustable: true,
     },

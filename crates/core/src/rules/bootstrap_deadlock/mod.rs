@@ -15,7 +15,8 @@ pub(super) static RULE: Rule = Rule {
     meta: meta! {
         id: "bootstrap-deadlock",
         title: "the first pod waits for later ones",
-        summary: "ordered pods of which the first is ready only once later ones are there",
+        summary: "ordered pods whose first one becomes ready only after later ones exist",
+        group: NeverStarts,
         mode: Mode::Warn,
         adjustable: true,
     },

@@ -12,7 +12,8 @@ pub(super) static RULE: Rule = Rule {
     meta: meta! {
         id: "canary-ordinals",
         title: "a partition holds back some pods",
-        summary: "which pods an update with a partition reaches, and which it does not",
+        summary: "the pods that an update with a partition reaches",
+        group: Rollout,
         mode: Mode::Audit,
         adjustable: true,
     },

@@ -16,6 +16,7 @@ pub(super) static RULE: Rule = Rule {
         id: "change-not-observed",
         title: "the controller does not react",
         summary: "a set that was created or changed, and whose controller does not react",
+        group: Cluster,
         mode: Mode::Deny,
         adjustable: true,
     },

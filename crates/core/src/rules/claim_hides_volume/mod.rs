@@ -14,7 +14,8 @@ pub(super) static RULE: Rule = Rule {
     meta: meta! {
         id: "claim-hides-volume",
         title: "a claim template replaces a volume",
-        summary: "a claim template with the same name as a volume, which it replaces in every pod",
+        summary: "a claim template that replaces a volume of the same name in every pod",
+        group: Data,
         mode: Mode::Warn,
         adjustable: true,
     },

@@ -19,6 +19,7 @@ pub(super) static RULE: Rule = Rule {
         id: "claim-left-behind",
         title: "new pods get claims of earlier ones",
         summary: "claims of an earlier StatefulSet that the next scale-up gives to new pods",
+        group: Cluster,
         mode: Mode::Audit,
         adjustable: true,
     },

@@ -14,6 +14,7 @@ pub(super) static RULE: Rule = Rule {
         id: "claim-metadata-invalid",
         title: "the metadata of a claim is invalid",
         summary: "a claim template with metadata that the API server refuses in a claim",
+        group: NeverStarts,
         mode: Mode::Deny,
         adjustable: true,
     },

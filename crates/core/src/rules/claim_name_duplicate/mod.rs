@@ -14,7 +14,8 @@ pub(super) static RULE: Rule = Rule {
     meta: meta! {
         id: "claim-name-duplicate",
         title: "two claim templates have the same name",
-        summary: "volumeClaimTemplates with the same name, of which only the last is used",
+        summary: "volumeClaimTemplates with the same name: only the last one is used",
+        group: Data,
         mode: Mode::Deny,
         adjustable: true,
     },

@@ -24,6 +24,7 @@ pub(super) static RULE: Rule = Rule {
         id: "claim-pending",
         title: "a pod waits for its claim",
         summary: "a pod of a StatefulSet that waits for a claim that is not bound",
+        group: Cluster,
         mode: Mode::Warn,
         adjustable: true,
     },

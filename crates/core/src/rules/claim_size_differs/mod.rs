@@ -19,6 +19,7 @@ pub(super) static RULE: Rule = Rule {
         id: "claim-size-differs",
         title: "claims differ from the size in the template",
         summary: "claims of a StatefulSet whose size differs from the claim template",
+        group: Cluster,
         mode: Mode::Audit,
         adjustable: true,
     },

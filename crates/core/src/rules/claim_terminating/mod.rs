@@ -22,6 +22,7 @@ pub(super) static RULE: Rule = Rule {
         id: "claim-terminating",
         title: "a claim in use was deleted",
         summary: "a claim of a StatefulSet that was deleted while its pod uses it",
+        group: Cluster,
         mode: Mode::Warn,
         adjustable: true,
     },

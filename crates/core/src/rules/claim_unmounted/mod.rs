@@ -15,6 +15,7 @@ pub(super) static RULE: Rule = Rule {
         id: "claim-unmounted",
         title: "no container mounts this claim",
         summary: "a claim template that no container mounts",
+        group: Data,
         mode: Mode::Warn,
         adjustable: true,
     },

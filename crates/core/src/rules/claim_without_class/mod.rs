@@ -13,6 +13,7 @@ pub(super) static RULE: Rule = Rule {
         id: "claim-without-class",
         title: "nothing provisions volumes of the empty class",
         summary: "a claim template with an empty storageClassName: nothing provisions its volumes",
+        group: NeverStarts,
         mode: Mode::Warn,
         adjustable: true,
     },

@@ -12,7 +12,8 @@ pub(super) static RULE: Rule = Rule {
     meta: meta! {
         id: "claims-deleted-on-scale-down",
         title: "scaling down deletes claims",
-        summary: "a scale-down with whenScaled Delete, which deletes the claims of removed pods",
+        summary: "a scale-down with whenScaled Delete: the claims of removed pods are deleted",
+        group: Data,
         mode: Mode::Warn,
         adjustable: true,
     },

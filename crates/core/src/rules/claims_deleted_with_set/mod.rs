@@ -13,6 +13,7 @@ pub(super) static RULE: Rule = Rule {
         id: "claims-deleted-with-set",
         title: "deleting the set deletes its claims",
         summary: "whenDeleted Delete, so that deleting the set deletes its claims with their data",
+        group: Data,
         mode: Mode::Audit,
         adjustable: true,
     },

@@ -20,7 +20,8 @@ pub(super) static RULE: Rule = Rule {
     meta: meta! {
         id: "class-of-claims-missing",
         title: "the StorageClass of claims does not exist",
-        summary: "a StorageClass that does not exist, and for which claims of several sets wait",
+        summary: "a missing StorageClass that claims of several sets wait for",
+        group: Cluster,
         mode: Mode::Warn,
         adjustable: true,
     },

@@ -11,7 +11,8 @@ pub static RULE: Rule = Rule {
     meta: meta! {
         id: "control-plane-injection",
         title: "setguard adds control-plane tolerations",
-        summary: "a DaemonSet to which setguard adds control-plane tolerations, as requested",
+        summary: "a DaemonSet that requests control-plane tolerations from setguard",
+        group: Guard,
         mode: Mode::Audit,
         adjustable: true,
     },

@@ -17,6 +17,7 @@ pub(super) static RULE: Rule = Rule {
         id: "control-plane-not-tolerated",
         title: "the control plane gets no pod",
         summary: "a node agent without a toleration for the control plane",
+        group: Nodes,
         mode: Mode::Audit,
         adjustable: true,
     },

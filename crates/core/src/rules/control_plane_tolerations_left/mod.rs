@@ -12,6 +12,7 @@ pub static RULE: Rule = Rule {
         id: "control-plane-tolerations-left",
         title: "tolerations that setguard added are left",
         summary: "tolerations that setguard added, in a DaemonSet that no longer requests them",
+        group: Guard,
         mode: Mode::Warn,
         adjustable: true,
     },

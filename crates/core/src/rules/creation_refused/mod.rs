@@ -23,6 +23,7 @@ pub(super) static RULE: Rule = Rule {
         id: "creation-refused",
         title: "the API server refuses to create pods",
         summary: "pods that the API server refuses to create",
+        group: Cluster,
         mode: Mode::Warn,
         adjustable: true,
     },

@@ -18,6 +18,7 @@ pub(super) static RULE: Rule = Rule {
         id: "daemon-leaves-nodes",
         title: "pods disappear from many nodes",
         summary: "a DaemonSet whose new node selector takes its pods away from many nodes",
+        group: Nodes,
         mode: Mode::Warn,
         adjustable: true,
     },

@@ -16,6 +16,7 @@ pub(super) static RULE: Rule = Rule {
         id: "daemon-on-foreign-node",
         title: "a daemon for Linux runs on other nodes",
         summary: "a DaemonSet for Linux on Windows nodes, or on virtual nodes",
+        group: Nodes,
         mode: Mode::Warn,
         adjustable: true,
     },

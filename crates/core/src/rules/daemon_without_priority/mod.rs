@@ -13,6 +13,7 @@ pub(super) static RULE: Rule = Rule {
         id: "daemon-without-priority",
         title: "a plugin of the node has no priority",
         summary: "a network, storage or device plugin of the node without a priorityClassName",
+        group: Nodes,
         mode: Mode::Warn,
         adjustable: true,
     },

@@ -22,6 +22,7 @@ pub(super) static RULE: Rule = Rule {
         id: "deletion-refused",
         title: "pods cannot be deleted",
         summary: "pods that the API server refuses to delete, so that a rollout does not go on",
+        group: Cluster,
         mode: Mode::Warn,
         adjustable: true,
     },

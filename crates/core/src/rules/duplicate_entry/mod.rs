@@ -23,7 +23,8 @@ pub(super) static RULE: Rule = Rule {
     meta: meta! {
         id: "duplicate-entry",
         title: "the same entry twice in a list",
-        summary: "an entry twice in a list that has keys, which server-side apply refuses",
+        summary: "an entry twice in a list with keys: server-side apply refuses the object",
+        group: Refused,
         mode: Mode::Warn,
         adjustable: true,
     },

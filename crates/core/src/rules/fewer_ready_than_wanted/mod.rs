@@ -23,6 +23,7 @@ pub(super) static RULE: Rule = Rule {
         id: "fewer-ready-than-wanted",
         title: "fewer pods are ready than wanted",
         summary: "too few ready pods, or a rollout that stands still, for an unknown reason",
+        group: Cluster,
         mode: Mode::Warn,
         adjustable: true,
     },

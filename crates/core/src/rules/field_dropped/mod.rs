@@ -15,6 +15,7 @@ pub(super) static RULE: Rule = Rule {
         id: "field-dropped",
         title: "the API server drops this field",
         summary: "a field that the API server drops, because its feature gate is off",
+        group: Refused,
         mode: Mode::Warn,
         adjustable: true,
     },

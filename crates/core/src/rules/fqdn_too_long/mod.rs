@@ -13,6 +13,7 @@ pub(super) static RULE: Rule = Rule {
         id: "fqdn-too-long",
         title: "the host name is too long for Linux",
         summary: "setHostnameAsFQDN with a name of more than 64 characters, so that no pod starts",
+        group: NeverStarts,
         mode: Mode::Warn,
         adjustable: true,
     },

@@ -13,6 +13,7 @@ pub(super) static RULE: Rule = Rule {
         id: "fs-group-on-large-volume",
         title: "fsGroup changes the owner of every file",
         summary: "fsGroup on a large volume without fsGroupChangePolicy: OnRootMismatch",
+        group: Data,
         mode: Mode::Audit,
         adjustable: true,
     },

@@ -12,6 +12,7 @@ pub(super) static RULE: Rule = Rule {
         id: "grace-period-zero",
         title: "pods disappear before they have stopped",
         summary: "a StatefulSet whose pods disappear from the API before they have stopped",
+        group: Data,
         mode: Mode::Warn,
         adjustable: true,
     },

@@ -20,6 +20,7 @@ pub(super) static RULE: Rule = Rule {
         id: "heap-above-limit",
         title: "the Java heap reaches the memory limit",
         summary: "a Java heap as large as the memory limit, so that the container is killed",
+        group: NeverStarts,
         mode: Mode::Warn,
         adjustable: true,
     },

@@ -11,7 +11,8 @@ pub(super) static RULE: Rule = Rule {
     meta: meta! {
         id: "history-limit-zero",
         title: "no revision is left to roll back to",
-        summary: "revisionHistoryLimit 0, which leaves no revision to roll back to",
+        summary: "revisionHistoryLimit 0: no revision is left to roll back to",
+        group: Rollout,
         mode: Mode::Audit,
         adjustable: true,
     },

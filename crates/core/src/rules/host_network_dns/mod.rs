@@ -14,7 +14,8 @@ pub(super) static RULE: Rule = Rule {
     meta: meta! {
         id: "host-network-dns",
         title: "hostNetwork cannot resolve the name of a Service",
-        summary: "hostNetwork and the name of a Service, which the node's DNS does not know",
+        summary: "hostNetwork with the name of a Service that the node's DNS does not know",
+        group: Names,
         mode: Mode::Warn,
         adjustable: true,
     },

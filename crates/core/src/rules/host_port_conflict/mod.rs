@@ -20,6 +20,7 @@ pub(super) static RULE: Rule = Rule {
         id: "host-port-conflict",
         title: "another controller uses the same host port",
         summary: "a DaemonSet that claims the same port of a node as another controller",
+        group: Nodes,
         mode: Mode::Warn,
         adjustable: true,
     },

@@ -15,7 +15,8 @@ pub(super) static RULE: Rule = Rule {
     meta: meta! {
         id: "host-port-of-kubelet",
         title: "the kubelet listens on this port",
-        summary: "hostNetwork and port 10250, on which the kubelet listens on every node",
+        summary: "hostNetwork and port 10250, the kubelet's port on every node",
+        group: Nodes,
         mode: Mode::Warn,
         adjustable: true,
     },

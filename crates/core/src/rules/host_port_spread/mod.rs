@@ -13,6 +13,7 @@ pub(super) static RULE: Rule = Rule {
         id: "host-port-spread",
         title: "no two replicas fit on one node",
         summary: "replicas that claim a port of the node, so that no two fit on one node",
+        group: Nodes,
         mode: Mode::Warn,
         adjustable: true,
     },

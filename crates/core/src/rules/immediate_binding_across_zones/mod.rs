@@ -14,7 +14,8 @@ pub(super) static RULE: Rule = Rule {
     meta: meta! {
         id: "immediate-binding-across-zones",
         title: "volumes may be in the wrong zone",
-        summary: "volumes whose zone is chosen before their pods, which need certain zones",
+        summary: "volumes whose zone is chosen first, for pods that need certain zones",
+        group: NeverStarts,
         mode: Mode::Warn,
         adjustable: true,
     },

@@ -16,6 +16,7 @@ pub static RULE: Rule = Rule {
         id: "immutable-field",
         title: "this field cannot be changed",
         summary: "a change to an immutable field, and what to do instead",
+        group: Refused,
         mode: Mode::Warn,
         adjustable: true,
     },

@@ -18,6 +18,7 @@ pub(super) static RULE: Rule = Rule {
         id: "immutable-release-label",
         title: "this label changes with each release",
         summary: "a label that changes with each release, in a field that cannot be changed",
+        group: Refused,
         mode: Mode::Warn,
         adjustable: true,
     },

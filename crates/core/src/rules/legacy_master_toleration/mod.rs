@@ -15,6 +15,7 @@ pub(super) static RULE: Rule = Rule {
         id: "legacy-master-toleration",
         title: "only the control plane's old taint is tolerated",
         summary: "a toleration of the control plane's old taint without the new one",
+        group: Upgrade,
         mode: Mode::Warn,
         adjustable: true,
     },

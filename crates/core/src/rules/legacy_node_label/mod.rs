@@ -15,6 +15,7 @@ pub(super) static RULE: Rule = Rule {
         id: "legacy-node-label",
         title: "nodes no longer have this label",
         summary: "a nodeSelector or node affinity that asks for the control plane's old label",
+        group: Upgrade,
         mode: Mode::Warn,
         adjustable: true,
     },

@@ -27,6 +27,7 @@ pub static RULE: Rule = Rule {
         id: "limit-exceeded",
         title: "the policy forbids these consequences",
         summary: "a change with consequences that the policy forbids",
+        group: Guard,
         mode: Mode::Deny,
         adjustable: true,
     },

@@ -13,6 +13,7 @@ pub(super) static RULE: Rule = Rule {
         id: "long-ready-seconds",
         title: "minReadySeconds make the rollout very long",
         summary: "minReadySeconds so high that a rollout takes very long",
+        group: Rollout,
         mode: Mode::Audit,
         adjustable: true,
     },

@@ -13,6 +13,7 @@ pub(super) static RULE: Rule = Rule {
         id: "many-pods-at-once",
         title: "many pods are replaced or removed at once",
         summary: "an update that replaces or removes many pods at once",
+        group: Rollout,
         mode: Mode::Warn,
         adjustable: true,
     },

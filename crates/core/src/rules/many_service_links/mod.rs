@@ -14,6 +14,7 @@ pub(super) static RULE: Rule = Rule {
         id: "many-service-links",
         title: "pods get too many variables of Services",
         summary: "pods that get so many variables of Services that programs may not start",
+        group: NeverStarts,
         mode: Mode::Warn,
         adjustable: true,
     },

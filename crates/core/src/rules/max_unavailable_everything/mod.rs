@@ -15,6 +15,7 @@ pub(super) static RULE: Rule = Rule {
         id: "max-unavailable-everything",
         title: "an update takes all pods down at once",
         summary: "maxUnavailable so high that an update takes all pods down at once",
+        group: Rollout,
         mode: Mode::Warn,
         adjustable: true,
     },

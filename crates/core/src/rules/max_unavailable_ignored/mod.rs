@@ -13,6 +13,7 @@ pub(super) static RULE: Rule = Rule {
         id: "max-unavailable-ignored",
         title: "maxUnavailable is ignored",
         summary: "maxUnavailable of a StatefulSet while its feature gate is off",
+        group: Rollout,
         mode: Mode::Warn,
         adjustable: true,
     },

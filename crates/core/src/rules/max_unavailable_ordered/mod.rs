@@ -13,6 +13,7 @@ pub(super) static RULE: Rule = Rule {
         id: "max-unavailable-ordered",
         title: "maxUnavailable above 1 makes nothing faster",
         summary: "maxUnavailable above 1 with OrderedReady: more pods are down, nothing is faster",
+        group: Rollout,
         mode: Mode::Warn,
         adjustable: true,
     },

@@ -21,7 +21,8 @@ pub(super) static RULE: Rule = Rule {
     meta: meta! {
         id: "misscheduled",
         title: "pods run on nodes that are not selected",
-        summary: "pods of a DaemonSet on nodes that would not get one any more",
+        summary: "pods of a DaemonSet on nodes that the DaemonSet no longer selects",
+        group: Cluster,
         mode: Mode::Warn,
         adjustable: true,
     },

@@ -12,6 +12,7 @@ pub(super) static RULE: Rule = Rule {
         id: "name-too-long",
         title: "the name is too long for pods",
         summary: "a name so long that the controller cannot create pods",
+        group: NeverStarts,
         mode: Mode::Deny,
         adjustable: true,
     },

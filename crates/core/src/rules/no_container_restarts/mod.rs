@@ -13,6 +13,7 @@ pub(super) static RULE: Rule = Rule {
         id: "no-container-restarts",
         title: "no container is restarted after exit code 0",
         summary: "no container is restarted after exit code 0, so pods end and are recreated",
+        group: NeverStarts,
         mode: Mode::Warn,
         adjustable: true,
     },

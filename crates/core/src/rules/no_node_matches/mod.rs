@@ -16,6 +16,7 @@ pub(super) static RULE: Rule = Rule {
         id: "no-node-matches",
         title: "no node matches the template",
         summary: "a template whose node selector and affinity no node matches",
+        group: NeverStarts,
         mode: Mode::Warn,
         adjustable: true,
     },

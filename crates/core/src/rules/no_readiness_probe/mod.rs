@@ -15,6 +15,7 @@ pub(super) static RULE: Rule = Rule {
         id: "no-readiness-probe",
         title: "the rollout waits for nothing",
         summary: "a server without a readiness probe, whose rollout waits for nothing",
+        group: Rollout,
         mode: Mode::Audit,
         adjustable: true,
     },

@@ -18,6 +18,7 @@ pub(super) static RULE: Rule = Rule {
         id: "node-down",
         title: "a node is not ready",
         summary: "a node that is not ready, and the sets with pods on it",
+        group: Cluster,
         mode: Mode::Warn,
         adjustable: true,
     },

@@ -22,6 +22,7 @@ pub(super) static RULE: Rule = Rule {
         id: "node-not-wanted",
         title: "a taint keeps the daemon off nodes",
         summary: "nodes without a pod of the DaemonSet, because of a taint",
+        group: Cluster,
         mode: Mode::Warn,
         adjustable: true,
     },

@@ -12,6 +12,7 @@ pub static RULE: Rule = Rule {
         id: "node-pin-conflict",
         title: "the pod is tied to two nodes",
         summary: "a pod created for one node whose own affinity ties it to another",
+        group: Guard,
         mode: Mode::Deny,
         adjustable: false,
     },

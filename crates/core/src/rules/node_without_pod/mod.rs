@@ -25,6 +25,7 @@ pub(super) static RULE: Rule = Rule {
         id: "node-without-pod",
         title: "nodes lack a working pod",
         summary: "nodes that should have a pod of the DaemonSet, and have none that works",
+        group: Cluster,
         mode: Mode::Warn,
         adjustable: true,
     },

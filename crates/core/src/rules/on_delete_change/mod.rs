@@ -12,7 +12,8 @@ pub(super) static RULE: Rule = Rule {
     meta: meta! {
         id: "on-delete-change",
         title: "running pods do not get this template",
-        summary: "a changed template under OnDelete, which running pods do not get",
+        summary: "a changed template under OnDelete: running pods do not get it",
+        group: Rollout,
         mode: Mode::Warn,
         adjustable: true,
     },

@@ -14,6 +14,7 @@ pub(super) static RULE: Rule = Rule {
         id: "on-delete-ignores-rolling-update",
         title: "rollingUpdate is ignored under OnDelete",
         summary: "a DaemonSet with settings for rolling updates under OnDelete",
+        group: Rollout,
         mode: Mode::Warn,
         adjustable: true,
     },

@@ -34,6 +34,7 @@ pub(super) static RULE: Rule = Rule {
         id: "ordered-rollout-stuck",
         title: "the rollout waits for a broken pod",
         summary: "a new template while an ordered pod is not ready: the rollout waits for that pod",
+        group: Rollout,
         mode: Mode::Warn,
         adjustable: true,
     },

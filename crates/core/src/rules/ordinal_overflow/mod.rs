@@ -13,6 +13,7 @@ pub(super) static RULE: Rule = Rule {
         id: "ordinal-overflow",
         title: "the last ordinals are too large",
         summary: "ordinals.start so high that the last ordinals do not fit into 32 bits",
+        group: NeverStarts,
         mode: Mode::Deny,
         adjustable: true,
     },

@@ -15,6 +15,7 @@ pub(super) static RULE: Rule = Rule {
         id: "ordinals-renumbered",
         title: "new ordinals mean new pods and volumes",
         summary: "a new ordinals.start that deletes pods and creates others with new volumes",
+        group: Data,
         mode: Mode::Warn,
         adjustable: true,
     },

@@ -13,6 +13,7 @@ pub(super) static RULE: Rule = Rule {
         id: "parallel-rollout-stuck",
         title: "broken pods use up maxUnavailable",
         summary: "a new template while broken parallel pods use up maxUnavailable",
+        group: Rollout,
         mode: Mode::Warn,
         adjustable: true,
     },

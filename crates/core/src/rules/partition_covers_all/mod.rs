@@ -13,6 +13,7 @@ pub(super) static RULE: Rule = Rule {
         id: "partition-covers-all",
         title: "partition covers all replicas",
         summary: "a partition that is not below the number of replicas: nothing is rolled out",
+        group: Rollout,
         mode: Mode::Warn,
         adjustable: true,
     },

@@ -13,6 +13,7 @@ pub(super) static RULE: Rule = Rule {
         id: "partition-is-an-index",
         title: "partition counts pods, not ordinals",
         summary: "a partition that looks like an ordinal, but counts pods from 0",
+        group: Rollout,
         mode: Mode::Warn,
         adjustable: true,
     },

@@ -13,6 +13,7 @@ pub(super) static RULE: Rule = Rule {
         id: "partition-left-set",
         title: "partition holds back the new template",
         summary: "a new template while the partition still holds back the previous one",
+        group: Rollout,
         mode: Mode::Audit,
         adjustable: true,
     },

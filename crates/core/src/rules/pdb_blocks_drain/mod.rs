@@ -10,6 +10,7 @@ pub(super) static RULE: Rule = Rule {
         id: "pdb-blocks-drain",
         title: "the budget never allows an eviction",
         summary: "a StatefulSet whose PodDisruptionBudget never allows an eviction",
+        group: Upgrade,
         mode: Mode::Warn,
         adjustable: true,
     },

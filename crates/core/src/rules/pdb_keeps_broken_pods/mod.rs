@@ -10,6 +10,7 @@ pub(super) static RULE: Rule = Rule {
         id: "pdb-keeps-broken-pods",
         title: "the budget keeps broken pods",
         summary: "a PodDisruptionBudget that lets no pod be evicted while several are broken",
+        group: Upgrade,
         mode: Mode::Audit,
         adjustable: true,
     },

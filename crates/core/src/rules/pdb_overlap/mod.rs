@@ -15,6 +15,7 @@ pub(super) static RULE: Rule = Rule {
         id: "pdb-overlap",
         title: "two budgets select the same pods",
         summary: "pods that more than one PodDisruptionBudget selects",
+        group: Upgrade,
         mode: Mode::Warn,
         adjustable: true,
     },

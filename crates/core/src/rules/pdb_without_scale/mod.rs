@@ -16,6 +16,7 @@ pub(super) static RULE: Rule = Rule {
         id: "pdb-without-scale",
         title: "the budget cannot count these pods",
         summary: "a DaemonSet with a PodDisruptionBudget that cannot count its pods",
+        group: Upgrade,
         mode: Mode::Warn,
         adjustable: true,
     },

@@ -20,7 +20,8 @@ pub(super) static RULE: Rule = Rule {
     meta: meta! {
         id: "pod-name-taken",
         title: "another pod has the name",
-        summary: "a pod of a StatefulSet that cannot be created, because another pod has its name",
+        summary: "a pod of a StatefulSet that cannot be created: another pod has its name",
+        group: Cluster,
         mode: Mode::Warn,
         adjustable: true,
     },

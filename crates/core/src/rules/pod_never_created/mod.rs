@@ -13,6 +13,7 @@ pub(super) static RULE: Rule = Rule {
         id: "pod-never-created",
         title: "no pod can be created from the template",
         summary: "a template that the API server accepts, but refuses in each pod made from it",
+        group: NeverStarts,
         mode: Mode::Deny,
         adjustable: true,
     },

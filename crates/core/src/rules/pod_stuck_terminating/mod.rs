@@ -24,6 +24,7 @@ pub(super) static RULE: Rule = Rule {
         id: "pod-stuck-terminating",
         title: "the deletion of a pod does not end",
         summary: "a pod whose deletion does not end",
+        group: Cluster,
         mode: Mode::Warn,
         adjustable: true,
     },

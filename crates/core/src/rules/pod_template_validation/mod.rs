@@ -12,6 +12,7 @@ pub static RULE: Rule = Rule {
         id: "pod-template-validation",
         title: "the API server refuses this template",
         summary: "what the API server refuses in the spec of the pod template",
+        group: Refused,
         mode: Mode::Deny,
         adjustable: true,
     },

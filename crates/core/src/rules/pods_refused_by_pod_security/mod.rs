@@ -15,6 +15,7 @@ pub(super) static RULE: Rule = Rule {
         id: "pods-refused-by-pod-security",
         title: "Pod Security refuses the pods",
         summary: "a template whose pods the Pod Security level of the namespace refuses",
+        group: NeverStarts,
         mode: Mode::Warn,
         adjustable: true,
     },

@@ -11,7 +11,8 @@ pub static RULE: Rule = Rule {
     meta: meta! {
         id: "policy-weakened",
         title: "this change weakens the policy",
-        summary: "a change that weakens the policy by which it is checked",
+        summary: "a change that weakens the policy that checks it",
+        group: Guard,
         mode: Mode::Warn,
         adjustable: false,
     },

@@ -18,6 +18,7 @@ pub(super) static RULE: Rule = Rule {
         id: "port-name-missing",
         title: "the container has no port of this name",
         summary: "a probe or hook that names a port that its container does not have",
+        group: NeverStarts,
         mode: Mode::Warn,
         adjustable: true,
     },

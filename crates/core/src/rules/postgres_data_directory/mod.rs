@@ -21,6 +21,7 @@ pub(super) static RULE: Rule = Rule {
         id: "postgres-data-directory",
         title: "the volume is not where postgres keeps data",
         summary: "a postgres image whose volume is mounted where it keeps no database",
+        group: Data,
         mode: Mode::Warn,
         adjustable: true,
     },

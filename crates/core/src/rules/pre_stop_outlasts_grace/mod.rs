@@ -15,6 +15,7 @@ pub(super) static RULE: Rule = Rule {
         id: "pre-stop-outlasts-grace",
         title: "the preStop hook uses the whole grace period",
         summary: "a preStop hook that sleeps for the whole grace period",
+        group: Rollout,
         mode: Mode::Warn,
         adjustable: true,
     },

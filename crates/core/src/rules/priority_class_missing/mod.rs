@@ -15,6 +15,7 @@ pub(super) static RULE: Rule = Rule {
         id: "priority-class-missing",
         title: "the PriorityClass does not exist",
         summary: "a template whose PriorityClass does not exist",
+        group: NeverStarts,
         mode: Mode::Warn,
         adjustable: true,
     },

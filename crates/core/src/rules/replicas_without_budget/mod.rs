@@ -15,6 +15,7 @@ pub(super) static RULE: Rule = Rule {
         id: "replicas-without-budget",
         title: "no PodDisruptionBudget protects the pods",
         summary: "a StatefulSet with several pods and no PodDisruptionBudget",
+        group: Upgrade,
         mode: Mode::Audit,
         adjustable: true,
     },

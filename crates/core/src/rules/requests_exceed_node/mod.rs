@@ -16,6 +16,7 @@ pub(super) static RULE: Rule = Rule {
         id: "requests-exceed-node",
         title: "no node has what the pods request",
         summary: "pods that request more CPU or memory than the nodes for them have",
+        group: NeverStarts,
         mode: Mode::Warn,
         adjustable: true,
     },

@@ -24,6 +24,7 @@ pub(super) static RULE: Rule = Rule {
         id: "revision-left-behind",
         title: "pods have an old template",
         summary: "pods that have had an older template for more than a week",
+        group: Cluster,
         mode: Mode::Audit,
         adjustable: true,
     },

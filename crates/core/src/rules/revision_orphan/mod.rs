@@ -18,6 +18,7 @@ pub(super) static RULE: Rule = Rule {
         id: "revision-orphan",
         title: "no set owns these revisions",
         summary: "ControllerRevisions that no DaemonSet or StatefulSet owns",
+        group: Cluster,
         mode: Mode::Warn,
         adjustable: true,
     },

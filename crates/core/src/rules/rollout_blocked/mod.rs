@@ -16,6 +16,7 @@ pub(super) static RULE: Rule = Rule {
         id: "rollout-blocked",
         title: "maxUnavailable pods are unavailable already",
         summary: "a changed template while maxUnavailable pods are unavailable already",
+        group: Rollout,
         mode: Mode::Warn,
         adjustable: true,
     },

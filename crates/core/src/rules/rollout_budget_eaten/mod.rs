@@ -23,6 +23,7 @@ pub(super) static RULE: Rule = Rule {
         id: "rollout-budget-eaten",
         title: "broken pods or nodes use up maxUnavailable",
         summary: "an update of a DaemonSet that waits for nodes or pods that do not recover",
+        group: Cluster,
         mode: Mode::Warn,
         adjustable: true,
     },

@@ -23,6 +23,7 @@ pub(super) static RULE: Rule = Rule {
         id: "rollout-stuck-at-ordinal",
         title: "the StatefulSet waits for a pod",
         summary: "a StatefulSet that waits for a pod that does not become ready",
+        group: Cluster,
         mode: Mode::Warn,
         adjustable: true,
     },

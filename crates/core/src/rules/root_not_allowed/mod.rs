@@ -13,6 +13,7 @@ pub(super) static RULE: Rule = Rule {
         id: "root-not-allowed",
         title: "runAsNonRoot forbids the user 0",
         summary: "runAsNonRoot together with runAsUser 0, so that the container never starts",
+        group: NeverStarts,
         mode: Mode::Deny,
         adjustable: true,
     },

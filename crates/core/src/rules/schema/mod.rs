@@ -12,6 +12,7 @@ pub static RULE: Rule = Rule {
         id: "schema",
         title: "the document does not decode",
         summary: "a document that does not decode: wrong type, unknown field, duplicate key",
+        group: Refused,
         mode: Mode::Deny,
         adjustable: false,
     },

@@ -15,6 +15,7 @@ pub(super) static RULE: Rule = Rule {
         id: "selector-on-managed-labels",
         title: "the selector uses a label of the controller",
         summary: "a selector on a label that the controller itself sets on its pods",
+        group: NeverStarts,
         mode: Mode::Deny,
         adjustable: true,
     },

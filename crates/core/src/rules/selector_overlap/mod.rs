@@ -19,6 +19,7 @@ pub(super) static RULE: Rule = Rule {
         id: "selector-overlap",
         title: "the selector matches pods of another controller",
         summary: "a selector that also matches the pods of another controller",
+        group: Names,
         mode: Mode::Warn,
         adjustable: true,
     },

@@ -13,6 +13,7 @@ pub(super) static RULE: Rule = Rule {
         id: "selector-too-broad",
         title: "the selector matches other pods",
         summary: "a DaemonSet whose selector matches pods that are not its own",
+        group: Names,
         mode: Mode::Warn,
         adjustable: true,
     },

@@ -13,6 +13,7 @@ pub(super) static RULE: Rule = Rule {
         id: "self-affinity-in-daemonset",
         title: "all pods must be where the first is",
         summary: "a DaemonSet whose pods must all run in the zone or on the node of the first",
+        group: Nodes,
         mode: Mode::Warn,
         adjustable: true,
     },

@@ -13,6 +13,7 @@ pub(super) static RULE: Rule = Rule {
         id: "self-anti-affinity",
         title: "each replica needs its own node or zone",
         summary: "replicas that must not share a node or zone, so that each needs its own",
+        group: Nodes,
         mode: Mode::Audit,
         adjustable: true,
     },

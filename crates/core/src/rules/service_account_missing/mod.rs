@@ -15,6 +15,7 @@ pub(super) static RULE: Rule = Rule {
         id: "service-account-missing",
         title: "the ServiceAccount does not exist",
         summary: "a template whose ServiceAccount does not exist",
+        group: NeverStarts,
         mode: Mode::Warn,
         adjustable: true,
     },

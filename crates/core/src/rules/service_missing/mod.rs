@@ -15,6 +15,7 @@ pub(super) static RULE: Rule = Rule {
         id: "service-missing",
         title: "the Service does not exist",
         summary: "a StatefulSet whose serviceName names a Service that does not exist",
+        group: Names,
         mode: Mode::Warn,
         adjustable: true,
     },

@@ -13,6 +13,7 @@ pub(super) static RULE: Rule = Rule {
         id: "service-name-empty",
         title: "pods get no DNS names without serviceName",
         summary: "a StatefulSet without serviceName: its pods get no DNS names",
+        group: Names,
         mode: Mode::Warn,
         adjustable: true,
     },

@@ -15,6 +15,7 @@ pub(super) static RULE: Rule = Rule {
         id: "service-not-headless",
         title: "the Service is not headless",
         summary: "a StatefulSet whose Service is not headless",
+        group: Names,
         mode: Mode::Warn,
         adjustable: true,
     },

@@ -16,6 +16,7 @@ pub(super) static RULE: Rule = Rule {
         id: "service-selects-nothing",
         title: "the Service does not select the pods",
         summary: "a StatefulSet whose Service does not select its pods",
+        group: Names,
         mode: Mode::Warn,
         adjustable: true,
     },

@@ -15,6 +15,7 @@ pub(super) static RULE: Rule = Rule {
         id: "set-stuck-terminating",
         title: "the deletion of the set does not end",
         summary: "a DaemonSet or StatefulSet whose deletion does not end",
+        group: Cluster,
         mode: Mode::Warn,
         adjustable: true,
     },

@@ -16,7 +16,8 @@ pub(super) static RULE: Rule = Rule {
     meta: meta! {
         id: "shared-volume",
         title: "all pods share one volume",
-        summary: "a claim or disk in the template, which all pods on all nodes share",
+        summary: "a claim or disk in the template: all pods on all nodes share it",
+        group: Data,
         mode: Mode::Warn,
         adjustable: true,
     },

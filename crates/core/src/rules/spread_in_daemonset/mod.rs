@@ -15,6 +15,7 @@ pub(super) static RULE: Rule = Rule {
         id: "spread-in-daemonset",
         title: "the pods keep each other off nodes",
         summary: "a DaemonSet whose pods keep each other off their nodes",
+        group: Nodes,
         mode: Mode::Warn,
         adjustable: true,
     },

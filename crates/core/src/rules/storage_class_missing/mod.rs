@@ -15,6 +15,7 @@ pub(super) static RULE: Rule = Rule {
         id: "storage-class-missing",
         title: "the StorageClass does not exist",
         summary: "a claim template whose StorageClass does not exist, or that needs a default one",
+        group: NeverStarts,
         mode: Mode::Warn,
         adjustable: true,
     },

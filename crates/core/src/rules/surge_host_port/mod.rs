@@ -13,6 +13,7 @@ pub(super) static RULE: Rule = Rule {
         id: "surge-host-port",
         title: "the new pod cannot get the host port",
         summary: "a DaemonSet with maxSurge whose pods use a host port",
+        group: Rollout,
         mode: Mode::Deny,
         adjustable: true,
     },

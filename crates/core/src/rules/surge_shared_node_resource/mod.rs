@@ -18,6 +18,7 @@ pub(super) static RULE: Rule = Rule {
         id: "surge-shared-node-resource",
         title: "old and new pod need the same port",
         summary: "a DaemonSet with maxSurge whose pods listen on undeclared ports of the node",
+        group: Rollout,
         mode: Mode::Warn,
         adjustable: true,
     },

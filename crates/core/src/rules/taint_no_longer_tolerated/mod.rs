@@ -16,6 +16,7 @@ pub(super) static RULE: Rule = Rule {
         id: "taint-no-longer-tolerated",
         title: "a taint is no longer tolerated",
         summary: "a new template that does not tolerate a taint of nodes, as the former did",
+        group: Nodes,
         mode: Mode::Warn,
         adjustable: true,
     },

@@ -12,7 +12,8 @@ pub(super) static RULE: Rule = Rule {
     meta: meta! {
         id: "template-finalizers",
         title: "deleted pods stay Terminating",
-        summary: "a template with finalizers, which keep every deleted pod Terminating",
+        summary: "a template with finalizers: every deleted pod stays Terminating",
+        group: Rollout,
         mode: Mode::Warn,
         adjustable: true,
     },

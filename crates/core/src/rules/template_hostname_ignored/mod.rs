@@ -12,7 +12,8 @@ pub(super) static RULE: Rule = Rule {
     meta: meta! {
         id: "template-hostname-ignored",
         title: "hostname has no effect",
-        summary: "a template with a hostname, which is ignored or the same for all pods",
+        summary: "a template with a hostname: it is ignored, or the same for all pods",
+        group: Names,
         mode: Mode::Warn,
         adjustable: true,
     },

@@ -11,7 +11,8 @@ pub(super) static RULE: Rule = Rule {
     meta: meta! {
         id: "template-node-annotation",
         title: "all pods ask for one node",
-        summary: "setguard.io/node in a template, which asks for one node for all pods",
+        summary: "setguard.io/node in a template: all pods ask for one node",
+        group: Guard,
         mode: Mode::Warn,
         adjustable: true,
     },

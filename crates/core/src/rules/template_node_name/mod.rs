@@ -13,7 +13,8 @@ pub(super) static RULE: Rule = Rule {
     meta: meta! {
         id: "template-node-name",
         title: "all pods go to one node",
-        summary: "a template with nodeName, which bypasses the scheduler: all pods go to one node",
+        summary: "a template with nodeName: all pods go to one node, without the scheduler",
+        group: Nodes,
         mode: Mode::Warn,
         adjustable: true,
     },

@@ -13,7 +13,8 @@ pub(super) static RULE: Rule = Rule {
     meta: meta! {
         id: "template-scheduling-gates",
         title: "every pod waits for its scheduling gates",
-        summary: "a template with schedulingGates, behind which every pod waits",
+        summary: "a template with schedulingGates: every pod waits for them to be removed",
+        group: NeverStarts,
         mode: Mode::Warn,
         adjustable: true,
     },

@@ -13,6 +13,7 @@ pub(super) static RULE: Rule = Rule {
         id: "tolerates-everything",
         title: "no taint can move the pods",
         summary: "a toleration of every taint, so that no taint can move the pods off a node",
+        group: Nodes,
         mode: Mode::Audit,
         adjustable: true,
     },

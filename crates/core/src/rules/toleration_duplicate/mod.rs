@@ -17,7 +17,8 @@ pub(super) static RULE: Rule = Rule {
     meta: meta! {
         id: "toleration-duplicate",
         title: "another toleration covers this one",
-        summary: "a toleration that another one in the list covers already",
+        summary: "a toleration that a broader one in the list covers already",
+        group: Nodes,
         mode: Mode::Audit,
         adjustable: true,
     },

@@ -13,7 +13,8 @@ pub(crate) static RULE: Rule = Rule {
     meta: meta! {
         id: "toleration-seconds-loop",
         title: "the daemon is evicted again and again",
-        summary: "tolerationSeconds on a daemon, which is evicted and recreated again and again",
+        summary: "tolerationSeconds on a daemon: it is evicted and recreated again and again",
+        group: Nodes,
         mode: Mode::Warn,
         adjustable: true,
     },

@@ -13,6 +13,7 @@ pub static RULE: Rule = Rule {
         id: "too-large-to-check",
         title: "the object is too large to check",
         summary: "an object with so many items or so much text that setguard skips it",
+        group: Guard,
         mode: Mode::Warn,
         adjustable: true,
     },

@@ -21,6 +21,7 @@ pub(super) static RULE: Rule = Rule {
         id: "two-pods-on-node",
         title: "a node has two pods of the DaemonSet",
         summary: "nodes with two pods of the DaemonSet, or more",
+        group: Cluster,
         mode: Mode::Warn,
         adjustable: true,
     },

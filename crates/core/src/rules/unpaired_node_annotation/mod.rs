@@ -12,6 +12,7 @@ pub static RULE: Rule = Rule {
         id: "unpaired-node-annotation",
         title: "the user is not a paired controller",
         summary: "setguard.io/node on a pod from a user that is not a paired controller",
+        group: Guard,
         mode: Mode::Warn,
         adjustable: true,
     },

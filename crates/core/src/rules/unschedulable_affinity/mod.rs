@@ -13,6 +13,7 @@ pub(super) static RULE: Rule = Rule {
         id: "unschedulable-affinity",
         title: "no node can meet this affinity",
         summary: "node affinity that no node can ever meet",
+        group: NeverStarts,
         mode: Mode::Warn,
         adjustable: true,
     },

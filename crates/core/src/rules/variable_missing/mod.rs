@@ -21,6 +21,7 @@ pub(super) static RULE: Rule = Rule {
         id: "variable-missing",
         title: "the variable is not defined",
         summary: "a reference $(NAME) to a variable that is not defined, or only later",
+        group: NeverStarts,
         mode: Mode::Warn,
         adjustable: true,
     },

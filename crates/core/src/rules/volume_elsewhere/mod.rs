@@ -20,6 +20,7 @@ pub(super) static RULE: Rule = Rule {
         id: "volume-elsewhere",
         title: "no node of the volume runs the pod",
         summary: "a pod of a StatefulSet whose volume is bound to nodes that cannot run it",
+        group: Cluster,
         mode: Mode::Warn,
         adjustable: true,
     },

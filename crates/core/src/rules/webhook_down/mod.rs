@@ -20,6 +20,7 @@ pub(super) static RULE: Rule = Rule {
         id: "webhook-down",
         title: "a webhook cannot be called",
         summary: "a webhook that cannot be called, so that pods, claims or nodes are refused",
+        group: Cluster,
         mode: Mode::Warn,
         adjustable: true,
     },
