@@ -32,10 +32,7 @@ pub(super) fn check(path: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Reads such a file.
-///
-/// # Errors
-/// Returns the errors of [`check`], or an error if the file cannot be read.
+/// Reads a file that passes [`check`].
 pub(super) fn read(path: &Path) -> io::Result<Vec<u8>> {
     check(path)?;
     fs::read(path)
