@@ -55,7 +55,7 @@ pub struct SelfSigner {
     names: Vec<String>,
     lifetime: Duration,
     slot: Slot,
-    /// The time at which the next certificate is to be signed.
+    /// When to sign the next certificate.
     due: SystemTime,
 }
 

@@ -75,12 +75,12 @@ pub(super) struct Replica {
     pub(super) plan: Plan,
     /// The state that the replica has read and not yet acted on.
     pub(super) read: Option<Cluster>,
-    /// The time by which the replica's own clock is ahead while it is cut off.
+    /// How far the replica's own clock is ahead while it is cut off.
     pub(super) clock: Time,
-    /// The time at which the replica can reach the API server again.
+    /// When the replica can reach the API server again.
     pub(super) cut_off: Time,
     pub(super) served: Option<(Vec<u8>, Time)>,
-    /// The time at which the replica started to serve.
+    /// When the replica started to serve.
     pub(super) began: Time,
 }
 
