@@ -181,7 +181,8 @@ fn node() -> String {
     format!("object.metadata.annotations[{}]", quote(NODE_ANNOTATION))
 }
 
-/// An expression for whether a DaemonSet controls a pod.
+/// An expression for whether a pod is a node daemon: a DaemonSet controls it, or it has the
+/// annotation with the node.
 fn daemon() -> String {
     format!(
         "object.metadata.?ownerReferences.orValue([]).exists(owner, owner.?controller.orValue(false) \

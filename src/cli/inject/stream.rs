@@ -22,12 +22,10 @@ pub(super) struct Preview<'a> {
     pub(super) context: Context<'a>,
 }
 
-/// The result of printing a stream of documents.
 #[derive(Debug, Default)]
 pub(super) struct StreamResult {
-    /// The number of objects that would be denied.
+    /// How many objects would be denied.
     pub(super) denied: usize,
-    /// Documents that could not be read.
     pub(super) problems: Vec<Problem>,
 }
 

@@ -1,6 +1,6 @@
-//! The parameters of the protocol, as far as they are used.
+//! The parameters of the protocol that the server uses.
 //!
-//! The crates with all types of the protocol take eight times as long to compile as `lsp-server`.
+//! Crates with all types of the protocol take eight times as long to compile as `lsp-server`.
 
 use serde::{Deserialize, Serialize};
 
@@ -11,7 +11,7 @@ pub(super) struct Position {
     pub(super) character: u32,
 }
 
-/// A range, without its end.
+/// A range. Its end is exclusive.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Serialize, PartialEq, Eq)]
 pub(super) struct Range {
     pub(super) start: Position,
@@ -99,7 +99,6 @@ pub(super) struct WorkspaceFolder {
     pub(super) uri: String,
 }
 
-/// The abilities of the editor.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct Capabilities {
