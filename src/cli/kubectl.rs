@@ -1,5 +1,4 @@
-//! Supports the two ways in which kubectl calls setguard: as a plugin, and as the program for
-//! `kubectl diff`.
+//! kubectl calls setguard in two ways: as a plugin, and as the program for `kubectl diff`.
 
 use std::{
     env,

@@ -1,4 +1,4 @@
-//! `setguard lsp`: a language server, which checks manifests in an editor while they are written.
+//! `setguard lsp`: a language server that checks manifests in an editor while they are written.
 
 mod actions;
 mod address;

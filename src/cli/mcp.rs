@@ -21,7 +21,7 @@ use setguard_files::exit::Exit;
 
 use self::{program::Answer, tools::TOOLS};
 
-/// The most that a tool returns, as JSON: 200 KB, which is about 50,000 tokens.
+/// The most that a tool returns as JSON: 200 KB, or about 50,000 tokens.
 const MOST: usize = 200_000;
 
 /// Answer programs such as AI agents, by the Model Context Protocol

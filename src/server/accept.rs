@@ -35,7 +35,7 @@ use super::{
 /// for this many. Beyond the limit, connections without a request give way to new ones.
 const MAX_CONNECTIONS: usize = 512;
 
-/// The limit for a handshake, which takes two packets each way.
+/// A handshake takes two packets each way.
 const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The pause after a failed accept, to give the cause time to clear.

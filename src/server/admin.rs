@@ -22,7 +22,7 @@ use super::{
 /// milliseconds.
 const MAX_CONNECTIONS: usize = 64;
 
-/// The maximum lifetime of a connection, which carries one request.
+/// The maximum lifetime of a connection. Each carries one request.
 const LIFETIME: Duration = Duration::from_secs(10);
 
 /// Serves the admin port on its own thread until the process exits: the kubelet restarts a

@@ -52,8 +52,8 @@ fn without_ipv6(address: SocketAddr, error: &io::Error) -> Option<SocketAddr> {
     any.then(|| SocketAddr::new(Ipv4Addr::UNSPECIFIED.into(), address.port()))
 }
 
-/// Returns the address at which this machine reaches a server that listens on `ip`. An IPv4
-/// loopback address exists even where pods have only IPv6.
+/// Returns the address to reach a server on this machine that listens on `ip`. An IPv4 loopback
+/// address exists even where pods have only IPv6.
 pub(super) fn reachable(ip: IpAddr) -> IpAddr {
     if ip.is_unspecified() { Ipv4Addr::LOCALHOST.into() } else { ip }
 }

@@ -23,9 +23,9 @@ use super::http_error::HttpError;
 
 /// The largest AdmissionReview that is accepted, in bytes.
 ///
-/// The API server accepts objects of up to 3 MiB and etcd stores up to 1.5 MiB. A review contains
-/// the new and the old object as JSON, which is longer than the stored form, and the user. The API
-/// server treats a body that is rejected here as a failed call, so the limit is generous.
+/// The API server accepts objects of up to 3 MiB, and etcd stores up to 1.5 MiB. A review contains
+/// the user, and the new and the old object as JSON, longer than the stored form. The API server
+/// treats a body that is rejected here as a failed call, so the limit is generous.
 pub const MAX_BODY: usize = 8 << 20;
 
 /// Each body may use this many KiB without taking room in a [`BodyMemory`]. A typical review has 10
@@ -210,7 +210,7 @@ pub async fn read<'a>(
                 timeout_at(deadline, share.grow(kib)).await.map_err(|_| HttpError::Busy)?;
             }
         }
-        // Most bodies arrive in one piece, which needs no copy.
+        // Most bodies arrive in one piece and need no copy.
         if first.is_empty() && rest.is_empty() {
             first = data;
         } else {

@@ -38,7 +38,7 @@ pub(super) fn read(path: &Path) -> io::Result<Vec<u8>> {
     fs::read(path)
 }
 
-/// Reads on another thread, so that a network file system that hangs does not block the caller.
+/// Reads on a different thread, so that a network file system that hangs does not block the caller.
 /// While one read hangs, no other read starts.
 #[derive(Debug)]
 pub(super) struct Patience<T> {

@@ -1,4 +1,4 @@
-//! A client that sends one request over HTTPS: to this server, or to another setguard.
+//! A client that sends a request over HTTPS, to this server or to a different setguard.
 
 use std::{sync::Arc, time::Duration};
 

@@ -77,7 +77,7 @@ pub(crate) struct Manager {
     pub(crate) args: ManagedArgs,
     pub(crate) slot: Slot,
     pub(crate) reloader: Arc<Mutex<Reloader>>,
-    /// The address at which this server can be reached.
+    /// Where to reach this server.
     pub(crate) address: SocketAddr,
     /// Whether clients must present a certificate. The self-check has none.
     pub(crate) client_ca: bool,

@@ -42,7 +42,7 @@ const LONGEST_WAIT: Duration = Duration::from_secs(2);
 
 /// Larger bodies are evaluated on a blocking thread: a review of this size takes at most about a
 /// millisecond, the largest take tens of milliseconds, and other requests should not wait for them.
-/// For the usual 10 KiB, the hand-over to another thread would cost more than the evaluation.
+/// For the usual 10 KiB, switching threads would cost more than the evaluation.
 const LARGE_BODY: usize = 32 << 10;
 
 /// A small review reads the clock only once in this many checks of its deadline.

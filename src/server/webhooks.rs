@@ -1,8 +1,7 @@
 //! The webhook registrations: the requests that the API server sends to setguard, and their paths.
 //!
 //! One list, [`registrations`], is the source of the configurations that `serve` prints for a first
-//! try and of the configurations in the Helm chart, which reads
-//! `charts/setguard/files/webhook-rules.yaml`.
+//! try, and of those in the Helm chart: the chart reads `charts/setguard/files/webhook-rules.yaml`.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -47,7 +46,7 @@ const UPDATE: &[&str] = &["UPDATE"];
 const ANY: &[&str] = &["CREATE", "UPDATE"];
 
 /// Returns the traps that see an object in `/mutate`, each with the operations that it checks and
-/// the condition under which it can find something.
+/// the condition for a possible finding.
 fn traps_before() -> impl Iterator<Item = (&'static Rule, &'static [Operation], &'static str)> {
     traps().filter_map(|trap| match trap.phase() {
         Some(Phase::Before { operations, sent_if }) => Some((trap, operations, sent_if)),

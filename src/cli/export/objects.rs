@@ -107,12 +107,12 @@ pub(super) const fn action(mode: Mode) -> &'static str {
     }
 }
 
-/// Returns a condition under which a policy is evaluated.
+/// Returns a match condition of a policy.
 pub(super) fn condition(name: &str, expression: impl Into<String>) -> Value {
     json!({ "name": name, "expression": expression.into() })
 }
 
-/// Returns the requests for which a policy is evaluated.
+/// Returns the match constraints of a policy: the requests that it evaluates.
 pub(super) fn matched(group: &str, resources: &[&str], operations: &[&str]) -> Value {
     json!({ "resourceRules": [{
         "apiGroups": [group], "apiVersions": ["v1"],

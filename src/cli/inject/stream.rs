@@ -114,7 +114,7 @@ impl<'a> Preview<'a> {
         Some(self.evaluate(injection, Identity::from(&object), object.name()))
     }
 
-    /// Reports an object that is too large, which stays unchanged.
+    /// Reports an object that is too large and stays unchanged.
     fn refuse(&self, size: &ObjectSize, object: &objects::ManifestObject<'_>) -> Change {
         let id = ObjectId::of(&object.node);
         let (namespace, name) = (&id.namespace, &id.name);

@@ -4,7 +4,7 @@ use kube_yaml::Mark;
 
 use super::protocol::{Position, Range};
 
-/// The unit in which the editor counts the characters of a line.
+/// How the editor counts the characters of a line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Encoding {
     Utf8,

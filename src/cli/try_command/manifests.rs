@@ -1,4 +1,4 @@
-//! The objects of a text for which the webhook is registered.
+//! The objects of a text that the webhook is registered for.
 
 use kube_yaml::Problem;
 use setguard_core::kubernetes::{resource::Resource, version::Version};
