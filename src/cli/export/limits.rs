@@ -61,7 +61,6 @@ pub(super) fn policies(policy: &Policy, exceptions: &Exceptions) -> Vec<Value> {
     objects
 }
 
-/// Returns the validations of a limit for one kind.
 fn validations(limit: &Limit, kind: Kind) -> Vec<Value> {
     let forbidden = Consequence::ALL.into_iter().filter(|it| limit.limits.forbids(*it));
     let validation = |consequence| {

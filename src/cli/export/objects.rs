@@ -36,7 +36,7 @@ pub(super) struct Export {
     pub(super) objects: Vec<Value>,
 }
 
-/// Returns a policy with its binding. `kind` is the kind of the policy.
+/// Returns a policy with its binding.
 pub(super) fn pair(
     (version, kind): (&str, &str),
     name: &str,
@@ -173,7 +173,7 @@ pub(super) fn yaml(header: String, objects: &[Value], is_static: bool) -> anyhow
     Ok(text)
 }
 
-/// Returns a text as a literal of CEL.
+/// Returns a text as a CEL literal.
 pub(super) fn quote(text: &str) -> String {
     format!("'{}'", text.replace('\\', "\\\\").replace('\'', "\\'").replace('\n', "\\n"))
 }
@@ -185,7 +185,7 @@ fn unquote(expression: &str) -> Option<String> {
     (quote(&text) == expression).then_some(text)
 }
 
-/// Returns texts as a list of literals of CEL.
+/// Returns texts as a CEL list of literals.
 pub(super) fn list(texts: &[String]) -> String {
     let quoted: Vec<_> = texts.iter().map(|text| quote(text)).collect();
     format!("[{}]", quoted.join(", "))

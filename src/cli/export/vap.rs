@@ -184,7 +184,6 @@ pub(super) fn parts(rule: &Rule, cel: &Cel, mode: Mode) -> Vec<Part> {
     vec![denies, warns]
 }
 
-/// Returns the message of a rule.
 pub(super) fn message(rule: &Rule, cel: &Cel) -> Message {
     objects::message(&rule.meta, &expand(cel.message, "object"), cel.help)
 }
@@ -207,13 +206,11 @@ pub(super) fn ignored(id: &str) -> String {
 struct Base<'a> {
     rule: &'a Rule,
     cel: &'a Cel,
-    /// The mode that the policy sets.
     mode: Mode,
     exceptions: &'a Exceptions,
 }
 
 impl Base<'_> {
-    /// Returns the policies with their bindings.
     fn policies(&self) -> Vec<Value> {
         let parts = parts(self.rule, self.cel, self.mode);
         parts.iter().flat_map(|part| validating(&part.name, part.mode, &self.spec(part))).collect()

@@ -37,7 +37,7 @@ pub(super) enum Kind {
     /// Manifests, if it has any.
     #[default]
     Manifests,
-    /// A policy of setguard.
+    /// A policy file.
     Policy,
     /// A document that a check of its folder leaves out, such as a template.
     LeftOut,

@@ -11,7 +11,6 @@ use lsp_server::Message;
 const LONGEST_HEADER: u64 = 16 << 10;
 const LONGEST_MESSAGE: u64 = 128 << 20;
 
-/// A message from the editor.
 #[derive(Debug)]
 pub(super) enum Frame {
     Message(Message),

@@ -31,7 +31,6 @@ use super::{
 /// The protocol's number for error messages.
 const ERROR: u8 = 1;
 
-/// The state of the session.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Phase {
     #[default]
@@ -251,7 +250,6 @@ impl Server {
         }
     }
 
-    /// Returns the earlier content of a document.
     fn earlier(&mut self, uri: &str) -> Earlier {
         // A file that was never saved has no earlier content, nor has a file outside this
         // repository.
@@ -346,7 +344,6 @@ impl Server {
         }
     }
 
-    /// Returns the name of a document in messages.
     fn name(&self, uri: &str) -> String {
         let Some(path) = path(uri) else { return uri.to_owned() };
         let inside = path.strip_prefix(self.policy.folder());

@@ -90,7 +90,6 @@ pub(crate) fn bundle(authorities: &[Authority]) -> String {
     authorities.iter().map(|authority| pem("CERTIFICATE", &authority.cert)).collect()
 }
 
-/// Returns the keys as PEM.
 pub(crate) fn keys(authorities: &[Authority]) -> String {
     authorities.iter().map(|authority| pem("PRIVATE KEY", &authority.key)).collect()
 }

@@ -40,7 +40,6 @@ const MANAGER: &str = "setguard";
 const CERTS: &str = "ca.crt";
 const KEYS: &str = "ca.key";
 
-/// The timeout for one call to the API server.
 const CALL_TIMEOUT: Duration = Duration::from_secs(10);
 /// The maximum number of bytes that [`send`] reads of an answer.
 const LONGEST_ANSWER: usize = 1 << 20;
@@ -48,7 +47,6 @@ const LONGEST_ANSWER: usize = 1 << 20;
 /// does.
 const WATCH_SECONDS: u32 = 280;
 
-/// A failed call to the API server.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum CallError {
     /// The call timed out.
@@ -121,7 +119,6 @@ pub(crate) async fn client() -> anyhow::Result<Client> {
     Ok(Client::try_from(config)?)
 }
 
-/// An answer of the API server, with its warnings.
 pub(crate) struct Answer {
     pub(crate) status: StatusCode,
     pub(crate) warnings: Vec<String>,
@@ -130,7 +127,6 @@ pub(crate) struct Answer {
 }
 
 impl Answer {
-    /// Returns the explanation of a refusal.
     pub(crate) fn message(&self) -> String {
         self.body["message"].as_str().unwrap_or_default().to_owned()
     }

@@ -85,7 +85,7 @@ pub(crate) enum Step {
 /// The leaf that this replica serves.
 #[derive(Clone, Debug)]
 pub(crate) struct Leaf {
-    /// The certificate of the authority that signed the leaf.
+    /// The signer's certificate.
     pub(crate) authority: Vec<u8>,
     pub(crate) signed: Time,
     pub(crate) not_after: Time,
