@@ -261,7 +261,7 @@ async fn until_signals(
     }
 }
 
-/// The way back from `setguard serve | kubectl apply -f -`.
+/// How to undo `setguard serve | kubectl apply -f -`.
 const WAY_BACK: &str = "if you apply the printed configurations, the API server refuses each change of a DaemonSet or \
                         StatefulSet while this process does not run; to delete them: setguard cleanup";
 
@@ -278,10 +278,10 @@ fn print_configurations(args: &ServeArgs, address: SocketAddr, ca: &str) -> anyh
 /// Waits for the requests in flight. Returns whether all were answered.
 async fn finish(app: &App, open: Open, grace: Duration) -> bool {
     let quiet = async {
-        // hyper closes an idle connection immediately. But a connection that has never carried a
-        // request closes only when its idle timeout expires, and Go's client keeps such connections
-        // in reserve. So stop after one second without a request in flight: enough time for a
-        // request that is being sent right now to arrive.
+        // hyper closes an idle connection immediately, but one that has never carried a request
+        // only when its idle timeout expires, and Go's client keeps such connections in reserve. So
+        // stop after one second without a request in flight: enough time for a request that is
+        // being sent right now to arrive.
         let mut idle_looks = 0;
         while idle_looks < 10 {
             sleep(Duration::from_millis(100)).await;

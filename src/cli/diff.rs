@@ -36,7 +36,6 @@ pub(super) struct DiffArgs {
     deny_warnings: bool,
 }
 
-/// `setguard diff`.
 pub(super) fn run(args: &DiffArgs) -> anyhow::Result<Exit> {
     let differs = Command::new("diff").args(["-u", "-N"]).args([&args.live, &args.merged]).status();
     let differs = match differs.context("diff cannot be run")?.code() {

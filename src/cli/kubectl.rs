@@ -1,5 +1,4 @@
-//! Supports the two ways in which kubectl calls setguard: as a plugin, and as the program for
-//! `kubectl diff`.
+//! kubectl calls setguard in two ways: as a plugin, and as the program for `kubectl diff`.
 
 use std::{
     env,
@@ -37,7 +36,7 @@ pub(super) fn name(program: Option<&OsString>) -> &'static str {
 mod tests {
     use super::*;
 
-    /// Moves arguments, whose folders are on a drive on Windows.
+    /// Orders these arguments. On Windows, the folders are on a drive.
     fn ordered(args: &str) -> String {
         let drive = if cfg!(windows) { " C:/" } else { " /" };
         let args = args.replace(" /", drive).split(' ').map(OsString::from).collect();

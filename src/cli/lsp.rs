@@ -1,4 +1,4 @@
-//! `setguard lsp`: a language server, which checks manifests in an editor while they are written.
+//! `setguard lsp`: a language server that checks manifests in an editor while they are written.
 
 mod actions;
 mod address;
@@ -26,7 +26,7 @@ use self::{
     server::{Phase, Server},
 };
 
-/// The number of messages that are read before they are handled.
+/// How many messages the reader may be ahead.
 const AHEAD: usize = 64;
 
 /// Check manifests in an editor while they are written
@@ -59,10 +59,9 @@ pub(super) struct LspArgs {
     stdio: bool,
 }
 
-/// Runs `setguard lsp`.
 pub(super) fn run(args: LspArgs) -> anyhow::Result<Exit> {
     let (sender, receiver) = mpsc::sync_channel(AHEAD);
-    // The thread ends with the process, since nothing can interrupt it.
+    // Nothing can interrupt the thread, so it ends with the process.
     thread::Builder::new().name("lsp-reader".to_owned()).spawn(move || {
         let mut input = io::stdin().lock();
         loop {

@@ -21,7 +21,7 @@ use setguard_files::exit::Exit;
 
 use self::{program::Answer, tools::TOOLS};
 
-/// The most that a tool returns, as JSON: 200 KB, which is about 50,000 tokens.
+/// The most that a tool returns as JSON: 200 KB, or about 50,000 tokens.
 const MOST: usize = 200_000;
 
 /// Answer programs such as AI agents, by the Model Context Protocol
@@ -57,7 +57,6 @@ pub(super) fn run(args: &McpArgs) -> anyhow::Result<Exit> {
     Ok(Exit::Clean)
 }
 
-/// The server of a session.
 struct Server {
     context: Option<String>,
     is_offline: bool,
@@ -104,7 +103,7 @@ impl ServerHandler for Server {
         Ok(match result.await {
             Ok(Answer { value, is_complete }) => {
                 let value = bound::within(value, MOST);
-                // An agent must not take the result for the whole truth.
+                // An agent must not take a partial result for the whole.
                 match is_complete {
                     true => CallToolResult::structured(value).into(),
                     false => CallToolResult::structured_error(value).into(),

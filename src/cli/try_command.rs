@@ -114,7 +114,7 @@ async fn play(args: &TryArgs, policy: Policy) -> anyhow::Result<Exit> {
     Ok(if done.count() == 0 { exit.and(Exit::Error) } else { exit })
 }
 
-/// The counts for the last line.
+/// The counts in the last line.
 #[derive(Debug, Default)]
 struct Done {
     created: usize,

@@ -1,5 +1,5 @@
-//! Accepts connections in a loop of its own: axum's has no limit, and none of the servers on hyper
-//! chooses the connection that gives way.
+//! Accepts connections in a loop of its own: axum's has no limit, and no server on hyper lets the
+//! program choose which connection to close.
 
 use std::{
     fmt,
@@ -31,11 +31,11 @@ use super::{
 };
 
 /// An API server keeps up to 25 idle connections to a webhook, and a large control plane has five
-/// API servers; the rest is for bursts. The number also fits into the common default limit of 1,024
-/// open files. Beyond the limit, connections without a request give way to new ones.
+/// API servers; the rest is for bursts. The common default limit of 1,024 open files leaves room
+/// for this many. Beyond the limit, connections without a request give way to new ones.
 const MAX_CONNECTIONS: usize = 512;
 
-/// The limit for a handshake, which takes two packets each way.
+/// A handshake takes two packets each way.
 const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The pause after a failed accept, to give the cause time to clear.
@@ -102,13 +102,13 @@ impl Acceptor {
                 Ok((stream, _)) => stream,
                 Err(error) => {
                     // The process is out of file descriptors, or the client disconnected while it
-                    // was waiting: neither is a reason to stop.
+                    // was waiting: no reason to stop.
                     tracing::warn!(%error, "cannot accept a connection");
                     tokio::time::sleep(ACCEPT_PAUSE).await;
                     continue;
                 }
             };
-            // While every connection has a request, further ones wait in the system's queue.
+            // While all connections are busy, new ones wait in the system's queue.
             tokio::select! {
                 biased;
                 () = &mut stop => {
@@ -159,9 +159,8 @@ impl Acceptor {
     }
 }
 
-/// Completes when a connection has to close: when the server shuts down, unless this is one of the
-/// `last` connections, or when its client is no longer trusted. Returns the time limit for closing
-/// it.
+/// Completes when a connection has to close: the server shuts down, unless this is one of the
+/// `last` connections, or the client is no longer trusted. Returns how long closing may take.
 async fn close(
     mut stop: watch::Receiver<()>,
     is_last: bool,
@@ -169,7 +168,7 @@ async fn close(
     chain: Vec<CertificateDer<'static>>,
 ) -> Option<Duration> {
     tokio::select! {
-        // An error means that the sender is gone, so the server ends immediately.
+        // An error means that the sender was dropped: the server ends immediately.
         _ = stop.changed(), if !is_last => None,
         () = trust.lost(&chain) => {
             tracing::info!("a connection closes, since its client is no longer trusted");

@@ -1,18 +1,18 @@
-//! `serve --arm-webhooks`: writes the rules of the webhook configurations once setguard can be
-//! called, and reports what other clients change in them.
+//! `serve --arm-webhooks`: writes the rules of the webhook configurations once the API server can
+//! call setguard, and reports what other clients change in them.
 //!
 //! A webhook without rules matches nothing, so a configuration without rules rejects nothing,
 //! whatever its `failurePolicy`. The chart installs the configurations that way, with the rules in
-//! an annotation, and this module copies the rules to where they take effect. Before that, this
-//! module verifies that the API server calls setguard: from the start, the configuration has a rule
-//! for one request, a dry-run patch of a ConfigMap by setguard's own account, and setguard answers
-//! that request with a warning. If the warning is in the API server's response, then the name, the
-//! route, the firewall, the certificate and the CA are right.
+//! an annotation, and this module copies the rules to where they take effect. First it verifies
+//! that the API server calls setguard: from the start, the configuration has a rule for one
+//! request, a dry-run patch of a ConfigMap by setguard's own account, and setguard answers that
+//! request with a warning. If the API server's response has the warning, then the name, the route,
+//! the firewall, the certificate and the CA are right.
 //!
 //! Only the annotation determines the rules, so replicas of two releases do not overwrite each
-//! other. Rules are never removed. An administrator who deletes a configuration, or changes
-//! another field, has the last word: setguard compares all fields with the annotation, and logs and
-//! counts what differs.
+//! other. Rules are never removed. An administrator who deletes a configuration, or changes some
+//! other field, has the last word: setguard compares all fields with the annotation, and logs and
+//! counts the differences.
 
 mod args;
 pub(crate) mod dry_run_probe;
@@ -65,7 +65,7 @@ const LONGEST_WAIT: Duration = Duration::from_secs(10);
 
 /// Helm writes this annotation on the objects that it installs; `helm template` does not. Helm
 /// deletes the objects of a release even if they have an owner. Some tools that apply a rendered
-/// chart do not delete objects with an owner, which here would leave webhooks without a server.
+/// chart do not, and would leave webhooks without a server.
 const INSTALLED_BY_HELM: &str = "meta.helm.sh/release-name";
 
 /// Arms the webhook configurations with a name.
@@ -80,14 +80,13 @@ pub(crate) struct Activation {
     client: Client,
     /// The configurations that existed in the last round.
     existing: Vec<Configuration>,
-    /// The time since when no `caBundle` has been written, or the API server has accepted each rehearsal
+    /// Since when no `caBundle` has been written, or the API server has accepted each rehearsal
     /// without calling setguard.
     silent_since: Option<Instant>,
-    /// Each version of the configurations.
     kept_rules: Arc<KeptRules>,
     /// A configuration that was deleted although the other one exists.
     deleted: Option<Problem>,
-    /// What other clients have changed, so that each change is logged once.
+    /// The last logged changes by other clients, so that each change is logged once.
     foreign: String,
     /// Whether the webhooks had their rules before, so the API server can call setguard.
     is_proven: bool,
@@ -151,7 +150,8 @@ struct Unarmed {
 }
 
 impl Unarmed {
-    /// Returns `None` if no rules have to be written. The patch fails if the configuration has changed since it was read.
+    /// Returns `None` if no rules are missing. The patch fails if the configuration has changed
+    /// since it was read.
     fn new(
         configuration: Configuration,
         read: Value,
@@ -206,7 +206,7 @@ impl Activation {
                     () = sleep(wait) => {}
                     () = changed.notified() => {}
                 }
-                // At once, unless changes come fast.
+                // React at once, unless changes come fast.
                 sleep_until(next).await;
             }
         };
@@ -232,7 +232,7 @@ impl Activation {
                 self.report(problem);
                 return self.interval.min(self.verification.wait());
             }
-            // The rules have just been written, by this replica or by another.
+            // Some replica has just written the rules.
             Ok(false) | Err(Problem::Call(CallError::Conflict(_))) => return PAUSE,
             Err(problem @ Problem::Absent(_)) => {
                 self.report(Some(problem));
@@ -283,7 +283,7 @@ impl Activation {
         if unarmed.is_empty() {
             return Ok(true);
         }
-        // They match nothing but rehearsals, and without them no rehearsal can succeed.
+        // These rules match only rehearsals, and no rehearsal can succeed without them.
         if let Some(rehearsal) = unarmed.iter().find(|it| it.is_rehearsal) {
             self.write(rehearsal).await?;
             return Ok(false);
@@ -297,7 +297,8 @@ impl Activation {
             let passes = self.silence() < why::PATIENCE;
             return Err(if passes { Problem::NotYet(why) } else { Problem::NotCalled(why) });
         }
-        // Rules that were taken away are missed: one call shows that it still works.
+        // If other clients have taken the rules away, hurry: one call shows that setguard can still
+        // be called.
         for i in 0..if self.is_proven { 1 } else { REHEARSALS } {
             if i > 0 {
                 sleep(PAUSE).await;
@@ -380,7 +381,7 @@ impl Activation {
         foreign.clone_into(&mut self.foreign);
     }
 
-    /// Has the API server call setguard once, through each of these configurations.
+    /// Makes the API server call setguard once, through each of these configurations.
     async fn rehearse(&mut self, unarmed: &[Unarmed]) -> Result<(), Problem> {
         let calls = &self.app.calls;
         let before = Configuration::ALL.map(|it| calls.rehearsals(dry_run_probe::endpoint(it)));
@@ -404,7 +405,7 @@ impl Activation {
         })
     }
 
-    /// Returns the time for which the API server could not, or did not, call setguard.
+    /// Returns how long the API server could not, or did not, call setguard.
     fn silence(&mut self) -> Duration {
         self.silent_since.get_or_insert_with(Instant::now).elapsed()
     }
@@ -439,7 +440,7 @@ impl Activation {
             let what = format!("making Namespace {owner} the owner of {kind} {}", self.name);
             let api = api(&self.client, configuration);
             match call(what, api.patch(&self.name, &patch_params(), &patch)).await {
-                // Another replica was faster.
+                // Some other replica was faster.
                 Ok(_) | Err(CallError::Conflict(_)) => {}
                 Err(error) => return Err(error.into()),
             }

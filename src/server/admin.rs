@@ -22,7 +22,7 @@ use super::{
 /// milliseconds.
 const MAX_CONNECTIONS: usize = 64;
 
-/// The maximum lifetime of a connection, which carries one request.
+/// The maximum lifetime of a connection. Each carries one request.
 const LIFETIME: Duration = Duration::from_secs(10);
 
 /// Serves the admin port on its own thread until the process exits: the kubelet restarts a
@@ -106,7 +106,7 @@ fn readiness(app: &App) -> (StatusCode, String) {
     }
 }
 
-/// Prometheus asks for OpenMetrics, and what does not ask can read it.
+/// Prometheus asks for OpenMetrics; other clients can read it too.
 async fn metrics(State(app): State<Arc<App>>) -> impl IntoResponse {
     let format = "application/openmetrics-text; version=1.0.0; charset=utf-8";
     ([(header::CONTENT_TYPE, format)], app.metrics.encode())

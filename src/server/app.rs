@@ -37,21 +37,19 @@ pub enum Phase {
 pub struct App {
     /// The policy in force, for the release of this cluster.
     pub policy: ArcSwap<Policy>,
-    /// The parts from which the policy in force was built.
+    /// What [`App::policy`] is built from.
     parts: Mutex<Parts>,
-    /// The current state of the cluster.
+    /// The cluster as the watches report it.
     pub live: Arc<Live>,
-    /// The metrics.
+    /// Counters and gauges, for `/metrics`.
     pub metrics: Metrics,
-    /// Tracks whether an API server calls.
     pub(crate) calls: CallTracker,
-    /// The memory for the bodies of requests.
     pub(crate) bodies: BodyMemory,
     /// A permit is held while a large review is evaluated. Each review may take up to 24 MiB, so
     /// only a few run at a time.
     pub(crate) evaluating: Arc<Semaphore>,
     phase: AtomicU8,
-    /// The reason why the server is not ready although it listens, if there is one.
+    /// Why the server is not ready although it listens.
     waiting: ArcSwapOption<String>,
 }
 
@@ -80,7 +78,7 @@ impl App {
         App::with_view(policy, Live::off())
     }
 
-    /// Creates the state of a server that starts with this policy and this view of the cluster.
+    /// Creates the state of a server with this view of the cluster.
     pub fn with_view(policy: Policy, live: Arc<Live>) -> Arc<App> {
         let metrics = Metrics::with_view(&live);
         metrics.set_release(policy.cluster.version, ReleaseSource::of(&policy, None));
@@ -140,13 +138,12 @@ impl App {
         self.phase.store(phase as u8, SeqCst);
     }
 
-    /// Returns the reason why the server is not ready although it listens: a problem with its
-    /// certificate.
+    /// Returns why the server is not ready although it listens: a problem with its certificate.
     pub fn waiting(&self) -> Option<Arc<String>> {
         self.waiting.load_full()
     }
 
-    /// Sets the reason why the server is not ready, or `None` if it is ready.
+    /// Sets why the server is not ready, or `None` if it is.
     pub fn set_waiting(&self, why: Option<String>) {
         self.waiting.store(why.map(Arc::new));
     }

@@ -1,4 +1,4 @@
-//! The listening sockets: of both IP families where the machine has both.
+//! Listens on both IP families where the machine has both.
 
 use std::{
     io,
@@ -12,11 +12,8 @@ use tokio::net::{TcpListener, TcpSocket};
 /// The number of connections that may wait to be accepted.
 const BACKLOG: u32 = 1024;
 
-/// Listens on the address of a flag. `[::]` stands for all addresses of both IP families, and on a
-/// machine without IPv6 for all IPv4 addresses.
-///
-/// # Errors
-/// Returns an error if the server cannot listen on the address, for example because it is in use.
+/// Listens on the address of a flag. `[::]` means all addresses of both IP families, or all IPv4
+/// addresses on a machine without IPv6.
 pub(super) async fn bind(flag: &str, address: SocketAddr) -> anyhow::Result<TcpListener> {
     let listener = match listen(address).await {
         Err(error) => match without_ipv6(address, &error) {
@@ -39,7 +36,7 @@ async fn listen(address: SocketAddr) -> io::Result<TcpListener> {
         return TcpListener::bind(address).await;
     }
     let socket = TcpSocket::new_v6()?;
-    // Independent of the system's default, IPv4 clients must be able to connect.
+    // Let IPv4 clients connect, whatever the system's default is.
     set_ipv6_v6only(&socket, false)?;
     socket.set_reuseaddr(true)?;
     socket.bind(address)?;
@@ -55,8 +52,8 @@ fn without_ipv6(address: SocketAddr, error: &io::Error) -> Option<SocketAddr> {
     any.then(|| SocketAddr::new(Ipv4Addr::UNSPECIFIED.into(), address.port()))
 }
 
-/// Returns the address at which this machine reaches a server that listens on `ip`. An IPv4
-/// loopback address exists even where pods have only IPv6.
+/// Returns the address to reach a server on this machine that listens on `ip`. An IPv4 loopback
+/// address exists even where pods have only IPv6.
 pub(super) fn reachable(ip: IpAddr) -> IpAddr {
     if ip.is_unspecified() { Ipv4Addr::LOCALHOST.into() } else { ip }
 }

@@ -1,9 +1,9 @@
 //! Reads the bodies of requests into a limited amount of memory.
 //!
-//! The API server sends a body immediately, so the time that the server has waited for bytes
-//! distinguishes a body that stalls from a body that was not let in. If a body needs room, the body
-//! that has stalled for longest loses its room. The bodies that need the least are served first: a
-//! client that wants to block a small body has to send small bodies itself.
+//! An API server sends a body immediately, so the time spent waiting for bytes tells a stalled body
+//! from one that had no room. When a body needs room, the one that has stalled longest gives up its
+//! own. Bodies that need the least go first: a client can block small bodies only by sending small
+//! bodies itself.
 
 use std::{
     collections::BTreeSet,
@@ -23,14 +23,14 @@ use super::http_error::HttpError;
 
 /// The largest AdmissionReview that is accepted, in bytes.
 ///
-/// The API server accepts objects of up to 3 MiB and etcd stores up to 1.5 MiB. A review contains
-/// the new and the old object as JSON, which is longer than the stored form, and the user. The API
-/// server treats a body that is rejected here as a failed call, so the limit is generous.
+/// The API server accepts objects of up to 3 MiB, and etcd stores up to 1.5 MiB. A review contains
+/// the user, and the new and the old object as JSON, longer than the stored form. The API server
+/// treats a body that is rejected here as a failed call, so the limit is generous.
 pub const MAX_BODY: usize = 8 << 20;
 
-/// The part of each body that takes no room in a [`BodyMemory`], in KiB. A typical review has
-/// 10 KiB, so it never waits for memory that other bodies hold. The limits on connections and
-/// HTTP/2 streams bound the sum of these parts: 20 MiB.
+/// Each body may use this many KiB without taking room in a [`BodyMemory`]. A typical review has 10
+/// KiB, so it never waits for memory that other bodies hold. The limits on connections and HTTP/2
+/// streams bound the sum of these parts: 20 MiB.
 const ALWAYS_KIB: usize = 16;
 
 /// The limit for all bodies in memory at one time, in KiB: five of the largest. Further requests
@@ -38,18 +38,18 @@ const ALWAYS_KIB: usize = 16;
 /// burst of milliseconds into failed calls.
 const ALL_KIB: usize = 40 << 10;
 
-/// The part of that limit that one connection may use. An HTTP/1.1 connection cannot have more than
-/// one body at a time, so this restricts only HTTP/2.
+/// How much of that limit one connection may use. An HTTP/1.1 connection has only one body at a
+/// time, so this restricts only HTTP/2.
 const CONNECTION_KIB: usize = MAX_BODY >> 10;
 
 /// The time limit for a body. The API server sends a body immediately.
 const READ_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// The total time that a body may make others wait: less than the API server's shortest timeout,
-/// and more than a busy machine needs to pass on bytes that have arrived.
+/// How long in total a body may make others wait: less than the API server's shortest timeout, and
+/// more than a busy machine needs to pass on bytes that have arrived.
 const GRACE: Duration = Duration::from_millis(200);
 
-/// The interval at which a body that waits for room looks for other bodies that stall.
+/// How often a body that waits for room looks for stalled ones.
 const LOOK: Duration = Duration::from_millis(20);
 
 /// Memory for bodies: of all connections, or of one. Memory is taken as bytes arrive, so a client
@@ -57,9 +57,9 @@ const LOOK: Duration = Duration::from_millis(20);
 #[derive(Debug)]
 pub struct BodyMemory {
     state: Mutex<State>,
-    /// Notified when room was given back, or the next body has its turn.
+    /// Wakes all waiting bodies when room was given back, or the next one has its turn.
     changed: Notify,
-    /// Notifies one of the bodies that have stalled for too long, if another needs room.
+    /// Wakes one body that has stalled for too long, if a waiting one needs its room.
     short: Notify,
 }
 
@@ -96,11 +96,11 @@ impl BodyMemory {
         Share { memory: self, id: state.next, kib: 0 }
     }
 
-    /// Completes when the caller, which has stalled for too long, has to make room.
+    /// Completes when the caller has to make room, because it has stalled for too long.
     async fn short(&self) {
         loop {
             self.short.notified().await;
-            // Otherwise the notification is an old one.
+            // Otherwise the notification is stale.
             if !self.lock().waiting.is_empty() {
                 return;
             }
@@ -153,7 +153,8 @@ impl Share<'_> {
         }
         state.waiting.pop_first();
         drop(state);
-        // Nothing changes for the others if this body was never in their way. Each frame of each body would wake them all.
+        // A body that was never in the way of others need not wake them. Otherwise each frame of
+        // each body would.
         if waited {
             self.memory.changed.notify_waiters();
         }
@@ -209,7 +210,7 @@ pub async fn read<'a>(
                 timeout_at(deadline, share.grow(kib)).await.map_err(|_| HttpError::Busy)?;
             }
         }
-        // Most bodies arrive in one piece, which needs no copy.
+        // Most bodies arrive in one piece and need no copy.
         if first.is_empty() && rest.is_empty() {
             first = data;
         } else {
@@ -220,7 +221,7 @@ pub async fn read<'a>(
     Ok((if rest.is_empty() { first } else { rest.into() }, shares))
 }
 
-/// Completes when a body that has been waiting for bytes since the end of its grace has to make room.
+/// Completes when a body has to make room: at the earliest when its grace is over.
 async fn make_room(shares: Option<&[Share<'_>; 2]>, end_of_grace: Instant) {
     let Some([connection, all]) = shares else { return future::pending().await };
     sleep_until(end_of_grace).await;

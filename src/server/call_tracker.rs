@@ -1,5 +1,5 @@
-//! Records which calls of API servers were answered, logs the first, and warns of a long silence. Without `--arm-webhooks`
-//! nothing else would.
+//! Logs the first call from an API server, and warns of a long silence. Without `--arm-webhooks`,
+//! nothing else notices one.
 
 use std::{
     sync::{
@@ -14,11 +14,10 @@ use tokio::time::sleep;
 
 use super::app::{App, Phase};
 
-/// The namespace of the objects that `setguard probe` sends, which are not calls of an API server.
-/// The namespace need not exist.
+/// The namespace of the objects that `setguard probe` sends. It need not exist. Requests for it
+/// don't count as calls from an API server.
 pub(crate) const PROBES: &str = "setguard-probe";
 
-/// The calls that were answered.
 #[derive(Debug, Default)]
 pub(crate) struct CallTracker {
     /// Whether there was a call since [`CallTracker::take`].
@@ -30,12 +29,11 @@ pub(crate) struct CallTracker {
 }
 
 impl CallTracker {
-    /// Counts an answer.
     pub(crate) fn answered(&self, endpoint: Endpoint, record: &Record) {
         if record.is_rehearsal {
             self.rehearsals[endpoint as usize].fetch_add(1, Relaxed);
         }
-        // Nearly every request pays only for this load.
+        // Nearly every request needs only this load.
         if self.any() || record.namespace == PROBES {
             return;
         }
@@ -48,7 +46,7 @@ impl CallTracker {
         self.any.load(Relaxed)
     }
 
-    /// Returns whether any API server has called since this was asked last.
+    /// Returns whether any API server has called since the last `take`.
     pub(crate) fn take(&self) -> bool {
         self.any.swap(false, Relaxed)
     }
@@ -59,10 +57,11 @@ impl CallTracker {
     }
 }
 
-/// After the first call, a silence has to be so many times longer: at night perhaps nobody writes a set.
+/// After the first interval, only a silence this many times longer counts: at night, nobody may
+/// write a set.
 const LATER: u32 = 12;
 
-/// Warns if no API server has called within this time, and then once in each longer silence.
+/// Warns if no API server has called within this time, and then once for each longer silence.
 pub(crate) fn warn_of_silence(app: Arc<App>, within: Duration) {
     if within.is_zero() {
         return;

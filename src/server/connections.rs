@@ -1,5 +1,4 @@
-//! The open connections of the webhook port: their limits, and the choice of the connection that
-//! closes when there is no room for another.
+//! The open connections of the webhook port: their limits, and which one closes to make room.
 
 use std::{
     collections::BTreeMap,
@@ -39,38 +38,38 @@ use super::body::BodyMemory;
 /// requests.
 const HTTP2_CONNECTIONS: usize = 8;
 
-/// The longest wait for the head of a connection's next request. hyper includes the idle time
-/// between requests. The API server drops idle connections after 90 s; if setguard closed a
-/// connection first, the API server could be sending a request at that moment, and it does not
-/// retry a POST. A client that stops in the middle of a head is as idle as one that sends nothing.
+/// How long a connection may wait for the head of its next request. hyper includes the idle time
+/// between requests. The API server drops idle connections after 90 s; if setguard closed one
+/// first, the API server could be sending a request at that moment, and it does not retry a POST. A
+/// client that stops in the middle of a head counts as idle too.
 const IDLE_TIMEOUT: Duration = Duration::from_secs(120);
 const _: () = assert!(IDLE_TIMEOUT.as_secs() > 90);
 
-/// The time for which a client may read nothing. The API server reads every answer.
+/// How long a client may leave an answer unread. An API server reads every answer.
 const UNREAD_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// The interval of the pings to an HTTP/2 client, and the time after which a client that sends
-/// nothing at all, not even the preface, is disconnected.
+/// How often to ping an HTTP/2 client, and how long a client may send nothing at all, not even the
+/// preface.
 const PING_INTERVAL: Duration = Duration::from_secs(30);
 const SILENCE_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// The number of bytes of an HTTP/1.1 connection that may wait to be parsed. hyper reads up to as
-/// many again before it refuses a head.
+/// How many bytes of an HTTP/1.1 connection may wait to be parsed. hyper reads up to as many again
+/// before it refuses a head.
 const HTTP1_BUFFER: usize = 32 << 10;
 
-/// The number of requests that an HTTP/2 connection may carry at a time. Go's client starts with up
-/// to this many before it knows the limit.
+/// How many requests an HTTP/2 connection may carry at a time. Go's client starts with up to this
+/// many before it knows the limit.
 const STREAMS: u32 = 100;
 
-/// The number of bytes of a request that an HTTP/2 client may send before they are read. The
-/// default of HTTP/2 is one byte less.
+/// How many bytes of a request an HTTP/2 client may send before they are read. The default of
+/// HTTP/2 is one byte less.
 const STREAM_WINDOW: u32 = 64 << 10;
 
-/// The window for all requests of a connection, so large that requests that wait for memory do not
-/// stop the others. The total over all connections is 50 MiB.
+/// The window for all requests of a connection: large enough that requests that wait for memory do
+/// not stop the others. The total over all connections is 50 MiB.
 const CONNECTION_WINDOW: u32 = STREAMS * STREAM_WINDOW;
 
-/// The wait for room before the next search for an idle connection.
+/// How long to wait before the next search for an idle connection.
 const PAUSE: Duration = Duration::from_millis(100);
 
 /// All open connections.
@@ -81,21 +80,17 @@ pub struct Connections {
     open: Mutex<Vec<Arc<State>>>,
 }
 
-/// The state of an open connection.
 #[derive(Debug)]
 struct State {
     requests: Mutex<Requests>,
     give_way: Notify,
-    /// The memory for the bodies of its requests.
     bodies: Arc<BodyMemory>,
 }
 
 #[derive(Debug)]
 struct Requests {
-    /// The requests whose answer has not been sent, each with the time since when the answer has been
-    /// ready.
+    /// Requests whose answer has not been sent, each with the time at which the answer was ready.
     open: BTreeMap<u64, Option<Instant>>,
-    /// The number of the next request.
     next: u64,
     /// The end of the last request, or else the time of the accept.
     used: Instant,
@@ -130,8 +125,8 @@ impl Connections {
         })
     }
 
-    /// Makes room for a connection that has been accepted. If there is no room, the connection that
-    /// has been idle for longest closes; if none is idle, this waits.
+    /// Makes room for a connection that has been accepted. If there is none, closes the connection
+    /// that has been idle for longest, or waits until one is idle.
     pub async fn open(self: &Arc<Self>) -> Connection {
         let mut room = self.room.clone().try_acquire_owned().ok();
         while room.is_none() {
@@ -177,8 +172,8 @@ impl Connections {
 }
 
 impl Connection {
-    /// Runs the connection until it ends, its client does not read an answer, or it has to give way
-    /// to another. A connection never gives way while a request is unanswered.
+    /// Runs the connection until it ends, its client leaves an answer unread, or it has to make
+    /// room. A connection never makes room while a request is unanswered.
     pub async fn run(&self, work: impl Future<Output = ()>) {
         tokio::select! {
             biased;

@@ -32,16 +32,13 @@ pub(super) fn check(path: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Reads such a file.
-///
-/// # Errors
-/// Returns the errors of [`check`], or an error if the file cannot be read.
+/// Reads a file that passes [`check`].
 pub(super) fn read(path: &Path) -> io::Result<Vec<u8>> {
     check(path)?;
     fs::read(path)
 }
 
-/// Reads on another thread, so that a network file system that hangs does not block the caller.
+/// Reads on a different thread, so that a network file system that hangs does not block the caller.
 /// While one read hangs, no other read starts.
 #[derive(Debug)]
 pub(super) struct Patience<T> {

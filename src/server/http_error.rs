@@ -1,7 +1,7 @@
 //! Requests that are answered without an AdmissionReview.
 //!
 //! The API server treats every status except 2xx as a failed call, so `failurePolicy` decides. No
-//! response has a Retry-After header, with which client-go would retry until its timeout.
+//! response has a Retry-After header: client-go would retry until its timeout.
 
 use axum::{
     http::StatusCode,
@@ -9,7 +9,7 @@ use axum::{
 };
 use setguard_core::admission::{AnswerError, review::Rejection};
 
-/// The reason why a request is answered without an AdmissionReview.
+/// Why a request is answered without an AdmissionReview.
 #[derive(Debug, thiserror::Error)]
 pub enum HttpError {
     /// The body ended early.
@@ -61,7 +61,7 @@ impl HttpError {
     }
 
     /// Returns whether part of the body may be unread. If so, an HTTP/1.1 connection cannot be
-    /// reused, because the start of the next request is unknown.
+    /// reused, because nobody knows where the next request starts.
     pub const fn leaves_body_unread(&self) -> bool {
         !matches!(self, HttpError::Fault(_) | HttpError::Review(_))
     }

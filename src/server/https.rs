@@ -1,4 +1,4 @@
-//! A client that sends one request over HTTPS: to this server, or to another setguard.
+//! A client that sends a request over HTTPS, to this server or to a different setguard.
 
 use std::{sync::Arc, time::Duration};
 
@@ -21,7 +21,7 @@ use tokio_rustls::{TlsConnector, client::TlsStream};
 /// The timeout for connecting, and again for the request.
 const TIMEOUT: Duration = Duration::from_secs(5);
 
-/// A fixed time, for when the system clock cannot be trusted.
+/// A fixed time, in case the system clock cannot be trusted.
 #[derive(Debug)]
 struct At(UnixTime);
 
@@ -64,9 +64,6 @@ impl Client {
     }
 
     /// Connects and verifies the server's certificate.
-    ///
-    /// # Errors
-    /// Returns an error if the server cannot be reached, or its certificate is not valid.
     pub(crate) async fn connect(
         &self,
         address: impl ToSocketAddrs,
@@ -83,10 +80,6 @@ impl Client {
     }
 }
 
-/// Sends one request on a connection.
-///
-/// # Errors
-/// Returns an error if there is no response.
 pub(crate) async fn send(
     stream: TlsStream<TcpStream>,
     request: Request<Full<Bytes>>,

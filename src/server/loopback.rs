@@ -20,7 +20,7 @@ pub const HOST: &str = "localhost";
 /// A running server.
 #[derive(Debug)]
 pub struct Loopback {
-    /// The address on which the server listens.
+    /// The address that the server listens on.
     pub address: SocketAddr,
     /// The CA that signed the certificate, in PEM.
     pub ca: String,

@@ -2,11 +2,11 @@
 //!
 //! In this module an *authority* is a CA with its key. The Secret contains `ca.crt`, which is the
 //! published `caBundle` with the newest authority first, and `ca.key`. An authority is valid for a
-//! year and gets a successor after two thirds of that time; an authority stays published until it
-//! expires. A leaf is valid for seven days, is renewed after two thirds of that time and is never
-//! written to a file. The server only needs to watch, read and write three objects in the cluster;
-//! `plan` explains the order of the writes. The server creates the Secret only if it has the right
-//! to, which the chart does not grant: see `docs/security.md`.
+//! year and gets a successor after two thirds of that time; it stays published until it expires. A
+//! leaf is valid for seven days, is renewed after two thirds of that time and is never written to a
+//! file. The server only needs to watch, read and write three objects in the cluster; `plan`
+//! explains the order of the writes. It creates the Secret only if its account may, and the chart
+//! does not allow that: see `docs/security.md`.
 //!
 //! The time is the API server's, from its responses, because the API server verifies the leaf.
 
@@ -51,16 +51,15 @@ use super::{
 /// The longest wait after a failed round: the next regular check may be too late.
 const RETRY: Duration = Duration::from_secs(5);
 
-/// The pause between two rounds. It limits the rate of writes if another tool keeps overwriting the
-/// same fields.
+/// The pause between two rounds. It limits the rate of writes if some other tool keeps overwriting
+/// the same fields.
 const PAUSE: Duration = Duration::from_millis(500);
 
 /// A round takes three steps: the Secret and two webhook configurations. The remaining steps are
 /// for conflicts.
 const MAX_STEPS: usize = 12;
 
-/// The maximum number of removed certificates that are reported for one write. An object has room
-/// for thousands.
+/// How many removed certificates are reported for one write. An object has room for thousands.
 const MAX_REPORTED: usize = 10;
 
 /// Creates the certificate that is served until the managed CA has signed one. No client trusts it.
@@ -78,7 +77,7 @@ pub(crate) struct Manager {
     pub(crate) args: ManagedArgs,
     pub(crate) slot: Slot,
     pub(crate) reloader: Arc<Mutex<Reloader>>,
-    /// The address at which this server can be reached.
+    /// Where to reach this server.
     pub(crate) address: SocketAddr,
     /// Whether clients must present a certificate. The self-check has none.
     pub(crate) client_ca: bool,
@@ -193,7 +192,7 @@ impl State {
             }
             let Some(step) = self.plan.write(now, &seen.view) else { return Ok(()) };
             if steps == MAX_STEPS {
-                // Another client keeps changing the objects. The next round continues.
+                // Other clients keep changing the objects. The next round continues.
                 return Err(CallError::Conflict("Secret and caBundle".to_owned()));
             }
             steps += 1;
@@ -246,7 +245,7 @@ impl State {
         Ok(())
     }
 
-    /// Reports the first few of the certificates that were removed although they have not expired.
+    /// Reports the first few certificates that were removed before they expired.
     fn dropped(&self, from: &str, certs: &[Vec<u8>]) {
         let now = self.clock.latest();
         let described = certs.iter().filter_map(|cert| authority::describe(cert, now));

@@ -1,6 +1,6 @@
-//! Panics: each panic becomes an HTTP 500 and is counted, and the process continues.
+//! Turns each panic into an HTTP 500, counts it, and lets the process continue.
 //!
-//! The answer is HTTP 500 and not a denial, so that `failurePolicy` decides.
+//! A 500 is not a denial, so `failurePolicy` decides.
 
 use std::{any::Any, panic, sync::Arc};
 
@@ -28,7 +28,7 @@ pub struct PanicResponse {
 impl ResponseForPanic for PanicResponse {
     type ResponseBody = Body;
 
-    // The response does not contain the panic message, which may quote the object.
+    // The panic message may quote the object, so the response leaves it out.
     fn response_for_panic(&mut self, _: Box<dyn Any + Send + 'static>) -> Response<Body> {
         self.app.metrics.unanswered(self.endpoint, "fault");
         tracing::error!(

@@ -40,7 +40,7 @@ pub fn load(args: PolicyArgs, if_invalid: IfInvalid) -> Result<(Policy, Reloader
     Ok((policy, Reloader { args, seen, invalid, patience }))
 }
 
-/// The text of the file, if there is one, or the error of the read.
+/// The text of the file, if there is a file, or the error of the read.
 type Read = Result<Option<String>, PolicyError>;
 
 fn read(args: &PolicyArgs, patience: &mut Patience<Read>) -> Read {
@@ -69,7 +69,7 @@ pub struct Reloader {
 }
 
 impl Reloader {
-    /// Logs and counts that the server starts without its policy, if it does.
+    /// If the server starts without its policy, logs and counts that.
     pub fn report(&mut self, app: &App) {
         if let Some(error) = self.invalid.take() {
             failed(

@@ -6,7 +6,6 @@ use setguard_core::admission::{Answer, Endpoint};
 
 use super::{app::App, http_error::HttpError};
 
-/// Counts and logs the outcome of a request.
 pub(crate) fn outcome(
     app: &App,
     endpoint: Endpoint,
@@ -62,7 +61,7 @@ fn rules(found: impl Iterator<Item = &'static str>) -> String {
 }
 
 /// Cuts a text to 253 bytes, the longest name that the API server allows, so that a client cannot
-/// flood the log with longer ones.
+/// flood the log.
 fn clip(text: &str) -> &str {
     text.get(..text.floor_char_boundary(253)).unwrap_or_default()
 }

@@ -36,17 +36,16 @@ use super::{
 /// 30.
 const LONGEST_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// The longest time that a review waits for a change that the view lacks. The API server sends changes to watches
-/// within milliseconds.
+/// How long a review may wait for a change that the view has not seen. The API server sends changes
+/// to watches within milliseconds.
 const LONGEST_WAIT: Duration = Duration::from_secs(2);
 
 /// Larger bodies are evaluated on a blocking thread: a review of this size takes at most about a
 /// millisecond, the largest take tens of milliseconds, and other requests should not wait for them.
-/// For the usual 10 KiB, the hand-over to another thread would cost more than the evaluation.
+/// For the usual 10 KiB, switching threads would cost more than the evaluation.
 const LARGE_BODY: usize = 32 << 10;
 
-/// The evaluation of a small review looks at the clock each time it has asked this often whether time
-/// is over.
+/// A small review reads the clock only once in this many checks of its deadline.
 const LOOK_EVERY: usize = 16;
 
 /// Returns the routes that the API server calls.
@@ -81,8 +80,8 @@ async fn refuse(request: Request<Body>, status: StatusCode, why: &'static str) -
     response
 }
 
-/// Announces to the client that the connection will be closed. HTTP/2 needs no header: it has
-/// GOAWAY, and can reject one stream without affecting the others.
+/// Tells the client that the connection will be closed. HTTP/2 needs no header: it has GOAWAY, and
+/// can reject one stream without affecting the others.
 fn announce_close(version: Version, response: &mut Response) {
     if version <= Version::HTTP_11 {
         response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
@@ -149,11 +148,10 @@ async fn evaluate(
     view_version: Option<u64>,
     (started, deadline): (Instant, Instant),
 ) -> Result<Answer, HttpError> {
-    // The rest of the time is for sending the answer.
     let end = three_quarters(started, deadline);
     if body.len() <= LARGE_BODY {
         let (policy, view) = (app.policy.load(), app.live.view());
-        // The rules take no time for a small object, so that the clock would cost a part of it.
+        // The rules are so fast on a small object that reading the clock each time would show.
         let asked = AtomicUsize::new(0);
         let is_over = || {
             let times = asked.load(Relaxed);

@@ -17,14 +17,14 @@ use tracing_subscriber::{
     fmt::format::{self, Writer},
 };
 
-/// The number of lines that wait for the reader of the log. A line is at most about a kilobyte.
+/// How many lines may wait for the log's thread. A line is at most about a kilobyte.
 const QUEUE: usize = 4096;
 
-/// The time for which the log's thread collects lines. Waiting for each line would wake the thread
-/// for each request. A reader does not notice this delay.
+/// How long the log's thread collects lines. Otherwise it would wake for each request. A reader
+/// does not notice this delay.
 const PAUSE: Duration = Duration::from_millis(10);
 
-/// The longest text that the log's thread collects, in bytes.
+/// The most bytes that the log's thread collects.
 const BATCH: usize = 64 << 10;
 
 /// Counts the lines that found no room in the queue.
@@ -46,7 +46,7 @@ pub enum LogFormat {
     Json,
 }
 
-/// Writes each log line as a whole, without characters that steer a terminal or break the line.
+/// Writes each log line as a whole, without characters that control a terminal or break the line.
 struct Line<W> {
     queue: Printable<W>,
 }
@@ -152,13 +152,12 @@ pub fn init(format: LogFormat, level: Option<&str>) -> Result<WorkerGuard, Strin
     Ok(guard)
 }
 
-/// Libraries whose lines other parties can cause as often as they like. The callers in setguard log
-/// the meaning of a failure, and no more often than is useful. The Kubernetes client logs each
-/// failed call, several per second while the API server is down; rustls and h2 log the errors of
-/// clients.
+/// Libraries that other parties can make log as much as they like. setguard's own lines say what a
+/// failure means, and no more often than is useful. The Kubernetes client logs each failed call,
+/// several per second while the API server is down; rustls and h2 log the errors of clients.
 const QUIET: [&str; 3] = ["h2", "kube_client", "rustls"];
 
-/// Silences these libraries, except those that the filter names.
+/// Silences these libraries, except where the filter names them.
 fn with_quiet_libraries(filter: &str) -> String {
     let names = |library: &str| {
         let mut targets = filter.split(',').filter_map(|it| it.split(['=', '[', ':']).next());

@@ -63,7 +63,7 @@ pub struct Source {
     pub min_version: MinVersion,
 }
 
-/// The reason why TLS cannot be set up.
+/// Why TLS cannot be set up.
 #[derive(Debug, thiserror::Error)]
 pub enum TlsError {
     /// A file cannot be read.
@@ -98,7 +98,6 @@ pub enum TlsError {
     Rustls(#[from] rustls::Error),
 }
 
-/// The contents of the files.
 #[derive(Clone, PartialEq, Eq)]
 struct Contents {
     cert: Vec<u8>,
@@ -119,14 +118,13 @@ impl Tls {
         self.config.load_full()
     }
 
-    /// Returns the trust in clients from now on. To miss no change, call this before
+    /// Returns the trust in clients from this call on. To miss no change, call this before
     /// [`config`](Self::config).
     pub fn trust(&self) -> Trust {
         Trust::new(self.clients.subscribe())
     }
 }
 
-/// The configuration that is built from the files.
 struct Built {
     config: Arc<ServerConfig>,
     /// The earliest expiry of a certificate in the chain, in seconds since 1970.

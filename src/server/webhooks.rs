@@ -1,8 +1,7 @@
 //! The webhook registrations: the requests that the API server sends to setguard, and their paths.
 //!
 //! One list, [`registrations`], is the source of the configurations that `serve` prints for a first
-//! try and of the configurations in the Helm chart, which reads
-//! `charts/setguard/files/webhook-rules.yaml`.
+//! try, and of those in the Helm chart: the chart reads `charts/setguard/files/webhook-rules.yaml`.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -25,15 +24,15 @@ use setguard_core::{
     },
 };
 
-/// Selects the pods into which something could be injected. See `inject::pod`.
+/// Selects the pods that setguard may inject into. See `inject::pod`.
 const DAEMON_PODS: &str = "(has(object.metadata.annotations) && 'setguard.io/node' in \
      object.metadata.annotations) || (has(object.metadata.ownerReferences) && \
      object.metadata.ownerReferences.exists(o, has(o.controller) && o.controller && \
      o.kind == 'DaemonSet'))";
 
-/// Excludes objects that are being deleted. Such writes are always allowed, and without a call to
-/// the webhook, clients can remove finalizers even while setguard is down. The expression reads the
-/// old object, because a client may write anything into the new one.
+/// Excludes objects that are being deleted. setguard always allows such writes, and clients can
+/// remove finalizers even while setguard is down. The expression reads the old object, because a
+/// client may write anything into the new one.
 const NOT_BEING_DELETED: &str = "oldObject == null || !has(oldObject.metadata.deletionTimestamp)";
 
 /// Selects the writes to the scale subresource that remove pods.
@@ -47,7 +46,7 @@ const UPDATE: &[&str] = &["UPDATE"];
 const ANY: &[&str] = &["CREATE", "UPDATE"];
 
 /// Returns the traps that see an object in `/mutate`, each with the operations that it checks and
-/// the condition under which it can find something.
+/// the condition for a possible finding.
 fn traps_before() -> impl Iterator<Item = (&'static Rule, &'static [Operation], &'static str)> {
     traps().filter_map(|trap| match trap.phase() {
         Some(Phase::Before { operations, sent_if }) => Some((trap, operations, sent_if)),
@@ -55,9 +54,8 @@ fn traps_before() -> impl Iterator<Item = (&'static Rule, &'static [Operation], 
     })
 }
 
-/// Selects the DaemonSets and StatefulSets for which `/mutate` has a warning, so that all other
-/// objects are sent to setguard only once, for validation. Each trap declares the objects that it
-/// needs to see.
+/// Selects the sets that `/mutate` may warn about. The API server sends all others only once, for
+/// validation. Each trap declares the objects that it needs to see.
 fn could_be_warned_of() -> String {
     let conditions = traps_before().map(|(trap, _, sent_if)| match trap.kinds()[..] {
         [kind] => format!("(request.kind.kind == '{kind}' && ({sent_if}))"),
@@ -66,11 +64,10 @@ fn could_be_warned_of() -> String {
     conditions.collect::<Vec<_>>().join(" || ")
 }
 
-/// Returns the writes that one of those traps checks.
+/// Returns the writes that at least one of those traps checks.
 ///
-/// These are as few as possible: for a condition the API server converts the request and its
-/// objects, which takes longer than the evaluation of the condition. Rules and selectors cost next
-/// to nothing.
+/// Keep them few: for a condition, the API server converts the request and its objects, and that
+/// costs more than the condition itself. Rules and selectors cost next to nothing.
 fn looked_at_before() -> Vec<RuleWithOperations> {
     let rule_of = |r: &Resource| {
         let is_built_in = r.group == "apps";
@@ -100,7 +97,7 @@ pub struct Registration {
     pub path: &'static str,
     /// The requests that the webhook matches.
     pub rules: Vec<RuleWithOperations>,
-    /// Conditions that skip requests which setguard has no need to see.
+    /// Conditions that skip requests that setguard need not see.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub match_conditions: Vec<MatchCondition>,
     /// The labels that select the namespaces; if empty, all namespaces.
@@ -142,10 +139,10 @@ impl Registration {
 
 /// Returns all registrations: the validating ones, then the mutating ones.
 ///
-/// No object is being deleted while it is created, so an entry without a condition validates
-/// creations: the condition would cost the API server more than the call costs setguard.
+/// A creation is never the write of an object that is being deleted, so creations have an entry
+/// without that condition: it would cost the API server more than the call costs setguard.
 ///
-/// The writes to the scale subresource are sent only if the policy has a limit for them.
+/// The API server sends writes to the scale subresource only if the policy has a limit for them.
 pub fn registrations() -> [Registration; 7] {
     let [updated, created, scaled] = validating_registrations();
     let [pods, workloads, labelled, control_plane] = mutating_registrations();
@@ -262,7 +259,6 @@ pub fn printed(host: &str, port: u16, ca: &str) -> anyhow::Result<String> {
     Ok(format!("---\n{}\n---\n{}\n", validating.trim_end(), mutating.trim_end()))
 }
 
-/// The address of the server, and its CA.
 struct Address<'a> {
     host: &'a str,
     port: u16,
@@ -289,8 +285,8 @@ fn metadata() -> ObjectMeta {
     ObjectMeta { name: Some(NAME.to_owned()), ..ObjectMeta::default() }
 }
 
-/// The configuration fails closed while the server is down, except in kube-system, which it skips:
-/// a cluster must be able to repair itself.
+/// Fails closed while the server is down. It skips kube-system, so that a cluster can repair
+/// itself.
 fn validating(at: &Address<'_>) -> ValidatingWebhookConfiguration {
     let validating = registrations().into_iter().filter(|it| it.validates() && it.key != SCALE);
     let webhooks = validating.map(|one| validating_webhook(at, one)).collect();
@@ -345,7 +341,7 @@ fn mutating_webhook(at: &Address<'_>, registration: Registration) -> MutatingWeb
     }
 }
 
-/// Returns a selector of these labels, or `None`, which selects everything, if there are none.
+/// Returns a selector of these labels. Without labels, returns `None`, which selects everything.
 fn selector(labels: &BTreeMap<&str, &str>) -> Option<LabelSelector> {
     let owned = labels.iter().map(|(&key, &value)| (key.to_owned(), value.to_owned()));
     let match_labels = Some(owned.collect());

@@ -52,7 +52,7 @@ fn of_rule(rule: &Rule, cel: &Cel) -> Value {
     let mut found = json!({
         "id": rule.meta.id,
         "mode": rule.meta.mode,
-        // Whether the policy finds all that the rule finds.
+        // Whether the policy finds everything that the rule finds.
         "whole": cel.is_whole(),
         "resources": resources(rule),
         "message": message.text,
@@ -71,7 +71,7 @@ fn of_rule(rule: &Rule, cel: &Cel) -> Value {
     found
 }
 
-/// The injections with their default settings, each with the values of the chart that turn it off.
+/// The injections with their default settings, each with the chart's values that turn it off.
 fn injections() -> Value {
     let objects = map::objects(&Policy::default(), "v1");
     let policies = objects.into_iter().filter(|object| object["spec"]["policyName"].is_null());

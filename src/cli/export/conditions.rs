@@ -15,7 +15,7 @@ use super::objects::{condition, list, quote};
 pub(super) struct Exceptions {
     /// An expression that is true for the objects that are exempt.
     covered: Option<String>,
-    /// The first day on which an exception ends.
+    /// When the first of them ends.
     ends: Option<Date>,
 }
 
@@ -38,7 +38,6 @@ impl Exceptions {
         }
     }
 
-    /// Returns an expression that is true for the objects that are exempt.
     pub(super) fn covered(&self) -> Option<&str> {
         self.covered.as_deref()
     }
@@ -48,7 +47,7 @@ impl Exceptions {
         self.covered.as_ref().map(|it| condition("no-exception", format!("!({it})")))
     }
 
-    /// Returns a comment about the first day on which an exception ends.
+    /// Returns a comment that says when the first of them ends.
     pub(super) fn remark(&self, id: &str) -> Option<String> {
         let remark =
             |day| format!("An exception from {id} ends on {day}: export again after that day.");
@@ -61,8 +60,8 @@ fn covers(exception: &Exception) -> String {
     about(exception.namespaces(), exception.names()).unwrap_or_else(|| "true".to_owned())
 }
 
-/// Returns an expression that is true for the objects with one of these namespaces and names; `None` if it is
-/// true for all objects.
+/// Returns an expression that is true for the objects with one of these namespaces and names;
+/// `None` if it is true for all objects.
 pub(super) fn about(namespaces: &[String], names: &[String]) -> Option<String> {
     let any = |value: &str, patterns: &[String]| {
         let pattern: Vec<_> = patterns.iter().map(|it| regex(it)).collect();
@@ -77,7 +76,7 @@ pub(super) fn about(namespaces: &[String], names: &[String]) -> Option<String> {
     (!parts.is_empty()).then(|| parts.join(" && "))
 }
 
-/// Returns an expression that is true for a request of one of these users, or of a member of one of these groups;
+/// Returns an expression that is true for requests by these users, or by members of these groups;
 /// `None` if there are none.
 pub(super) fn listed(users: &[String], groups: &[String]) -> Option<String> {
     let users =
@@ -90,7 +89,7 @@ pub(super) fn listed(users: &[String], groups: &[String]) -> Option<String> {
     (!either.is_empty()).then(|| either.join(" || "))
 }
 
-/// Returns a pattern in which `*` stands for any text as a regular expression.
+/// Converts a pattern, where `*` stands for any text, to a regular expression.
 fn regex(pattern: &str) -> String {
     let mut regex = String::new();
     for c in pattern.chars() {
@@ -104,7 +103,7 @@ fn regex(pattern: &str) -> String {
     regex
 }
 
-/// Returns an expression about an object, with its macros replaced.
+/// Replaces the macros of an expression about this object.
 pub(super) fn expand(expression: &str, object: &str) -> String {
     let mut text = expression.to_owned();
     for (name, meaning) in MACROS {

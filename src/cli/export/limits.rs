@@ -22,13 +22,11 @@ const LIMITED: [Kind; 2] = [Kind::DaemonSet, Kind::StatefulSet];
 pub(super) const MISSED: &str = "limit-exceeded does not find a rollout that cannot end (neverEnds), nodes that a DaemonSet leaves, \
      kubectl scale, nor whether the last day of an annotation setguard.io/exceed is over.";
 
-/// A forbidden consequence.
 struct Forbidden {
-    /// An expression that is true for a change that has it.
+    /// True for a change with the consequence.
     fault: String,
-    /// An expression for what the change does.
+    /// Describes what the change does.
     message: String,
-    /// The remedy.
     help: &'static str,
 }
 
@@ -49,7 +47,7 @@ pub(super) fn policies(policy: &Policy, exceptions: &Exceptions) -> Vec<Value> {
             }
             conditions.extend(exceptions.condition());
             let spec = json!({
-                // An expression that fails is a mistake of setguard, and must not block a write.
+                // A failing expression is a bug in setguard and must not block writes.
                 "failurePolicy": "Ignore",
                 "matchConstraints": matched("apps", &[resource], &["UPDATE"]),
                 "matchConditions": conditions,
@@ -63,7 +61,6 @@ pub(super) fn policies(policy: &Policy, exceptions: &Exceptions) -> Vec<Value> {
     objects
 }
 
-/// Returns the validations of a limit for one kind.
 fn validations(limit: &Limit, kind: Kind) -> Vec<Value> {
     let forbidden = Consequence::ALL.into_iter().filter(|it| limit.limits.forbids(*it));
     let validation = |consequence| {
@@ -79,7 +76,7 @@ fn validations(limit: &Limit, kind: Kind) -> Vec<Value> {
     forbidden.filter_map(validation).collect()
 }
 
-/// Returns the fault of a change with this consequence; `None` if it cannot be written in CEL.
+/// Returns the fault of a change with this consequence; `None` if CEL cannot express it.
 fn forbidden_by(limit: &Limit, consequence: Consequence, kind: Kind) -> Option<Forbidden> {
     let help = "use a lower maxUnavailable, or ask for an exception of the policy";
     match consequence {
@@ -118,9 +115,9 @@ fn forbidden_by(limit: &Limit, consequence: Consequence, kind: Kind) -> Option<F
     }
 }
 
-/// Returns the variables of the validations: the pods that there are, those that are down at once, and whether the
-/// template changes. The API server first compiles expressions without the types of the object, and the elements
-/// of a list must have one type, hence `int`.
+/// Returns the variables of the validations: the number of pods, how many are down at once, and
+/// whether the template changes. The API server first compiles expressions without the types of the
+/// object, and the elements of a list must have one type, hence `int`.
 fn variables(policy: &Policy, kind: Kind) -> Value {
     let (all, down) = match kind {
         Kind::StatefulSet => {
@@ -147,8 +144,8 @@ fn variables(policy: &Policy, kind: Kind) -> Value {
     json!([variable("all", all), variable("down", &down), variable("changes", "@changes")])
 }
 
-/// Returns an expression for the number in `maxUnavailable`, of which a percentage is of `total`. `round` is 99 to round
-/// up, and 0 to round down.
+/// Returns an expression for `maxUnavailable` as a number; a percentage is of `total`. `round` is
+/// 99 to round up, and 0 to round down.
 fn scaled(total: &str, round: &str) -> String {
     format!(
         "int([@.spec.updateStrategy.?rollingUpdate.?maxUnavailable.orValue(dyn(1))].map(n, type(n) == int ? int(n) : \
@@ -156,7 +153,8 @@ fn scaled(total: &str, round: &str) -> String {
     )
 }
 
-/// Returns an expression that is true if a user whom the limit lists asks for the change; `None` if it lists no user.
+/// Returns an expression that is true if a user on the limit's list asks for the change; `None` if
+/// it lists no user.
 fn permitted(limit: &Limit, consequence: Consequence) -> Option<String> {
     let who = limit.may_exceed.as_ref()?;
     let is_listed = listed(&who.users, &who.groups)?;

@@ -1,7 +1,7 @@
 //! The injections as MutatingAdmissionPolicies.
 //!
-//! Kubernetes: `staging/src/k8s.io/apiserver/pkg/admission/plugin/policy/mutating` for the order: the
-//! mutations of a policy are applied one after the other, each to what the former left.
+//! Kubernetes: `staging/src/k8s.io/apiserver/pkg/admission/plugin/policy/mutating` for the order:
+//! the mutations of a policy apply one after the other, each to the result of the one before.
 
 mod tolerations;
 
@@ -32,7 +32,7 @@ use super::{
 /// The terms of a pod's required node affinity, if there are any.
 const REQUIRED: &str = "requiredDuringSchedulingIgnoredDuringExecution";
 
-/// The comment about the policies that go with the injections, but not into the same folder.
+/// The comment about policies that belong to the injections, but in a different folder.
 pub(super) const ALONE: &str = "\
 # Into the folder of the plugin ValidatingAdmissionPolicy belong two more, since a folder has the policies of one plugin:
 # setguard export vap --static --rules node-pin-conflict,unpaired-node-annotation
@@ -103,7 +103,7 @@ pub(super) fn objects(policy: &Policy, version: &str) -> Vec<Value> {
     objects
 }
 
-/// Returns the policies of a rule about injection; none if it has none.
+/// Returns the policies of a rule about injection, if there are any.
 pub(super) fn of_rule(policy: &Policy, meta: &Meta) -> Vec<Value> {
     let paired = paired(&policy.injection.paired_controllers);
     let annotated = condition("annotated", annotated());
@@ -126,9 +126,10 @@ pub(super) fn of_rule(policy: &Policy, meta: &Meta) -> Vec<Value> {
 fn spec(matched: &Value, conditions: &[Value], expressions: Vec<String>) -> Value {
     let mutation = |it| json!({ "patchType": "JSONPatch", "jsonPatch": { "expression": it } });
     json!({
-        // As with the webhook, a mistake of setguard must not block a write.
+        // As with the webhook, a bug in setguard must not block writes.
         "failurePolicy": "Ignore",
-        // Others may add terms to the affinity of a pod; a second run adds only what is missing.
+        // Other plugins may add terms to the affinity of a pod; a second run adds only what is
+        // missing.
         "reinvocationPolicy": "IfNeeded",
         "matchConstraints": matched,
         "matchConditions": conditions,
@@ -136,7 +137,7 @@ fn spec(matched: &Value, conditions: &[Value], expressions: Vec<String>) -> Valu
     })
 }
 
-/// Returns a policy that warns of pods or refuses them, as the mode of the rule is.
+/// Returns a policy that warns of pods or refuses them, depending on the mode of the rule.
 fn warning(
     policy: &Policy,
     meta: &Meta,
@@ -180,7 +181,8 @@ fn node() -> String {
     format!("object.metadata.annotations[{}]", quote(NODE_ANNOTATION))
 }
 
-/// An expression for whether a pod is a daemon's.
+/// An expression for whether a pod is a node daemon: a DaemonSet controls it, or it has the
+/// annotation with the node.
 fn daemon() -> String {
     format!(
         "object.metadata.?ownerReferences.orValue([]).exists(owner, owner.?controller.orValue(false) \
@@ -221,7 +223,7 @@ fn node_pin() -> String {
         &format!("{{'nodeSelectorTerms': [{{'matchFields': [{pin}]}}]}}"),
     );
     let needs = format!("!{EMPTY} && !{}", pinned());
-    // A term for each index: kube-apiserver 1.37.2 cannot put a list of the object into a patch.
+    // A term for each index: kube-apiserver 1.37.2 cannot copy a list of the object into a patch.
     let indexes: Vec<_> = (0..MAX_TERMS).map(|i| i.to_string()).collect();
     let fields = format!("'{path}/{REQUIRED}/nodeSelectorTerms/' + string(i) + '/matchFields'");
     format!(
@@ -236,11 +238,12 @@ fn node_pin() -> String {
     )
 }
 
-/// The number of terms that are pinned; a pod with more is refused, since not all of them are.
+/// How many terms are pinned. A pod with more is refused, because some would stay unpinned.
 const MAX_TERMS: usize = 64;
 
-/// Expressions for a pod that would run on another node than its own or on none, and for the message; and
-/// the remedy. They are evaluated after the mutation, so they also find a pod that it did not pin.
+/// Returns an expression for a pod that would run on the wrong node or on none, one for the
+/// message, and the remedy. They are evaluated after the mutation, so they also find a pod that it
+/// did not pin.
 fn conflict() -> (String, String, &'static str) {
     let (node, pinned) = (node(), pinned());
     let terms =
@@ -263,7 +266,7 @@ fn conflict() -> (String, String, &'static str) {
     )
 }
 
-/// An expression for whether `term` selects nothing. With a pin in it, it would select the node.
+/// An expression for whether `term` selects nothing. A pin would make such a term select the node.
 const EMPTY: &str = "(size(term.?matchFields.orValue([])) == 0 \
      && size(term.?matchExpressions.orValue([])) == 0)";
 

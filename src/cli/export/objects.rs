@@ -8,10 +8,10 @@ use setguard_core::{
     finding::{Meta, Mode},
 };
 
-/// The end of the name of each policy.
+/// The suffix of each policy's name.
 pub(super) const SUFFIX: &str = "setguard.io";
 
-/// The end of the name of each policy in a file for kube-apiserver, which requires `.static.k8s.io`.
+/// The suffix in a file for kube-apiserver, which requires names that end with `.static.k8s.io`.
 pub(super) const STATIC_SUFFIX: &str = "setguard.static.k8s.io";
 
 /// Renames a policy, or the policy of a binding, for a file for kube-apiserver.
@@ -36,7 +36,7 @@ pub(super) struct Export {
     pub(super) objects: Vec<Value>,
 }
 
-/// Returns a policy with its binding. `kind` is the kind of the policy.
+/// Returns a policy with its binding.
 pub(super) fn pair(
     (version, kind): (&str, &str),
     name: &str,
@@ -63,12 +63,13 @@ pub(super) fn validating(name: &str, mode: Mode, spec: &Value) -> [Value; 2] {
     pair(("v1", "ValidatingAdmissionPolicy"), name, spec, Some(&[action(mode)]))
 }
 
-/// How many rules one policy has at most. The API server lets an expression cost a tenth of what it lets a policy cost, and
-/// each rule has two, so that no rule of a policy can keep the others from being evaluated.
+/// How many rules a policy may have. The API server lets an expression cost a tenth of what a
+/// policy may cost, and each rule has two expressions, so no rule keeps the others from being
+/// evaluated.
 const MOST: usize = 5;
 
-/// Merges policies that differ only in their validations, with their bindings. Up to 1.36, what a policy costs does not
-/// depend on the number of its validations.
+/// Merges policies that differ only in their validations, with their bindings. Up to 1.36, the cost
+/// of a policy does not depend on the number of its validations.
 pub(super) fn grouped(objects: Vec<Value>) -> Vec<Value> {
     let mut groups: Vec<Value> = Vec::new();
     let mut open: HashMap<String, usize> = HashMap::new();
@@ -106,12 +107,12 @@ pub(super) const fn action(mode: Mode) -> &'static str {
     }
 }
 
-/// Returns a condition under which a policy is evaluated.
+/// Returns a match condition of a policy.
 pub(super) fn condition(name: &str, expression: impl Into<String>) -> Value {
     json!({ "name": name, "expression": expression.into() })
 }
 
-/// Returns the requests for which a policy is evaluated.
+/// Returns the match constraints of a policy: the requests that it evaluates.
 pub(super) fn matched(group: &str, resources: &[&str], operations: &[&str]) -> Value {
     json!({ "resourceRules": [{
         "apiGroups": [group], "apiVersions": ["v1"],
@@ -119,16 +120,15 @@ pub(super) fn matched(group: &str, resources: &[&str], operations: &[&str]) -> V
     }] })
 }
 
-/// The message of a policy.
 pub(super) struct Message {
-    /// An expression for it, if it depends on the object. The API server evaluates it in each write, even for an
-    /// object without the fault.
+    /// The CEL expression, if the message depends on the object. The API server evaluates it at
+    /// each write, even for an object without the fault.
     pub(super) expression: Option<String>,
-    /// The message, or the one for when the expression fails.
+    /// The message if there is no expression, or if it fails.
     pub(super) text: String,
 }
 
-/// Returns the message of a rule. `expression` is for what is wrong, and `help` is the remedy.
+/// Returns the message of a rule. `expression` describes the fault, and `help` is the remedy.
 pub(super) fn message(meta: &Meta, expression: &str, help: &str) -> Message {
     let id = meta.id;
     let end = format!("; {help} (setguard: {id}, {HOME}/rules/{id}.html)");
@@ -155,16 +155,13 @@ pub(super) fn validation(holds: &str, message: &Message, reason: &str) -> Value 
 /// An expression that is true for objects that are being deleted.
 pub(super) const IN_DELETION: &str = "has(object.metadata.deletionTimestamp)";
 
-/// The condition that keeps objects that are being deleted as they are.
+/// The condition that leaves objects alone while they are being deleted.
 pub(super) fn not_in_deletion() -> Value {
     condition("not-in-deletion", format!("!{IN_DELETION}"))
 }
 
-/// Returns objects as YAML, after comments. For kube-apiserver the comments must belong to the first document:
-/// it refuses one with nothing else.
-///
-/// # Errors
-/// Returns an error if an object cannot be written as YAML.
+/// Returns objects as YAML, after comments. For kube-apiserver, the comments must be part of the
+/// first document: it refuses a document with nothing else.
 pub(super) fn yaml(header: String, objects: &[Value], is_static: bool) -> anyhow::Result<String> {
     let mut text = header;
     for (i, object) in objects.iter().enumerate() {
@@ -176,19 +173,19 @@ pub(super) fn yaml(header: String, objects: &[Value], is_static: bool) -> anyhow
     Ok(text)
 }
 
-/// Returns a text as a literal of CEL.
+/// Returns a text as a CEL literal.
 pub(super) fn quote(text: &str) -> String {
     format!("'{}'", text.replace('\\', "\\\\").replace('\'', "\\'").replace('\n', "\\n"))
 }
 
-/// Returns the text of an expression that is one literal.
+/// Returns the text of an expression that is a single literal.
 fn unquote(expression: &str) -> Option<String> {
     let inner = expression.strip_prefix('\'')?.strip_suffix('\'')?;
     let text = inner.replace("\\'", "'");
     (quote(&text) == expression).then_some(text)
 }
 
-/// Returns texts as a list of literals of CEL.
+/// Returns texts as a CEL list of literals.
 pub(super) fn list(texts: &[String]) -> String {
     let quoted: Vec<_> = texts.iter().map(|text| quote(text)).collect();
     format!("[{}]", quoted.join(", "))

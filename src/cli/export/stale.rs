@@ -1,4 +1,4 @@
-//! A check of whether an export is still what the export would print now.
+//! Checks whether an export is current.
 
 use std::{collections::BTreeMap, io::Write as _, path::Path};
 
@@ -9,11 +9,9 @@ use setguard_files::{exit::Exit, manifests::source::Source};
 
 use super::objects::{STATIC_SUFFIX, SUFFIX};
 
-/// Compares a file, or standard input, with a new export, and prints the policies that differ. The file is an export or
-/// what `kubectl get -o yaml` prints. Comments, the order and what the API server adds don't count.
-///
-/// # Errors
-/// Returns an error if the file cannot be read.
+/// Compares a file, or standard input, with a new export, and prints the policies that differ. The
+/// file is an export, or the output of `kubectl get -o yaml`. Comments, the order and the API
+/// server's defaults don't count.
 pub(super) fn check(path: &Path, new: &str) -> anyhow::Result<Exit> {
     let is_stdin = path == Path::new("-");
     let file = if is_stdin { "standard input".to_owned() } else { path.display().to_string() };
@@ -31,7 +29,7 @@ pub(super) fn check(path: &Path, new: &str) -> anyhow::Result<Exit> {
             Some(_) => {}
         }
     }
-    // A cluster also has policies of others.
+    // A cluster has other policies too.
     let is_own = |name: &&String| name.ends_with(SUFFIX) || name.ends_with(STATIC_SUFFIX);
     let gone = old.keys().filter(|name| is_own(name) && !new.contains_key(*name));
     differences.extend(gone.map(|name| format!("{name} is not exported any more")));
@@ -46,13 +44,13 @@ pub(super) fn check(path: &Path, new: &str) -> anyhow::Result<Exit> {
     Ok(Exit::Denied)
 }
 
-/// Returns whether an object of the API server has the kind and the spec of an exported one.
+/// Returns whether an object from the API server has the kind and the spec of an exported one.
 fn is_stored(exported: &Value, stored: &Value) -> bool {
     let parts = ["apiVersion", "kind", "spec"];
     parts.iter().all(|part| is_with_defaults(&exported[part], &stored[part]))
 }
 
-/// Returns whether a value is an exported one, or the exported one with defaults of the API server.
+/// Returns whether a value is the exported one, perhaps with defaults of the API server.
 ///
 /// Kubernetes: `pkg/apis/admissionregistration/v1/defaults.go`.
 fn is_with_defaults(exported: &Value, stored: &Value) -> bool {
@@ -81,7 +79,7 @@ fn is_with_defaults(exported: &Value, stored: &Value) -> bool {
     }
 }
 
-/// Returns the objects of a stream, and those in its lists, by kind and name.
+/// Returns the objects of a stream, and of the lists in it, by kind and name.
 fn objects(text: &str) -> anyhow::Result<BTreeMap<String, Value>> {
     let mut objects = BTreeMap::new();
     for document in kube_yaml::parse(text) {

@@ -27,8 +27,8 @@ use super::{
     objects::{self, Export, IN_DELETION, Message, SUFFIX, matched, quote, validating, validation},
 };
 
-/// Returns the policies with their bindings, and comments about what is not exported. `only` has the ids of
-/// the rules to export; if it is empty, all.
+/// Returns the policies with their bindings, and comments that list what is not exported. `only`
+/// has the ids of the rules to export, or is empty to export all.
 pub(super) fn export(policy: &Policy, only: &[String], today: Date) -> Export {
     let (mut objects, mut left_out) = (Vec::new(), Vec::new());
     let mut remarks = Vec::new();
@@ -143,11 +143,10 @@ fn exported(meta: &Meta, policy: &Policy) -> Result<(&'static Rule, &'static Cel
     Err(why.to_owned())
 }
 
-/// A policy of a rule, apart from what all of them have in common.
+/// The part of a policy that differs between the policies of a rule.
 pub(super) struct Part {
-    /// The name of the policy.
     pub(super) name: String,
-    /// The reaction to an object with the fault.
+    /// What to do with an object that has the fault.
     pub(super) mode: Mode,
     /// An expression that is true for the objects without the fault.
     pub(super) holds: String,
@@ -155,7 +154,7 @@ pub(super) struct Part {
 }
 
 impl Part {
-    /// Returns the operations in which the policy is evaluated.
+    /// Returns the operations for which the policy is evaluated.
     pub(super) fn operations(&self) -> Vec<&'static str> {
         match self.only {
             Some(operation) => vec![operation.as_str()],
@@ -164,8 +163,8 @@ impl Part {
     }
 }
 
-/// Returns the policies of a rule with this mode. A rule that denies has two: if the old object had the fault
-/// too, it only warns.
+/// Returns the policies of a rule with this mode. A rule that denies has two, because it only warns
+/// if the old object had the fault too.
 pub(super) fn parts(rule: &Rule, cel: &Cel, mode: Mode) -> Vec<Part> {
     let id = rule.meta.id;
     let (new, old) = (expand(cel.fault, "object"), expand(cel.fault, "oldObject"));
@@ -185,7 +184,6 @@ pub(super) fn parts(rule: &Rule, cel: &Cel, mode: Mode) -> Vec<Part> {
     vec![denies, warns]
 }
 
-/// Returns the message of a rule.
 pub(super) fn message(rule: &Rule, cel: &Cel) -> Message {
     objects::message(&rule.meta, &expand(cel.message, "object"), cel.help)
 }
@@ -204,17 +202,15 @@ pub(super) fn ignored(id: &str) -> String {
     )
 }
 
-/// The parts that the policies of a rule have in common.
+/// The part that the policies of a rule share.
 struct Base<'a> {
     rule: &'a Rule,
     cel: &'a Cel,
-    /// The mode that the policy sets.
     mode: Mode,
     exceptions: &'a Exceptions,
 }
 
 impl Base<'_> {
-    /// Returns the policies with their bindings.
     fn policies(&self) -> Vec<Value> {
         let parts = parts(self.rule, self.cel, self.mode);
         parts.iter().flat_map(|part| validating(&part.name, part.mode, &self.spec(part))).collect()
@@ -222,19 +218,19 @@ impl Base<'_> {
 
     fn spec(&self, part: &Part) -> Value {
         json!({
-            // An expression that fails is a mistake of setguard, and must not block a write.
+            // A failing expression is a bug in setguard and must not block writes.
             "failurePolicy": "Ignore",
             "matchConstraints": matched("apps", &resources(self.rule), &part.operations()),
             "validations": [validation(&self.holds(part), &message(self.rule, self.cel), "Invalid")],
         })
     }
 
-    /// Returns the expression of a policy. It starts with the fault, so that for most objects the rest is not
-    /// evaluated. The rest is not in match conditions, which the API server evaluates first, and for which it converts
-    /// the object once more.
+    /// Returns the expression of a policy. The fault comes first, so that the rest is not evaluated
+    /// for most objects. The rest is not in match conditions: the API server evaluates those first,
+    /// and converts the object once more for them.
     fn holds(&self, part: &Part) -> String {
         let mut any = vec![part.holds.clone(), IN_DELETION.to_owned()];
-        // An object can silence a rule that warns, and no rule that denies.
+        // An object can silence a rule that warns, but not one that denies.
         if self.mode == Mode::Warn {
             any.push(ignored(self.rule.meta.id));
         }

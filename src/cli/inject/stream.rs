@@ -22,12 +22,10 @@ pub(super) struct Preview<'a> {
     pub(super) context: Context<'a>,
 }
 
-/// The result of printing a stream of documents.
 #[derive(Debug, Default)]
 pub(super) struct StreamResult {
-    /// The number of objects that would be denied.
+    /// How many objects would be denied.
     pub(super) denied: usize,
-    /// Documents that could not be read.
     pub(super) problems: Vec<Problem>,
 }
 
@@ -116,7 +114,7 @@ impl<'a> Preview<'a> {
         Some(self.evaluate(injection, Identity::from(&object), object.name()))
     }
 
-    /// Reports an object that is too large, which stays unchanged.
+    /// Reports an object that is too large and stays unchanged.
     fn refuse(&self, size: &ObjectSize, object: &objects::ManifestObject<'_>) -> Change {
         let id = ObjectId::of(&object.node);
         let (namespace, name) = (&id.namespace, &id.name);

@@ -18,8 +18,7 @@ pub(super) const QUICK_FIX: &str = "quickfix";
 /// The kind of the action for all findings that have a safe fix. Editors can run it on save.
 pub(super) const FIX_ALL: &str = "source.fixAll.setguard";
 
-/// The largest number of findings for which a request gets actions. Each action is checked before it is
-/// offered.
+/// How many findings get actions in one request. Each action is checked before it is offered.
 const MOST: usize = 16;
 
 /// Returns the actions for a range of a document that was checked.
@@ -43,7 +42,8 @@ pub(super) fn of(
         }
     }
     let has_fix = |it: &Diagnostic| it.fix.as_ref().is_some_and(|fix| fix.is_safe);
-    // Editors ask at every move of the cursor, and then only what is there matters.
+    // Editors ask at each move of the cursor. Unless they ask for this kind, only findings there
+    // count.
     let is_asked_for = params.context.only.is_some();
     let mut findings = document.findings.iter().flat_map(|it| &it.diagnostics);
     if is_wanted(FIX_ALL)
@@ -109,7 +109,7 @@ fn workspace_edit(uri: &str, edits: &[Edit], lines: &Lines<'_>) -> Value {
     json!({ "changes": { uri: edits } })
 }
 
-/// Returns the edit that makes one text of another, without their common beginning and end.
+/// Returns the edit that turns one text into the other, without their common beginning and end.
 fn difference(old: &str, new: &str) -> Edit {
     let same = old.chars().zip(new.chars()).take_while(|(a, b)| a == b);
     let start: usize = same.map(|(it, _)| it.len_utf8()).sum();

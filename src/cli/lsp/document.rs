@@ -14,7 +14,6 @@ use super::{
     protocol::{Change, Range},
 };
 
-/// A document that the editor has opened.
 #[derive(Debug, Default)]
 pub(super) struct Document {
     /// The name in messages.
@@ -24,27 +23,27 @@ pub(super) struct Document {
     pub(super) kind: Kind,
     /// Whether the editor says that this is a template.
     pub(super) is_template: bool,
-    /// Facts about the file from the folders around it.
+    /// What the folders around the file say about it.
     pub(super) context: Option<PathContext>,
-    /// The content with which the text is compared.
+    /// The content to compare the text with.
     pub(super) earlier: Earlier,
     /// The findings, once the text has been checked.
     pub(super) findings: Option<Findings>,
 }
 
-/// The treatment of a document.
+/// How a document is treated.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Kind {
     /// Manifests, if it has any.
     #[default]
     Manifests,
-    /// A policy of setguard.
+    /// A policy file.
     Policy,
     /// A document that a check of its folder leaves out, such as a template.
     LeftOut,
 }
 
-/// The numbers of the protocol for severities.
+/// The protocol's numbers for severities.
 const ERROR: u8 = 1;
 const WARNING: u8 = 2;
 const INFORMATION: u8 = 3;
@@ -76,7 +75,6 @@ impl Document {
         }
     }
 
-    /// Returns the lines of the text.
     pub(super) fn lines(&self, encoding: Encoding) -> Lines<'_> {
         Lines::of(&self.text, encoding)
     }
@@ -128,7 +126,7 @@ pub(super) fn of_finding(finding: &Diagnostic, uri: &str, lines: &Lines<'_>) -> 
     let severity = match finding.severity {
         Severity::Error => ERROR,
         Severity::Warning => WARNING,
-        // An exempted finding is known to its author.
+        // The author has exempted this finding, and knows about it.
         Severity::Note if finding.downgrade.is_some() => HINT,
         Severity::Note => INFORMATION,
     };

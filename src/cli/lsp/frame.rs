@@ -1,18 +1,16 @@
-//! The frames of the protocol: each message comes after a header with its length.
+//! The frames of the protocol: a header with its length precedes each message.
 //!
-//! The reader of `lsp-server` allocates the length that a header claims, and ends at the first message
-//! that it cannot parse. This one allocates only the bytes that come, and goes on after the message.
+//! The reader of `lsp-server` allocates the length that a header claims, and ends at the first
+//! message that it cannot parse. This one allocates only the bytes that arrive, and continues with
+//! the next message.
 
 use std::io::{self, BufRead, Read};
 
 use lsp_server::Message;
 
-/// The longest header.
 const LONGEST_HEADER: u64 = 16 << 10;
-/// The longest message: 128 MiB.
 const LONGEST_MESSAGE: u64 = 128 << 20;
 
-/// A message from the editor.
 #[derive(Debug)]
 pub(super) enum Frame {
     Message(Message),
@@ -23,7 +21,7 @@ pub(super) enum Frame {
 /// Reads a message. Returns `None` at the end of the input.
 ///
 /// # Errors
-/// Returns an error if the input cannot be read, or if it isn't known where the next message begins.
+/// Returns an error if the input cannot be read, or if the start of the next message is unknown.
 pub(super) fn read(input: &mut impl BufRead) -> io::Result<Option<Frame>> {
     let Some(length) = header(input)? else { return Ok(None) };
     if length > LONGEST_MESSAGE {

@@ -1,4 +1,4 @@
-//! The explanation of the rules at a position.
+//! Explains the rules at a position.
 
 use serde_json::{Value, json};
 use setguard_core::catalogue::{self, markdown};

@@ -9,32 +9,30 @@ use setguard_files::{
     policy_file::discover,
 };
 
-/// The policy in use, and the file that it was read from.
 #[derive(Debug, Default)]
 pub(super) struct PolicyInUse {
     flags: PolicyArgs,
     no_config: bool,
     repository: Repository,
     pub(super) policy: Policy,
-    /// The files that the policy leaves out.
+    /// The files that the policy excludes.
     pub(super) exclude: Exclude,
-    /// The folder from which the policy's patterns of files are meant.
+    /// The folder that the file patterns of the policy are relative to.
     patterns_from: PathBuf,
-    /// The file that was read last with its text, or the reason why that failed.
+    /// The last file that was read, with its text, or why reading it failed.
     last: Option<Result<Option<(PathBuf, String)>, String>>,
 }
 
-/// The result of reading the policy again.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Reading {
     Unchanged,
     New,
-    /// The new policy cannot be used, with the reason. The earlier one stays.
+    /// The new policy cannot be used, for this reason. The earlier one stays.
     Invalid(String),
 }
 
 impl PolicyInUse {
-    /// Takes the flags. The policy is read by [`PolicyInUse::refresh`].
+    /// Stores the flags. [`PolicyInUse::refresh`] reads the policy.
     pub(super) fn new(flags: PolicyArgs, no_config: bool) -> Self {
         // Without a file, the flags are always valid.
         let without = PolicyArgs { policy: None, ..flags.clone() };
@@ -42,18 +40,16 @@ impl PolicyInUse {
         PolicyInUse { flags, no_config, policy, ..PolicyInUse::default() }
     }
 
-    /// Sets the folder in which the policy is searched for.
+    /// Sets the folder to search for the policy.
     pub(super) fn set_folder(&mut self, repository: Repository) {
         self.repository = repository;
         self.last = None;
     }
 
-    /// Returns the folder.
     pub(super) fn folder(&self) -> &Path {
         self.repository.upwards().next().unwrap_or(Path::new(""))
     }
 
-    /// Returns the root of the folder's repository.
     pub(super) fn root(&self) -> &Path {
         self.repository.upwards().last().unwrap_or(Path::new(""))
     }
@@ -106,12 +102,11 @@ impl PolicyInUse {
         exempt_files(&mut self.policy, &self.patterns_from, std::iter::once(file));
     }
 
-    /// Returns the file of the policy.
     fn file(&self) -> Result<Option<PathBuf>, FileError> {
         match &self.flags.policy {
             Some(named) => Ok(Some(named.clone())),
             None if self.no_config => Ok(None),
-            // A path in the folder is relative to it, and the process may run elsewhere.
+            // A discovered path is relative to the folder, and the process may run elsewhere.
             None => Ok(discover::discover(&self.repository)?.map(|it| self.folder().join(it))),
         }
     }

@@ -4,12 +4,11 @@ use kube_yaml::Mark;
 
 use super::protocol::{Position, Range};
 
-/// The unit in which the editor counts the characters of a line.
+/// How the editor counts the characters of a line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Encoding {
-    /// Bytes.
     Utf8,
-    /// The code units of UTF-16, which every editor knows.
+    /// UTF-16 code units, which every editor supports.
     #[default]
     Utf16,
 }
@@ -30,14 +29,13 @@ impl Encoding {
     }
 }
 
-/// The lines of a text.
 #[derive(Debug)]
 pub(super) struct Lines<'t> {
     text: &'t str,
     encoding: Encoding,
-    /// The first bytes of the lines of the protocol, which end with `\n`, `\r\n` or `\r`.
+    /// The offsets of the protocol's lines, which end with `\n`, `\r\n` or `\r`.
     starts: Vec<usize>,
-    /// The first bytes of the lines of marks, which end with `\n`.
+    /// The offsets of the lines that marks count, which end with `\n`.
     rows: Vec<usize>,
 }
 
@@ -72,8 +70,8 @@ impl<'t> Lines<'t> {
         Range { start: self.position(bytes.start), end: self.position(bytes.end) }
     }
 
-    /// Returns the byte of a position. A position after the end of a line or of the text is its end; a
-    /// position inside of a character is its start.
+    /// Returns the byte of a position. A position beyond a line or the text is its end; one inside
+    /// a character is the character's start.
     pub(super) fn byte(&self, position: Position) -> usize {
         let line = position.line as usize;
         let Some(start) = self.starts.get(line).copied() else { return self.text.len() };
@@ -90,7 +88,7 @@ impl<'t> Lines<'t> {
         start + content.len()
     }
 
-    /// Returns the range of a mark. Without a width it is the rest of the line.
+    /// Returns the range of a mark. A mark without a width covers the rest of its line.
     pub(super) fn of_mark(&self, mark: Mark) -> Range {
         let row = mark.line.saturating_sub(1);
         let Some(start) = self.rows.get(row).copied() else {
@@ -110,7 +108,7 @@ impl<'t> Lines<'t> {
         self.range(&(start + from..start + to))
     }
 
-    /// Returns the range of a whole line of marks, without the spaces around it.
+    /// Returns the range of a whole line, without the spaces around it.
     pub(super) fn of_line(&self, line: usize) -> Range {
         let start = line.checked_sub(1).and_then(|row| self.rows.get(row)).copied();
         let text = start.and_then(|start| self.text.get(start..)).unwrap_or_default();

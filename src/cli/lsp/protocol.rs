@@ -1,6 +1,6 @@
-//! The parameters of the protocol, as far as they are used.
+//! The parameters of the protocol that the server uses.
 //!
-//! The crates with all types of the protocol take eight times as long to compile as `lsp-server`.
+//! Crates with all types of the protocol take eight times as long to compile as `lsp-server`.
 
 use serde::{Deserialize, Serialize};
 
@@ -11,7 +11,7 @@ pub(super) struct Position {
     pub(super) character: u32,
 }
 
-/// A range, without its end.
+/// A range. Its end is exclusive.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Serialize, PartialEq, Eq)]
 pub(super) struct Range {
     pub(super) start: Position,
@@ -48,7 +48,7 @@ pub(super) struct DidChange {
     pub(super) content_changes: Vec<Change>,
 }
 
-/// A change of a part of a text, or a whole text.
+/// A change of a part of a text, or the whole new text.
 #[derive(Debug, Deserialize)]
 pub(super) struct Change {
     pub(super) range: Option<Range>,
@@ -62,7 +62,6 @@ pub(super) struct OfDocument {
     pub(super) text_document: Identifier,
 }
 
-/// The parameters of a hover.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct AtPosition {
@@ -70,7 +69,6 @@ pub(super) struct AtPosition {
     pub(super) position: Position,
 }
 
-/// The parameters of a request for code actions.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct InRange {
@@ -82,7 +80,7 @@ pub(super) struct InRange {
 
 #[derive(Debug, Default, Deserialize)]
 pub(super) struct ActionContext {
-    /// The kinds of actions that are wanted, if not all.
+    /// The wanted kinds of actions; `None` for all.
     pub(super) only: Option<Vec<String>>,
 }
 
@@ -99,7 +97,6 @@ pub(super) struct WorkspaceFolder {
     pub(super) uri: String,
 }
 
-/// The abilities of the editor.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct Capabilities {

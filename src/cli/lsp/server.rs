@@ -1,4 +1,5 @@
-//! The server of the protocol: messages in, messages out. It has no input and no output of its own.
+//! The server of the protocol: messages in, messages out. It does not touch standard input or
+//! output.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -27,37 +28,36 @@ use super::{
     protocol::{AtPosition, DidChange, DidOpen, InRange, Initialize, OfDocument},
 };
 
-/// The number of the protocol for messages about errors.
+/// The protocol's number for error messages.
 const ERROR: u8 = 1;
 
-/// The state of the session.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Phase {
     #[default]
     New,
     Running,
     ShutDown,
-    /// The editor said that this is the end. `was_shut_down` is false if it came without warning.
+    /// The editor has ended the session. `was_shut_down` is false if it sent no `shutdown` before.
     Ended {
         was_shut_down: bool,
     },
 }
 
-/// A server for one editor.
 #[derive(Debug, Default)]
 pub(super) struct Server {
     pub(super) phase: Phase,
     encoding: Encoding,
-    /// Whether the editor watches files if it is asked to.
+    /// Whether the editor can watch files.
     watches: bool,
     policy: PolicyInUse,
-    /// The commit with whose files the texts are compared, if there is one.
+    /// The commit to compare the texts with.
     against: Option<String>,
-    /// The open documents, by their addresses.
+    /// By URI.
     documents: BTreeMap<String, Document>,
-    /// The facts of the repository about its files, if there is one; `None` until a document needs them.
+    /// What the repository says about its files, if there is a repository; `None` until a document
+    /// needs it.
     folders: Option<Option<FolderContext>>,
-    /// The addresses of the documents that are to be checked.
+    /// The URIs of the documents to check.
     changed: BTreeSet<String>,
     out: Vec<Message>,
 }
@@ -72,14 +72,14 @@ impl Server {
         match message {
             Message::Request(request) => self.request(request),
             Message::Notification(notification) => self.notification(notification),
-            // The only request to the editor needs no answer.
+            // The server sends only one request, and ignores the answer.
             Message::Response(_) => {}
         }
         mem::take(&mut self.out)
     }
 
-    /// Handles a message that could not be read. It may have changed a document, so the texts of the
-    /// documents are no longer known.
+    /// Handles a message that could not be read. It may have changed a document, so the server no
+    /// longer knows the texts of its documents.
     pub(super) fn skipped(&mut self, reason: &str) -> Vec<Message> {
         let open = mem::take(&mut self.documents);
         self.changed.clear();
@@ -151,7 +151,7 @@ impl Server {
                 self.look_around();
                 Ok(())
             }
-            // Others are of no concern, and the protocol has no answer to them.
+            // The protocol has no answer to other notifications.
             _ => Ok(()),
         };
         if let Err((_, error)) = done {
@@ -165,7 +165,7 @@ impl Server {
         let first = params.workspace_folders.into_iter().flatten().next().map(|it| it.uri);
         let folder = first.or(params.root_uri).and_then(|uri| path(&uri));
         let folder = folder.or_else(|| env::current_dir().ok()).unwrap_or_default();
-        // git, too, looks for the repository there.
+        // git looks for the repository there too.
         let _ = env::set_current_dir(&folder);
         self.policy.set_folder(Repository::around(folder));
         let general = params.capabilities.general.unwrap_or_default();
@@ -234,7 +234,7 @@ impl Server {
         self.changed.insert(id.uri);
     }
 
-    /// Compares a document with its earlier content again, since a commit may be what follows.
+    /// Compares a document with its earlier content again, because the branch may have moved since.
     fn save(&mut self, OfDocument { text_document: id }: &OfDocument) {
         self.read_policy();
         if path(&id.uri).is_some_and(|path| Layout::is_about(&path)) {
@@ -250,9 +250,9 @@ impl Server {
         }
     }
 
-    /// Returns the earlier content of a document.
     fn earlier(&mut self, uri: &str) -> Earlier {
-        // A file that was never saved has none, and other files are in no repository, or in another one.
+        // A file that was never saved has no earlier content, nor has a file outside this
+        // repository.
         let is_there = |path: &PathBuf| path.starts_with(self.policy.root()) && path.is_file();
         let (Some(reference), Some(path)) = (&self.against, path(uri).filter(is_there)) else {
             return Earlier::default();
@@ -311,7 +311,7 @@ impl Server {
         self.look_around();
     }
 
-    /// Looks at the folders around all documents again, and then checks these again.
+    /// Looks again at the folders around all documents, and checks the documents.
     fn look_around(&mut self) {
         self.folders = None;
         let uris: Vec<String> = self.documents.keys().cloned().collect();
@@ -344,7 +344,6 @@ impl Server {
         }
     }
 
-    /// Returns the name of a document in messages.
     fn name(&self, uri: &str) -> String {
         let Some(path) = path(uri) else { return uri.to_owned() };
         let inside = path.strip_prefix(self.policy.folder());

@@ -4,8 +4,8 @@ use std::cmp::Reverse;
 
 use serde_json::{Map, Value, json};
 
-/// Returns the value if it has at most `most` bytes as JSON. Otherwise cuts its longest lists until it has,
-/// and adds how many entries are left out, by the path of the list.
+/// Cuts the longest lists of a value until it has at most `most` bytes as JSON, and adds how many
+/// entries are missing, by the path of the list.
 pub(super) fn within(mut value: Value, most: usize) -> Value {
     let mut left_out = Map::new();
     while value.to_string().len() > most {
@@ -18,7 +18,7 @@ pub(super) fn within(mut value: Value, most: usize) -> Value {
         let before = left_out.get(&path).and_then(Value::as_u64).unwrap_or_default();
         left_out.insert(path, (before + cut as u64).into());
     }
-    // A list that a cut has removed with its parent isn't there to be counted.
+    // A cut may have removed a list together with its parent.
     left_out.retain(|path, _| value.pointer(path).is_some());
     if let (Value::Object(members), false) = (&mut value, left_out.is_empty()) {
         members.insert("leftOut".to_owned(), left_out.into());
@@ -26,7 +26,8 @@ pub(super) fn within(mut value: Value, most: usize) -> Value {
     value
 }
 
-/// Returns the JSON pointer of the list that takes the most bytes by its own entries, without the lists in them.
+/// Returns the JSON pointer of the list that takes the most bytes by itself, without the lists in
+/// it.
 fn longest(value: &Value) -> Option<String> {
     let mut lists = Vec::new();
     collect(value, &mut String::new(), &mut lists);

@@ -1,25 +1,24 @@
-//! Runs setguard itself, for what a command prints.
+//! Runs a command of setguard to get its output.
 
 use std::{env, process::Stdio, time::Duration};
 
 use serde_json::{Value, json};
 use tokio::{io::AsyncWriteExt, process::Command, time::timeout};
 
-/// The longest time that a tool takes.
+/// How long a tool may take.
 const LONGEST: Duration = Duration::from_secs(300);
 
-/// The answer to a call.
 pub(super) struct Answer {
     pub(super) value: Value,
-    /// Whether everything could be read that the answer is about.
+    /// Whether the command could read everything that it was asked about.
     pub(super) is_complete: bool,
 }
 
-/// Runs a command of setguard whose output is JSON. Returns the output under `key`, and the lines that the
-/// command printed to standard error as `messages`.
+/// Runs a command of setguard whose output is JSON. Returns the output under `key`, and the lines
+/// on standard error as `messages`.
 ///
 /// # Errors
-/// Returns what people would read if the command has no result.
+/// Returns the lines for people if the command has no result.
 pub(super) async fn run(
     key: &str,
     args: &[String],
@@ -37,7 +36,7 @@ pub(super) async fn run(
     let pipe = child.stdin.take();
     let write = async {
         if let (Some(mut pipe), Some(text)) = (pipe, stdin) {
-            // The command says why it doesn't read.
+            // A command that stops reading says why.
             let _ = pipe.write_all(text.as_bytes()).await;
         }
     };

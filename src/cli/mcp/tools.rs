@@ -1,4 +1,4 @@
-//! The tools, and what they are asked.
+//! The tools and their arguments.
 
 use std::io::{self, Write as _};
 
@@ -10,17 +10,14 @@ use tempfile::NamedTempFile;
 
 use super::program::{self, Answer};
 
-/// A tool as it is offered.
 pub(super) struct Tool {
     pub(super) name: &'static str,
     pub(super) description: &'static str,
     /// The JSON Schema of the arguments.
     pub(super) schema: fn() -> Value,
-    /// Whether it only works with a cluster.
     pub(super) asks_cluster: bool,
 }
 
-/// All tools.
 pub(super) const TOOLS: [Tool; 4] = [
     Tool {
         name: "check",
@@ -216,7 +213,7 @@ async fn plan(
     program::run("plan", &args, manifests).await
 }
 
-/// Returns the manifests that were given as text. There are either these or paths.
+/// Returns the manifests that were given as text. Refuses both or neither of text and paths.
 fn source(manifests: Option<String>, paths: &[String]) -> Result<Option<String>, String> {
     if manifests.is_some() != paths.is_empty() {
         return Err("give either manifests or paths".to_owned());
@@ -236,7 +233,8 @@ fn parse<T: DeserializeOwned>(arguments: Value) -> Result<T, String> {
     serde_json::from_value(arguments).map_err(|error| format!("the arguments: {error}"))
 }
 
-/// The objects before the change, in a file while the command runs, since the manifests take standard input.
+/// The objects before the change, in a file while the command runs: the manifests take standard
+/// input.
 struct Before(Option<NamedTempFile>);
 
 impl Before {

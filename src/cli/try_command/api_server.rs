@@ -33,7 +33,6 @@ pub(super) struct ApiServer {
     pub(super) now: Timestamp,
 }
 
-/// The result for an object.
 #[derive(Debug)]
 pub(super) struct ObjectResult {
     kind: &'static str,
@@ -55,12 +54,12 @@ struct Denial {
     causes: Vec<String>,
 }
 
-/// The party that refuses an object.
+/// Who refuses an object.
 #[derive(Clone, Copy, Debug)]
 enum By {
-    /// The API server: the object does not fit its type.
+    /// The API server, because the object does not fit its type.
     Decoder,
-    /// The API server, by its own validation.
+    /// The API server's own validation.
     ApiServer,
     Setguard,
     /// The API server, because the webhook gives no valid answer and `failurePolicy` is `Fail`.

@@ -3,9 +3,7 @@
 use serde_json::{Value, json};
 use setguard_core::kubernetes::tolerations::of_daemons;
 
-/// The user who creates the pod.
 pub(super) const CONTROLLER: &str = "system:serviceaccount:kube-system:daemon-set-controller";
-/// The node that the pod is for.
 const NODE: &str = "node-1";
 
 /// Returns the pod of a stored DaemonSet. `None` if its template has no spec.

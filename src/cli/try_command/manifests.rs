@@ -1,33 +1,29 @@
-//! The objects of a text for which the webhook is registered.
+//! The objects of a text that the webhook is registered for.
 
 use kube_yaml::Problem;
 use setguard_core::kubernetes::{resource::Resource, version::Version};
 use setguard_files::manifests::document::{Decoded, documents};
 
-/// The type of an object.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum What {
-    /// A DaemonSet or StatefulSet.
     Set(&'static Resource),
     Pod,
 }
 
-/// An object to create.
 #[derive(Debug)]
 pub(super) struct Given {
     pub(super) what: What,
     pub(super) json: String,
-    /// Differences from the type, for which kubectl refuses the object.
+    /// Why the object does not fit its type, so that kubectl refuses it.
     pub(super) problems: Vec<Problem>,
 }
 
-/// The objects of a text.
 #[derive(Debug, Default)]
 pub(super) struct Objects {
     pub(super) given: Vec<Given>,
     /// Documents that cannot be read.
     pub(super) problems: Vec<Problem>,
-    /// The number of objects of other kinds.
+    /// How many objects of other kinds there are.
     pub(super) skipped: usize,
 }
 

@@ -6,7 +6,6 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use setguard_core::{kubernetes::resource::Resource, object::User};
 
-/// The user and the request.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Asking<'a> {
     /// A DaemonSet or StatefulSet; a Pod if there is none.
@@ -14,8 +13,7 @@ pub(super) struct Asking<'a> {
     pub(super) user: &'a str,
 }
 
-/// Returns the body of a request to create an object. The number distinguishes it from the other
-/// requests of this run.
+/// Returns the body of a request to create an object. The number makes the UID unique in this run.
 pub(super) fn body(asking: Asking<'_>, number: usize, object: &Value) -> Vec<u8> {
     let (group, version, kind, plural) = asking.resource.map_or(("", "v1", "Pod", "pods"), |it| {
         (it.group, it.version, it.kind.as_str(), it.plural)

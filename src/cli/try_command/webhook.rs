@@ -1,4 +1,4 @@
-//! The webhook, called like an API server does: one connection, HTTP/2 over TLS, with a trusted CA.
+//! Calls the webhook as an API server does: one connection, HTTP/2 over TLS, with a trusted CA.
 
 use std::{
     sync::Arc,
@@ -27,19 +27,17 @@ use tokio_rustls::TlsConnector;
 use super::review::{self, Answer, Asking};
 use crate::server::loopback::{HOST, Loopback};
 
-/// A connection to the webhook.
 #[derive(Debug)]
 pub(super) struct Webhook {
     sender: SendRequest<Full<Bytes>>,
     calls: usize,
 }
 
-/// A call and its answer.
 #[derive(Debug)]
 pub(super) struct Call {
     pub(super) endpoint: Endpoint,
     pub(super) took: Duration,
-    /// The answer, or the reason why there is none that an API server accepts.
+    /// The answer, or why an API server would not accept it.
     pub(super) answer: Result<Answer, String>,
 }
 

@@ -1,5 +1,4 @@
-//! Has the API server call setguard, by a dry-run patch of setguard's own ConfigMap, which changes
-//! nothing.
+//! Makes the API server call setguard: a dry-run patch of setguard's own ConfigMap changes nothing.
 
 use std::time::Duration;
 
@@ -13,7 +12,7 @@ use crate::server::{
     managed::cluster::{self, send},
 };
 
-/// The API server has to call setguard this many times in a row, with a pause in between. Each
+/// How many times in a row the API server has to call setguard, with a pause in between. Each
 /// rehearsal uses a new connection, so several API servers behind one address take turns.
 pub(super) const REHEARSALS: usize = 5;
 pub(super) const PAUSE: Duration = Duration::from_millis(200);
@@ -34,7 +33,7 @@ pub(super) const fn endpoint(configuration: Configuration) -> Endpoint {
     }
 }
 
-/// Has the API server call setguard once.
+/// Makes the API server call setguard once.
 pub(crate) async fn rehearse(target: &Target) -> Result<Rehearsed, Problem> {
     let Target { namespace, name } = target;
     // A new client has no open connections, so several API servers behind one address take turns.

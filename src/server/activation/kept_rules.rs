@@ -1,7 +1,7 @@
-//! What has been seen of the configurations, change by change.
+//! Follows the configurations change by change.
 //!
-//! Another client may take the rules away again and again. setguard writes them back each time, so a look from time to
-//! time would find nothing.
+//! A client may take the rules away again and again. setguard writes them back each time, so
+//! periodic checks would find nothing.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -17,7 +17,7 @@ pub(super) struct KeptRules {
     states: Mutex<[State; 2]>,
 }
 
-/// What was seen last of a configuration.
+/// The last state seen of a configuration.
 #[derive(Debug, Default)]
 struct State {
     version: u64,
@@ -32,7 +32,7 @@ impl KeptRules {
         KeptRules { metrics, states: Mutex::default() }
     }
 
-    /// Takes in a version of a configuration, as a watch reports it: a read may skip versions.
+    /// Records a version of a configuration that a watch reports: reads may skip versions.
     pub(super) fn observe(&self, configuration: Configuration, read: &Value, is_deleted: bool) {
         let version = read["metadata"]["resourceVersion"].as_str().and_then(|it| it.parse().ok());
         let version = version.unwrap_or(u64::MAX);
@@ -65,14 +65,15 @@ impl KeptRules {
         self.metrics.set(configuration, is_as_written, foreign);
     }
 
-    /// Takes in that a configuration does not exist. The watch, which may not have seen that, counts what is lost.
+    /// Records that a configuration does not exist. The watch counts the lost rules: it may not
+    /// have seen the deletion yet.
     pub(super) fn absent(&self, configuration: Configuration) {
         self.metrics.set(configuration, false, 0);
     }
 }
 
 impl State {
-    /// Counts that rules that were there are gone. Says so, but less and less often.
+    /// Counts a loss of the rules, and logs it less and less often.
     fn lost(&mut self, configuration: Configuration, metrics: &Armed) {
         if !std::mem::take(&mut self.has_rules) {
             return;

@@ -1,23 +1,21 @@
-//! The problems that keep the configurations from being armed.
+//! Why the webhook configurations are not armed.
 
 use crate::server::managed::cluster::CallError;
 
-/// The reason why the configurations are not armed.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Problem {
-    /// A call of the API server failed.
     #[error(transparent)]
     Call(#[from] CallError),
-    /// A condition that the next rounds will probably find resolved.
+    /// Something that the next rounds will probably find resolved.
     #[error("{0}")]
     NotYet(String),
     /// The API server does not call setguard, or its call fails.
     #[error("{0}")]
     NotCalled(String),
-    /// The webhooks have their rules, but an API server does not call setguard by them.
+    /// The webhooks have their rules, but an API server does not call setguard through them.
     #[error("{0}")]
     NoLonger(String),
-    /// One of two configurations does not exist.
+    /// Only one of the two configurations exists.
     #[error(
         "{kind} {name} does not exist, although it was installed together with the other one: setguard is \
          not called by it; helm upgrade creates it again"
@@ -30,7 +28,7 @@ pub(crate) enum Problem {
     Absent(String),
 }
 
-/// Returns the text without the source port of each connection, which is another one each time: `read tcp
+/// Removes the source port of each connection, which differs each time: `read tcp
 /// 10.0.0.1:34567->10.0.0.2:8443` becomes `read tcp 10.0.0.1->10.0.0.2:8443`.
 pub(super) fn without_source_ports(text: &str) -> String {
     let (connections, last) = text.rsplit_once("->").unwrap_or(("", text));

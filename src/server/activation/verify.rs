@@ -1,8 +1,8 @@
-//! Verifies from time to time that the API servers call setguard by the webhooks that have their rules.
+//! Verifies from time to time that the API servers still call setguard through the armed webhooks.
 //!
-//! That can change after the webhooks were armed, and nothing else would say so where `failurePolicy` is `Ignore`
-//! or where an API server calls no webhooks at all: a firewall closes, an API server is added that cannot reach
-//! the pods, or one starts again without the admission plugin.
+//! A firewall may close, a new API server may not reach the pods, or one may restart without the
+//! admission plugin. Nothing else notices that where `failurePolicy` is `Ignore`, or where an API
+//! server calls no webhooks at all.
 
 use std::time::Duration;
 
@@ -20,15 +20,14 @@ use crate::server::configuration::Configuration;
 /// The number of check intervals between two verifications.
 const INTERVALS: u32 = 5;
 
-/// The state of the verification.
 #[derive(Debug, Default)]
 pub(super) struct Verification {
     /// The time of the next verification; `None` for now.
     next: Option<Instant>,
-    /// Whether the last verification failed. An API server that has just started, or a rollout of setguard, may be
-    /// the cause.
+    /// Whether the last verification failed. A single failure may come from an API server that has
+    /// just started, or from a rollout of setguard.
     is_in_doubt: bool,
-    /// The reason why it failed twice in a row.
+    /// Why it failed twice in a row.
     why: Option<String>,
 }
 
@@ -38,8 +37,9 @@ impl Verification {
         self.next.map_or(Duration::ZERO, |next| next.saturating_duration_since(Instant::now()))
     }
 
-    /// Has the API servers call setguard through these configurations, if it is time. Several API servers behind one
-    /// address take turns. Returns whether an API server did not, for the second time in a row.
+    /// If it is time, makes the API servers call setguard through these configurations. Several API
+    /// servers behind one address take turns. Returns whether a call is missing for the second time
+    /// in a row.
     pub(super) async fn verify(
         &mut self,
         target: &Target,
@@ -65,7 +65,7 @@ impl Verification {
         self.why.clone().map(Problem::NoLonger)
     }
 
-    /// Takes in the outcome of a verification. Returns whether it is the second in a row that failed.
+    /// Records the outcome of a verification. Returns whether it is the second failure in a row.
     fn conclude(&mut self, failed: Option<String>, interval: Duration) -> bool {
         let was_in_doubt = std::mem::replace(&mut self.is_in_doubt, failed.is_some());
         let after = match (&failed, was_in_doubt) {
@@ -82,7 +82,7 @@ impl Verification {
     }
 }
 
-/// Has the API server call setguard once, through each of these configurations.
+/// Makes the API server call setguard once, through each of these configurations.
 async fn rehearse(target: &Target, armed: &[(Configuration, Value)]) -> Result<(), Problem> {
     let rehearsed = dry_run_probe::rehearse(target).await?;
     let silent = armed.iter().find(|(it, _)| !rehearsed.called.contains(it));

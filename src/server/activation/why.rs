@@ -9,11 +9,12 @@ use setguard_core::object::annotations::REHEARSAL_LABEL;
 use super::target::Target;
 use crate::server::configuration::Configuration;
 
-/// An API server that has just started to watch may not have read a configuration yet, which takes
-/// less than a second. Only after this time is it a problem.
+/// An API server that has just begun to watch may not have read a configuration yet. That takes
+/// less than a second, so after this time there is a problem.
 pub(super) const PATIENCE: Duration = Duration::from_secs(15);
 
-/// The beginning of the name of the webhook that receives a rehearsal. The name of the release may follow.
+/// The prefix of the name of the webhook that receives rehearsals. The name of the release may
+/// follow.
 pub(super) const REHEARSAL: &str = "rehearsal.";
 
 /// Explains a patch that the API server refused.
@@ -39,12 +40,11 @@ pub(super) fn refused(target: &Target, status: StatusCode, message: &str) -> Str
     }
 }
 
-/// Explains that a configuration has no `caBundle` although something writes it: setguard itself if
-/// `is_managed`, or cert-manager. `None` if all of its webhooks have one, or if nothing writes it: then
-/// the certificate is signed by an authority that the API server trusts, or the rehearsal shows that
-/// it isn't.
+/// Explains that a configuration lacks a `caBundle` that something should write: setguard itself if
+/// `is_managed`, or cert-manager. `None` if all webhooks have one, or if nothing writes it: then
+/// the API server trusts the authority of the certificate, or the rehearsal shows that it does not.
 ///
-/// A rehearsal before that would fail, and would count as a certificate that isn't trusted.
+/// A rehearsal before that would fail, and would count as a certificate that is not trusted.
 pub(super) fn without_bundle(configuration: &Value, is_managed: bool) -> Option<String> {
     let metadata = &configuration["metadata"];
     let is_injected = metadata["annotations"].as_object().is_some_and(|annotations| {
@@ -71,16 +71,16 @@ pub(super) struct Silent<'a> {
     /// The configuration and the ConfigMap, as the API server has them.
     pub(super) read: &'a Value,
     pub(super) object: &'a Value,
-    /// The time for which this has been the case.
+    /// How long this has lasted.
     pub(super) lasts: Duration,
-    /// Whether the webhook called this replica nevertheless.
+    /// Whether the webhook called this replica all the same.
     pub(super) was_called: bool,
     /// Whether the webhooks have their rules already.
     pub(super) has_rules: bool,
 }
 
 impl Silent<'_> {
-    /// Returns the cause, and whether it will probably go away without action.
+    /// Returns the cause, and whether the problem will probably resolve itself.
     pub(super) fn why(&self) -> (String, bool) {
         let Target { namespace, name } = self.target;
         let kind = self.configuration.kind();
@@ -129,7 +129,7 @@ impl Silent<'_> {
     }
 }
 
-/// Returns the name of the webhook of a configuration that receives a rehearsal and has a rule for ConfigMaps.
+/// Returns the name of the webhook that receives rehearsals and has a rule for ConfigMaps.
 fn rehearsal(configuration: &Value) -> Option<&str> {
     let mut webhooks = configuration["webhooks"].as_array().into_iter().flatten();
     webhooks.find_map(|webhook| {

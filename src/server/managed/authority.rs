@@ -19,16 +19,13 @@ const NAME: &str = "setguard managed CA";
 /// The maximum number of characters that are logged for each part of a foreign certificate.
 const MAX_SHOWN: usize = 100;
 
-/// A certificate authority (CA).
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) struct Authority {
     /// The certificate, DER.
     pub(crate) cert: Vec<u8>,
     /// The private key, PKCS#8 in DER.
     pub(crate) key: Vec<u8>,
-    /// The start of its validity.
     pub(crate) not_before: Time,
-    /// The end of its validity.
     pub(crate) not_after: Time,
 }
 
@@ -44,9 +41,8 @@ impl fmt::Debug for Authority {
 /// The content of a Secret.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Stored {
-    /// The authorities in it.
     pub(crate) authorities: Vec<Authority>,
-    /// Certificates (DER) without a key. They are not authorities: setguard cannot sign with them.
+    /// Certificates (DER) without a key. setguard cannot sign with them.
     pub(crate) keyless: Vec<Vec<u8>>,
 }
 
@@ -94,7 +90,6 @@ pub(crate) fn bundle(authorities: &[Authority]) -> String {
     authorities.iter().map(|authority| pem("CERTIFICATE", &authority.cert)).collect()
 }
 
-/// Returns the keys as PEM.
 pub(crate) fn keys(authorities: &[Authority]) -> String {
     authorities.iter().map(|authority| pem("PRIVATE KEY", &authority.key)).collect()
 }

@@ -4,11 +4,11 @@ use std::time::{Instant, SystemTime};
 
 use super::time::Time;
 
-/// Tracks the API server's time, which counts because the API server verifies the certificates.
+/// Tracks the API server's time, because the API server verifies the certificates.
 ///
-/// While the API server cannot be reached, the time since its last response is measured with two
-/// clocks, which give two estimates. The system clock may be set to any time. The monotonic clock
-/// cannot be set, but stops while the machine is suspended.
+/// While the API server cannot be reached, two clocks measure the time since its last response, and
+/// give two estimates. The system clock may be set to any time. The monotonic clock cannot be set,
+/// but stops while the machine is suspended.
 #[derive(Debug)]
 pub(crate) struct Clock {
     server: Time,
@@ -22,7 +22,6 @@ impl Clock {
         Clock { server: wall(), wall: wall(), at: Instant::now() }
     }
 
-    /// Sets the API server's time.
     pub(crate) fn set(&mut self, server: Time) {
         *self = Clock { server, ..Clock::new() };
     }
@@ -32,7 +31,7 @@ impl Clock {
         [self.server + measured, self.server + (wall() - self.wall)]
     }
 
-    /// Returns the later estimate, for renewals, where too early does no harm.
+    /// Returns the later estimate, for renewals: too early does no harm.
     pub(crate) fn latest(&self) -> Time {
         let [one, other] = self.guesses();
         one.max(other)

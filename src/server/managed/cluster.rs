@@ -40,7 +40,6 @@ const MANAGER: &str = "setguard";
 const CERTS: &str = "ca.crt";
 const KEYS: &str = "ca.key";
 
-/// The timeout for one call to the API server.
 const CALL_TIMEOUT: Duration = Duration::from_secs(10);
 /// The maximum number of bytes that [`send`] reads of an answer.
 const LONGEST_ANSWER: usize = 1 << 20;
@@ -48,7 +47,6 @@ const LONGEST_ANSWER: usize = 1 << 20;
 /// does.
 const WATCH_SECONDS: u32 = 280;
 
-/// A failed call to the API server.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum CallError {
     /// The call timed out.
@@ -57,7 +55,6 @@ pub(crate) enum CallError {
     /// The API server could not be reached, or returned an error.
     #[error("{0}: {1}")]
     Failed(String, String),
-    /// The API server does not allow the call.
     #[error("{0}: {1}")]
     Forbidden(String, String),
     /// The Secret does not exist, and setguard's account has no right to create it.
@@ -74,7 +71,7 @@ pub(crate) enum CallError {
     Conflict(String),
 }
 
-/// The objects in the cluster: their names, and the clients for them.
+/// The names of the objects in the cluster, and the clients for them.
 #[derive(Clone)]
 pub(crate) struct Cluster {
     client: Client,
@@ -94,7 +91,7 @@ pub(crate) struct Snapshot {
     pub(crate) view: View,
     /// The problem with the data in the Secret, if there is one.
     pub(crate) corrupt: Option<String>,
-    /// Whether the Secret exists, regardless of its content.
+    /// Whether the Secret exists, whatever its content.
     pub(crate) has_secret: bool,
     secret_version: Option<String>,
     validating: Option<Bundles>,
@@ -114,7 +111,7 @@ struct Bundles {
 /// Returns an error if there is neither a kubeconfig nor a service account.
 pub(crate) async fn client() -> anyhow::Result<Client> {
     let mut config = Config::infer().await?;
-    // By default the client retries for many minutes, after which earlier reads would be outdated.
+    // By default the client retries for many minutes. By then, earlier reads would be outdated.
     config.default_retry = false;
     config.connect_timeout = Some(CALL_TIMEOUT);
     config.read_timeout = Some(Duration::from_secs(u64::from(WATCH_SECONDS) + 10));
@@ -122,7 +119,6 @@ pub(crate) async fn client() -> anyhow::Result<Client> {
     Ok(Client::try_from(config)?)
 }
 
-/// An answer of the API server, with its warnings.
 pub(crate) struct Answer {
     pub(crate) status: StatusCode,
     pub(crate) warnings: Vec<String>,
@@ -131,16 +127,12 @@ pub(crate) struct Answer {
 }
 
 impl Answer {
-    /// Returns the explanation of a refusal.
     pub(crate) fn message(&self) -> String {
         self.body["message"].as_str().unwrap_or_default().to_owned()
     }
 }
 
-/// Sends a request to the API server for the sake of the warnings in its answer.
-///
-/// # Errors
-/// Returns an error if there is no answer.
+/// Sends a request to the API server, and returns the warnings in its answer too.
 pub(crate) async fn send(
     client: &Client,
     what: &str,
@@ -228,8 +220,8 @@ impl Cluster {
         })
     }
 
-    /// Returns the API server's time from the `Date` header, which every response has, errors
-    /// included.
+    /// Returns the API server's time from the `Date` header, which every response has, even an
+    /// error.
     async fn time(&self) -> Result<Option<Time>, CallError> {
         let request = axum::http::Request::get("/version").body(Body::empty());
         let Ok(request) = request else { return Ok(None) };
@@ -253,8 +245,7 @@ impl Cluster {
             (KEYS.to_owned(), bytes(authority::keys(authorities))),
         ]);
         if over.has_secret {
-            // A merge patch keeps the labels, annotations and other fields, which belong to other
-            // clients.
+            // A merge patch keeps the labels, annotations and other fields that other clients own.
             let version = &over.secret_version;
             let patch = json!({ "metadata": { "resourceVersion": version }, "data": data });
             let (params, patch) = (patch_params(), Patch::Merge(patch));
@@ -336,7 +327,7 @@ impl Bundles {
     }
 }
 
-/// Calls `changed` with each version of one object, and whether that is the one that was deleted. After an error, a
+/// Calls `changed` with each version of one object, and whether it was deleted. After an error, a
 /// new watch starts; the next periodic check finds any change that the watch misses.
 pub(crate) async fn watch<K>(api: Api<K>, name: &str, changed: impl Fn(&K, bool))
 where
@@ -361,7 +352,6 @@ where
     }
 }
 
-/// Returns the parameters of setguard's writes.
 pub(crate) fn patch_params() -> PatchParams {
     PatchParams { field_manager: Some(MANAGER.to_owned()), ..PatchParams::default() }
 }

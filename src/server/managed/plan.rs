@@ -34,19 +34,16 @@ use crate::server::configuration::Configuration;
 /// Lifetimes, in seconds.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Lifetimes {
-    /// The lifetime of an authority.
     pub(crate) authority: Time,
-    /// The lifetime of a leaf.
     pub(crate) leaf: Time,
-    /// The time that an authority is published before it signs anything, after which all API
-    /// servers use a new `caBundle`.
+    /// How long an authority is published before it signs anything. By then, all API servers use
+    /// the new `caBundle`.
     pub(crate) settle: Time,
-    /// The time that a replica which remembers no authority waits for a replica that does, if the
-    /// Secret is lost while something is published.
+    /// How long a replica that remembers no authority waits for one that does, if the Secret is
+    /// lost while something is published.
     pub(crate) patience: Time,
 }
 
-/// The state of the cluster.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct View {
     /// The content of the Secret. `None` if it does not exist, is empty or is corrupt.
@@ -55,10 +52,8 @@ pub(crate) struct View {
     pub(crate) published: Vec<Published>,
 }
 
-/// A `caBundle`.
 #[derive(Clone, Debug)]
 pub(crate) struct Published {
-    /// The webhook configuration that contains it.
     pub(crate) configuration: Configuration,
     /// The certificates in it (DER).
     pub(crate) certs: Vec<Vec<u8>>,
@@ -66,21 +61,19 @@ pub(crate) struct Published {
     pub(crate) clean: bool,
 }
 
-/// A write that is necessary.
+/// The next write.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Step {
     /// Write the Secret with these authorities, and with a new one if `make`.
     Store {
         /// The authorities, newest first.
         keep: Vec<Authority>,
-        /// Whether to create a new authority.
         make: bool,
         /// The certificates (DER) that this removes from the Secret.
         dropped: Vec<Vec<u8>>,
     },
     /// Write all `caBundle`s of this webhook configuration with these authorities.
     Publish {
-        /// The webhook configuration.
         configuration: Configuration,
         /// The authorities, newest first.
         bundle: Vec<Authority>,
@@ -92,11 +85,9 @@ pub(crate) enum Step {
 /// The leaf that this replica serves.
 #[derive(Clone, Debug)]
 pub(crate) struct Leaf {
-    /// The certificate of the authority that signed the leaf.
+    /// The signer's certificate.
     pub(crate) authority: Vec<u8>,
-    /// The time at which the leaf was signed.
     pub(crate) signed: Time,
-    /// The end of the leaf's validity.
     pub(crate) not_after: Time,
 }
 
@@ -104,12 +95,11 @@ pub(crate) struct Leaf {
 #[derive(Debug)]
 pub(crate) struct Plan {
     lifetimes: Lifetimes,
-    /// The trusted authorities, newest first.
+    /// Newest first.
     known: Vec<Authority>,
-    /// The time since when each authority has been in every `caBundle`, by the authority's
-    /// certificate.
+    /// Since when each authority has been in every `caBundle`, by the authority's certificate.
     since: HashMap<Vec<u8>, Time>,
-    /// The time since when something is published although no authority is known.
+    /// Since when something has been published although no authority is known.
     lost: Option<Time>,
     leaf: Option<Leaf>,
 }
@@ -148,7 +138,7 @@ impl Plan {
         self.lost = lost.then(|| self.lost.unwrap_or(now));
     }
 
-    /// Returns whether this replica leaves restoring the Secret to another replica.
+    /// Returns whether this replica lets a different one restore the Secret.
     pub(crate) fn is_waiting(&self, now: Time) -> bool {
         self.lost.is_some_and(|since| now < since + self.lifetimes.patience)
     }
@@ -232,7 +222,6 @@ impl Plan {
         self.leaf = Some(Leaf { authority, signed: now, not_after });
     }
 
-    /// Returns the leaf that is served.
     pub(crate) fn leaf(&self) -> Option<&Leaf> {
         self.leaf.as_ref()
     }

@@ -1,4 +1,4 @@
-//! The state of the webhook configurations: as they were written, or not.
+//! Whether the webhook configurations are as they were written.
 
 use std::{
     sync::{Arc, Mutex, PoisonError},
@@ -14,7 +14,7 @@ use tokio::time::Instant;
 use super::labels::{Counters, Labels, add, from_zero};
 use crate::server::configuration::Configuration;
 
-/// The state of both configurations. Without `--arm-webhooks` all stays 0.
+/// The state of both configurations. Without `--arm-webhooks`, all values stay 0.
 #[derive(Clone, Debug)]
 pub(crate) struct Armed {
     states: Arc<Mutex<[State; 2]>>,
@@ -27,12 +27,12 @@ pub(crate) struct Armed {
 #[derive(Debug, Default)]
 struct State {
     is_as_written: bool,
-    /// The time until which the configuration does not count as armed, since it has just changed.
+    /// Until then the configuration does not count as armed, because it has just changed.
     doubted: Option<Instant>,
 }
 
 impl Armed {
-    /// The time within which API servers use a configuration that has changed.
+    /// API servers use a changed configuration within this time.
     const SETTLE: Duration = Duration::from_secs(2);
     /// The rules may be taken away again as soon as they are back, between two scrapes.
     const DOUBT: Duration = Duration::from_secs(60);
@@ -73,7 +73,8 @@ impl Armed {
         }
     }
 
-    /// Sets whether this configuration exists and is as it was written, and the number of its webhooks that are not.
+    /// Sets whether this configuration exists and is as it was written, and how many of its
+    /// webhooks differ.
     pub(crate) fn set(&self, configuration: Configuration, is_as_written: bool, foreign: usize) {
         self.with(configuration, |state| {
             if is_as_written && !state.is_as_written {

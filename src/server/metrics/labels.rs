@@ -1,4 +1,4 @@
-//! What all metrics have in common: their labels and their registration.
+//! The labels and the registration that all metrics share.
 
 use prometheus_client::{
     metrics::{counter::Counter, family::Family},

@@ -4,7 +4,6 @@ use prometheus_client::{metrics::gauge::Gauge, registry::Registry};
 
 use super::labels::{Counters, RESULTS, add, from_zero, result};
 
-/// The metrics of the policy.
 #[derive(Debug)]
 pub(crate) struct PolicyState {
     reloads: Counters<1>,

@@ -1,4 +1,4 @@
-//! The metrics that every program of the field has: `process_…`. Only on Linux, from `/proc`.
+//! The usual metrics of a process, `process_…`. Only on Linux, from `/proc`.
 
 use std::fmt;
 
@@ -38,7 +38,6 @@ impl Collector for Process {
     }
 }
 
-/// The state of the process at one moment.
 #[derive(Debug)]
 struct State {
     cpu_seconds: f64,

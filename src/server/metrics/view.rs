@@ -11,7 +11,7 @@ use setguard_core::{inventory::view::Freshness, kubernetes::cluster::Version, po
 
 use super::labels::{Labels, add};
 
-/// The metrics of the view, which [`View::refresh`] sets.
+/// The metrics of the view. [`View::refresh`] sets them.
 #[derive(Debug)]
 pub(super) struct View {
     live: Arc<Live>,

@@ -18,7 +18,7 @@ use crate::server::{
 /// The pause between two attempts.
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// Makes an attempt again and again until one succeeds, for `patience` at most.
+/// Retries until an attempt succeeds, for at most `patience`.
 pub(super) async fn retry<T>(
     patience: Duration,
     mut attempt: impl AsyncFnMut() -> anyhow::Result<T>,
@@ -32,19 +32,15 @@ pub(super) async fn retry<T>(
     }
 }
 
-/// The configurations that have to be armed.
 pub(super) struct Expected<'a> {
-    /// The configurations, by kind and name.
     pub(super) configurations: Vec<(Configuration, &'a str)>,
-    /// The ConfigMap that is patched with dryRun.
+    /// The ConfigMap to patch with dryRun.
     pub(super) rehearsal: Option<&'a Target>,
 }
 
 impl Expected<'_> {
-    /// Waits until all configurations are armed, for `patience` at most. Returns the names of their webhooks.
-    ///
-    /// # Errors
-    /// Returns a description of what is missing.
+    /// Waits until all configurations are armed, for at most `patience`. Returns the names of their
+    /// webhooks.
     pub(super) async fn wait(&self, patience: Duration) -> anyhow::Result<BTreeSet<String>> {
         if self.configurations.is_empty() {
             return Ok(BTreeSet::new());
@@ -56,7 +52,7 @@ impl Expected<'_> {
         });
         let webhooks = webhooks.await?;
         if attempts > 1 {
-            // Until each API server uses what has just been written.
+            // Give each API server time to use the rules that were just written.
             sleep(PAUSE).await;
         }
         Ok(webhooks)

@@ -1,4 +1,4 @@
-//! Writes that are sent to the API server like any user's, with dryRun: setguard has to answer each of them.
+//! Sends dry-run writes to the API server, as any user might. setguard has to answer each of them.
 
 use std::{collections::BTreeSet, io::Write as _, time::Duration};
 
@@ -14,20 +14,18 @@ use setguard_core::{
 use super::armed::retry;
 use crate::server::managed::cluster::{self, Answer, send};
 
-/// The text that each denial by setguard contains.
+/// Each denial by setguard contains this text.
 const SETGUARD: &str = "(setguard: ";
-/// The end of the name of each webhook of setguard.
+/// The name of each webhook of setguard ends with this.
 const SUFFIX: &str = ".setguard.io";
-/// The rule of the faults that the webhook has to refuse: no policy in the cluster has it, so none is faster.
+/// The rule that a write violates if the webhook itself has to refuse it: no policy in the cluster
+/// enforces this rule, so none answers first.
 const NEVER: &str = "pod-never-created";
-/// The rules that the DaemonSet violates which the webhook or a policy has to refuse.
+/// The rules that the faulty DaemonSet violates. The webhook or a policy has to refuse it.
 const RULES: [&str; 2] = ["name-too-long", "selector-on-managed-labels"];
 
-/// Sends the writes until setguard, or the policies in the cluster if there are no `webhooks`, has answered each of
-/// them. Retries for `patience`. Prints which of the webhooks no write has reached.
-///
-/// # Errors
-/// Returns an error if a write is not answered.
+/// Sends the writes until setguard has answered each of them, or the policies in the cluster have
+/// if there are no `webhooks`. Retries for `patience`. Prints which webhooks no write has reached.
 pub(super) async fn refused(
     namespace: &str,
     webhooks: &BTreeSet<String>,
@@ -72,11 +70,11 @@ struct Ask<'a> {
     sign: Sign<'a>,
 }
 
-/// The sign in the answer that shows that setguard has seen a write.
+/// How an answer shows that setguard has seen a write.
 enum Sign<'a> {
     /// A denial by the webhook or a policy, or a warning.
     Refused,
-    /// A denial by the webhook of this name, or of one for system namespaces, or a warning.
+    /// A denial by the webhook of this name, or by the one for system namespaces, or a warning.
     RefusedBy(&'a str),
     /// A warning of this rule, by the webhook of this name.
     Warned(&'static str, &'a str),
@@ -108,7 +106,7 @@ impl<'a> Prover<'a> {
         Ok(proven)
     }
 
-    /// Returns the webhook whose name begins so. Behind that it may have the name of a release.
+    /// Returns the webhook whose name begins with this role. The name of a release may follow.
     fn webhook(&self, role: &str) -> Option<&'a str> {
         let is_it = |it: &&String| {
             let rest = it.strip_prefix(role);
@@ -184,7 +182,7 @@ impl<'a> Prover<'a> {
         asks
     }
 
-    /// The writes into which setguard injects, apart from those of [`Self::asks`].
+    /// The writes that setguard injects into, apart from those of [`Self::asks`].
     async fn injections(&self) -> Vec<Ask<'a>> {
         let mut asks = Vec::new();
         if let Some(by) = self.webhook("pods.mutate") {
@@ -292,18 +290,18 @@ impl Sign<'_> {
     }
 }
 
-/// Returns whether a warning is about a rule: a warning by setguard begins with the id, and one by a policy
-/// contains it.
+/// Returns whether a warning is about a rule: setguard's warnings begin with the id, and those of
+/// policies contain it.
 fn warns(answer: &Answer, rule: &str) -> bool {
     let (own, policy) = (format!("\"{rule}: "), format!("{SETGUARD}{rule}, "));
     answer.warnings.iter().any(|it| it.contains(&own) || it.contains(&policy))
 }
 
-/// Returns whether a set or pod that had no tolerations has some now.
+/// Returns whether the answer has tolerations that the API server did not add.
 fn has_tolerations(answer: &Answer) -> bool {
     let spec = &answer.body["spec"];
     let tolerations = [&spec["template"]["spec"]["tolerations"], &spec["tolerations"]];
-    // Each pod gets two, for nodes that are not ready, from the API server.
+    // The API server gives each pod two, for nodes that are not ready.
     let is_ours =
         |it: &Value| it["key"].as_str().is_some_and(|it| !it.starts_with("node.kubernetes.io/"));
     tolerations.iter().filter_map(|it| it.as_array()).flatten().any(is_ours)

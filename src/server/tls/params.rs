@@ -1,4 +1,4 @@
-//! The parameters that all certificates of setguard have in common.
+//! The parameters that all certificates of setguard share.
 
 use std::time::SystemTime;
 

@@ -13,8 +13,8 @@ use super::{
 };
 
 const YEAR: Duration = Duration::from_secs(365 * 24 * 3600);
-/// The CA exists only as long as the process, which does not run for ten years. The CA cannot be
-/// renewed, since every client that trusts it has a copy.
+/// The CA exists only as long as the process, so ten years are enough. It cannot be renewed,
+/// because every client that trusts it has a copy.
 const AUTHORITY_VALIDITY: Duration = Duration::from_secs(10 * YEAR.as_secs());
 /// The API server's clock may be behind ours.
 const CLOCK_SKEW: Duration = Duration::from_secs(3600);
@@ -55,7 +55,7 @@ pub struct SelfSigner {
     names: Vec<String>,
     lifetime: Duration,
     slot: Slot,
-    /// The time at which the next certificate is to be signed.
+    /// When to sign the next certificate.
     due: SystemTime,
 }
 

@@ -15,7 +15,6 @@ impl Slot {
         Slot(Arc::new(ArcSwap::from_pointee((cert, key))))
     }
 
-    /// Returns the certificate and the key.
     pub(super) fn get(&self) -> Arc<(String, String)> {
         self.0.load_full()
     }

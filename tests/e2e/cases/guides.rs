@@ -24,8 +24,8 @@ const CONTROLLERS: &[&str] = &[
 ];
 
 /// The pages in the order in which their objects need each other.
-const PAGES: [&str; 6] =
-    ["log-agent", "node-plugin", "gpu-device-plugin", "database", "queue", GROW];
+const PAGES: [&str; 6] = ["log-agent", "node-plugin", "gpu-device-plugin", "database", QUEUE, GROW];
+const QUEUE: &str = "queue";
 const GROW: &str = "grow-a-claim-template";
 
 /// The steps that make the claims of the database small again.
@@ -51,8 +51,12 @@ fn step_by_step(shared: &Namespace<'_>) {
             reader.read(name);
             assert_eq!(reader.database_pods(), before, "a pod was replaced");
             reader.try_refused_sizes();
+            reader.try_template_of_larger_claims();
         } else {
             reader.read(name);
+        }
+        if name == QUEUE {
+            reader.try_canary_of_members();
         }
     }
 }
@@ -195,6 +199,47 @@ impl Reader<'_> {
         self.run("kubectl rollout status -n shop sts/db");
         let claim = self.cluster.kubectl(&["get", "pvc/data-db-3", "-n", "shop", "-o", "json"], "");
         assert_eq!(claim.json()["spec"]["resources"]["requests"]["storage"], "200Gi");
+    }
+
+    /// Claims that have grown don't make the template mutable.
+    fn try_template_of_larger_claims(&self) {
+        self.run(
+            "kubectl patch pvc data-db-0 -n shop \
+               -p '{\"spec\": {\"resources\": {\"requests\": {\"storage\": \"300Gi\"}}}}'\n\
+             kubectl get sts,pods,pvc,controllerrevisions -n shop -o yaml > now.yaml",
+        );
+        let larger =
+            "--- database.yaml\n-            storage: 200Gi\n+            storage: 300Gi\n";
+        pages::change(self.folder, larger);
+        let plan = self.setguard("setguard plan database.yaml --against now.yaml");
+        for part in ["is refused by the API server", "field is immutable", "--cascade=orphan"] {
+            assert!(plan.contains(part), "{plan}");
+        }
+    }
+
+    /// The canary of the database, in a set whose pods are managed in parallel.
+    fn try_canary_of_members(&self) {
+        self.begin();
+        let canary = "--- queue.yaml\n-      partition: 0\n+      partition: 2\n@@\n\
+            -          image: registry.example.com/queue:4.1.0\n\
+            +          image: registry.example.com/queue:4.2.0\n";
+        pages::change(self.folder, canary);
+        self.run(
+            "kubectl apply -f queue.yaml\n\
+             setguard wait statefulset/queue -n shop\n\
+             kubectl get sts,pods,pvc,controllerrevisions -n shop -o yaml > now.yaml",
+        );
+        let others = "--- queue.yaml\n-      partition: 2\n+      partition: 0\n";
+        pages::change(self.folder, others);
+        let plan = self.setguard("setguard plan queue.yaml --against now.yaml");
+        for part in [
+            "* 1. queue-1 replaced\n",
+            "* 2. queue-0 replaced, once queue-1 has been ready for 1 s\n",
+            "- queue-2 is left alone\n",
+        ] {
+            assert!(plan.contains(part), "{plan}");
+        }
+        self.run("kubectl apply -f queue.yaml\nkubectl rollout status -n shop sts/queue");
     }
 }
 

@@ -9,7 +9,7 @@ pub const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/guides
 pub struct Block<'a> {
     /// The number of headings above it.
     pub section: usize,
-    /// `yaml`, `diff`, `console` or `sh`.
+    /// `diff`, `console` or `sh`.
     pub language: &'a str,
     pub text: &'a str,
 }

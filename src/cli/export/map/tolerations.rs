@@ -1,4 +1,4 @@
-//! The tolerations that are added, in CEL.
+//! The CEL that adds tolerations.
 
 use k8s_openapi::api::core::v1::Toleration;
 use setguard_core::{
@@ -54,8 +54,8 @@ impl TolerationList {
             .into_iter()
             .filter_map(|(name, value)| Some(format!("'{name}': {}", quote(value.as_deref()?))))
             .collect();
-        // A map, and not a typed object: kube-apiserver panics on a list of those (`ConvertToNative` of
-        // baseList, cel-go; seen on 1.36.3).
+        // A map, not a typed object: kube-apiserver 1.36.3 panics on a list of typed objects
+        // (`ConvertToNative` of baseList, cel-go).
         let value = format!("{{{}}}", fields.join(", "));
         let covered = covers(toleration);
         let only = only.map(|only| format!("!{only} ? [] : ")).unwrap_or_default();
@@ -78,7 +78,7 @@ impl TolerationList {
     }
 }
 
-/// An expression for whether `it` tolerates all that a toleration without an end does.
+/// An expression for whether `it` tolerates everything that a toleration without an end does.
 fn covers(toleration: &Toleration) -> String {
     let either = |name: &str, value: &str| {
         let all = format!("it.?{name}.orValue('') == ''");
@@ -104,8 +104,8 @@ fn covers(toleration: &Toleration) -> String {
     )
 }
 
-/// An expression for whether `it` ends, for a taint that it and a toleration without an end tolerate;
-/// `None` if that cannot be.
+/// An expression for whether `it` has an end, for a taint that both it and a toleration without an
+/// end tolerate; `None` if that is impossible.
 fn ends_before(toleration: &Toleration) -> Option<String> {
     if !matches!(text(&toleration.effect), "" | "NoExecute") {
         return None;

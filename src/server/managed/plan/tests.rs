@@ -166,7 +166,7 @@ fn what_others_do_to_a_bundle_is_repaired() {
     };
     assert_eq!(plan.write(world.now, &view), repair(&dropped));
     assert_eq!(plan.sign(world.now), None, "there is no better authority");
-    // The bundle has another certificate in addition to ours.
+    // The bundle has one more certificate than ours.
     view.published[1].certs = view.published[0].certs.clone();
     view.published[1].clean = false;
     plan.observe(world.now, &view);

@@ -163,7 +163,9 @@ impl Cluster<'_> {
         others: &dyn Fn(),
     ) -> String {
         let assets = self.plane.assets.display();
-        let path = format!("{assets}:{}", env::var("PATH").unwrap_or_default());
+        let program = Path::new(env!("CARGO_BIN_EXE_setguard")).parent().expect("its folder");
+        let program = program.display();
+        let path = format!("{assets}:{program}:{}", env::var("PATH").unwrap_or_default());
         let mut shell = Command::new("sh")
             .args(["-ec", command])
             .current_dir(folder)

@@ -75,12 +75,12 @@ pub(super) struct Replica {
     pub(super) plan: Plan,
     /// The state that the replica has read and not yet acted on.
     pub(super) read: Option<Cluster>,
-    /// The time by which the replica's own clock is ahead while it is cut off.
+    /// How far the replica's own clock is ahead while it is cut off.
     pub(super) clock: Time,
-    /// The time at which the replica can reach the API server again.
+    /// When the replica can reach the API server again.
     pub(super) cut_off: Time,
     pub(super) served: Option<(Vec<u8>, Time)>,
-    /// The time at which the replica started to serve.
+    /// When the replica started to serve.
     pub(super) began: Time,
 }
 
@@ -104,8 +104,7 @@ pub(super) struct World {
     pub(super) taken_up: Vec<(Time, [Vec<Vec<u8>>; 2])>,
     pub(super) replicas: Vec<Replica>,
     pub(super) made: u8,
-    /// The number of successful writes of the Secret, and the number of those that added an
-    /// authority.
+    /// How many writes of the Secret succeeded, and how many of those added an authority.
     pub(super) stored: u32,
     pub(super) renewed: u32,
     pub(super) seen: HashMap<Vec<u8>, Authority>,
@@ -204,7 +203,7 @@ impl World {
         }
     }
 
-    /// Lets this much time pass, in which random replicas take steps.
+    /// Lets this much time pass while random replicas take steps.
     pub(super) fn pass(&mut self, time: Time, random: &mut Random) {
         let replicas = self.replicas.len() as u64;
         let steps = 24;
