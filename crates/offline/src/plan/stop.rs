@@ -59,19 +59,26 @@ fn then(rollout: &Rollout, forecast: &Forecast, stop: &Stop) -> Option<String> {
 }
 
 /// Returns the commands that roll a change back while this pod does not work. An ordered set waits for
-/// the pod even then.
+/// the pod even then, and a pod below the partition keeps its template until somebody deletes it.
 fn undo(rollout: &Rollout, forecast: &Forecast, target: &Target) -> String {
     let id = &forecast.id;
     let (kind, is_ordered) = match rollout.of_kind {
         OfKind::StatefulSet { is_ordered, .. } => ("sts", is_ordered),
         OfKind::DaemonSet { .. } => ("ds", false),
     };
-    if rollout.undo == Undo::Manifest {
-        return "apply the previous manifest".to_owned();
-    }
-    let to = rollout.undo.option().map(|it| format!(" {it}")).unwrap_or_default();
-    let undo = format!("kubectl rollout undo {kind}/{} -n {}{to}", id.name, id.namespace);
-    match is_ordered {
+    let partition = "spec.updateStrategy.rollingUpdate.partition";
+    let (undo, stays) = match rollout.undo {
+        Undo::Manifest => {
+            let stays = forecast.differences.iter().any(|it| it.path == partition);
+            ("apply the previous manifest".to_owned(), stays)
+        }
+        _ => {
+            let to = rollout.undo.option().map(|it| format!(" {it}")).unwrap_or_default();
+            let undo = format!("kubectl rollout undo {kind}/{} -n {}{to}", id.name, id.namespace);
+            (undo, is_ordered)
+        }
+    };
+    match stays {
         true => {
             let pod = forecast.name(target);
             format!("{undo}, and then kubectl delete pod {pod} -n {}", id.namespace)
