@@ -155,7 +155,7 @@ impl Forecast {
             .any(|it| it.action == Action::Create && it.revision == Revision::New);
         let is_kept = rollout.kept.iter().any(|it| it.revision == Revision::Old);
         (self.change == ChangeKind::Update && is_changed && is_kept && !is_made).then(|| {
-            let why = rollout.why_kept.as_ref().map(|why| format!(": {why}")).unwrap_or_default();
+            let why = rollout.why_kept.as_ref().map(|why| format!(" ({why})")).unwrap_or_default();
             format!("the new template reaches no pod{why}")
         })
     }
