@@ -31,7 +31,8 @@ pub(crate) fn is_sidecar(container: &Container) -> bool {
     container.restart_policy.as_deref() == Some("Always")
 }
 
-/// Returns whether the pod ends once all containers have exited with 0. A pod without containers does not count.
+/// Returns whether the pod ends once all containers have exited with 0. `false` for a pod without
+/// containers.
 ///
 /// Kubernetes: `ShouldContainerBeRestarted`, pkg/kubelet/container/helpers.go.
 pub(crate) fn ends(spec: &PodSpec) -> bool {
