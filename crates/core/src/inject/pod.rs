@@ -1,5 +1,3 @@
-//! A pod, reduced to the fields that injection reads.
-
 use std::collections::BTreeMap;
 
 use k8s_openapi::api::core::v1::{Affinity, Toleration};
@@ -10,7 +8,7 @@ use crate::object::{DecodeError, Metadata, Str, annotations::NODE_ANNOTATION, de
 /// A pod, reduced to the fields that injection reads.
 #[derive(Debug)]
 pub struct PartialPod<'a> {
-    /// The pod's metadata.
+    /// The metadata.
     pub metadata: Metadata<'a>,
     pub(super) spec: PodSpec,
 }
@@ -58,7 +56,7 @@ impl<'a> PartialPod<'a> {
         })
     }
 
-    /// Returns the pod's name, or the prefix of its generated name.
+    /// Returns the pod's name, or the prefix from which the API server generates one.
     pub fn name(&self) -> &str {
         self.metadata.name()
     }

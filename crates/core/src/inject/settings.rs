@@ -1,4 +1,4 @@
-//! The settings of injection: a part of the policy file.
+//! The settings of injection, a part of the policy file.
 
 use k8s_openapi::api::core::v1::Toleration;
 use schemars::JsonSchema;
@@ -88,7 +88,7 @@ pub enum UnpairedAnnotation {
 impl Default for PairedControllers {
     fn default() -> Self {
         PairedControllers {
-            // The built-in controller uses one of these: see --use-service-account-credentials.
+            // The built-in controller is one of these: see --use-service-account-credentials.
             users: vec![
                 "system:serviceaccount:kube-system:daemon-set-controller".to_owned(),
                 "system:kube-controller-manager".to_owned(),

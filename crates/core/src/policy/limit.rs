@@ -1,4 +1,4 @@
-//! The limits of a policy: consequences that a change must not have, and where.
+//! The limits of a policy: what changes must not do, and where.
 
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 use schemars::JsonSchema;
@@ -64,7 +64,7 @@ pub struct MayExceed {
     pub in_manifests: bool,
 }
 
-/// The groups that have nearly every client.
+/// The groups that nearly every client belongs to.
 const EVERYONE: [&str; 3] =
     ["system:authenticated", "system:unauthenticated", "system:serviceaccounts"];
 
@@ -76,7 +76,7 @@ impl MayExceed {
             || groups.any(|group| self.groups.iter().any(|it| **it == **group))
     }
 
-    /// Returns whether this lists all whom another lists.
+    /// Returns whether everyone in `other` is also listed here.
     fn includes(&self, other: &MayExceed) -> bool {
         other.users.iter().all(|it| self.users.contains(it))
             && other.groups.iter().all(|it| self.groups.contains(it))
@@ -97,7 +97,7 @@ const fn deny() -> Mode {
     Mode::Deny
 }
 
-/// The entries that limit something, as JSON Schemas.
+/// JSON Schemas of entries with each kind of limit.
 fn consequences() -> Value {
     let forbids =
         |name: &str| json!({ "properties": { name: { "const": false } }, "required": [name] });
@@ -120,32 +120,32 @@ fn number_or_percentage(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
 pub struct Limit {
     namespaces: Vec<String>,
     names: Vec<String>,
-    /// The consequences.
+    /// What a change must not do.
     pub limits: Limits,
-    /// The reaction to a change beyond the limit.
+    /// What happens to a change beyond the limit.
     pub mode: Mode,
-    /// Those who may exceed the limit.
+    /// Who may exceed the limit.
     pub may_exceed: Option<MayExceed>,
 }
 
 impl Limit {
-    /// Returns the patterns of namespaces; none for every namespace.
+    /// Returns the patterns of namespaces. Empty: every namespace.
     pub fn namespaces(&self) -> &[String] {
         &self.namespaces
     }
 
-    /// Returns the patterns of names; none for every name.
+    /// Returns the patterns of names. Empty: every name.
     pub fn names(&self) -> &[String] {
         &self.names
     }
 
-    /// Returns whether the limit is about this object.
+    /// Returns whether the limit applies to this object.
     pub fn covers(&self, namespace: &str, name: &str) -> bool {
         any(&self.namespaces, namespace) && any(&self.names, name)
     }
 
-    /// Returns whether this limit forbids everything that another forbids, for the same objects or more,
-    /// and as strictly. Patterns are compared as texts.
+    /// Returns whether this limit forbids everything that `other` forbids, for at least the same
+    /// objects and as strictly. Patterns are compared as text.
     pub(super) fn includes(&self, other: &Limit) -> bool {
         let has = |ours: &[String], theirs: &[String]| {
             ours.is_empty()
@@ -161,7 +161,7 @@ impl Limit {
                     |it: &Limits| it.at_most_unavailable.as_ref().map(int_or_percent::number);
                 number(ours) <= number(theirs)
             }
-            // Which of the two is stricter depends on the number of pods.
+            // It depends on the number of pods which of the two is stricter.
             _ => false,
         };
         let none = MayExceed::default();
@@ -179,7 +179,7 @@ impl Limit {
 }
 
 impl LimitEntry {
-    /// Returns the validated limit, and the problems as fields with messages.
+    /// Returns the validated limit and its problems, each with a field and a message.
     pub(super) fn validate(self) -> (Limit, Vec<(&'static str, String)>) {
         let mut problems = Vec::new();
         if self.reason.trim().is_empty() {
