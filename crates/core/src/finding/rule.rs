@@ -4,19 +4,19 @@ use std::{cmp::Ordering, fmt, str::FromStr};
 
 use serde::{Deserialize, Deserializer, Serialize, de};
 
-/// The strictness with which a rule is enforced.
+/// How strictly a rule is enforced.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, schemars::JsonSchema,
 )]
 #[serde(rename_all = "lowercase")]
 pub enum Mode {
-    /// The rule is not run.
+    /// The rule does not run.
     Off,
-    /// The finding is counted, but not shown to the user; `check` shows it as a note.
+    /// Findings are counted but not shown to the user; `check` shows them as notes.
     Audit,
-    /// The finding is shown as a warning, and the object is allowed.
+    /// Findings are shown as warnings, and the object is allowed.
     Warn,
-    /// The object is denied.
+    /// Findings deny the object.
     Deny,
 }
 

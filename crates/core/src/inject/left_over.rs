@@ -11,7 +11,7 @@ use crate::{
     rules::read,
 };
 
-/// Finds injected tolerations in an update that removes the label which requested them.
+/// Finds injected tolerations in an update that removes the label that requested them.
 /// `is_written` is whether the manifest itself has tolerations. Without a manifest, the managed
 /// fields show it: no manager owns the fields that a webhook adds.
 pub fn find(

@@ -10,7 +10,7 @@ use crate::{
     finding::Mode, kubernetes::int_or_percent, object::User, rules::limit_exceeded::Limits,
 };
 
-/// Consequences that changes of the objects it names must not have.
+/// What changes of certain objects must not do.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[schemars(rename = "Limit", extend("anyOf" = consequences()))]
@@ -21,45 +21,45 @@ pub struct LimitEntry {
     /// Names of objects; `*` stands for any text. If empty: every name.
     #[serde(default)]
     pub names: Vec<String>,
-    /// The number of pods that a rollout may take down at once, or the percentage of the pods that there
-    /// are, rounded up.
+    /// How many pods a rollout may take down at once: a number, or a percentage of the existing
+    /// pods, rounded up.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "number_or_percentage")]
     pub at_most_unavailable: Option<IntOrString>,
     /// `false`: a change must not delete claims.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub deletes_claims: Option<bool>,
-    /// `false`: a change must not begin a rollout that waits for a pod that is broken.
+    /// `false`: a change must not begin a rollout that waits for a broken pod.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub never_ends: Option<bool>,
     /// `false`: a change must not replace all pods at once.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replaces_all: Option<bool>,
-    /// Those who may exceed the limit with the annotation `setguard.io/exceed`. If absent: no user.
+    /// Who may exceed the limit with the annotation `setguard.io/exceed`. If absent: nobody.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub may_exceed: Option<MayExceed>,
-    /// The reaction to a change beyond the limit: `deny` (the default) or `warn`.
+    /// What happens to a change beyond the limit: `deny` (the default) or `warn`.
     #[serde(default = "deny")]
     #[schemars(extend("enum" = ["deny", "warn"]))]
     pub mode: Mode,
-    /// The reason for the limit, which the message contains.
+    /// The reason for the limit. Messages contain it.
     #[schemars(extend("pattern" = r"\S"))]
     pub reason: String,
 }
 
-/// Those who may exceed a limit with an annotation.
+/// Who may exceed a limit with an annotation.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema, PartialEq, Eq)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct MayExceed {
-    /// The names of users, exactly as the API server knows them.
+    /// User names, exactly as the API server knows them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub users: Vec<String>,
-    /// The names of groups, exactly as the API server knows them.
+    /// Group names, exactly as the API server knows them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(extend("items" = json!({ "type": "string", "not": { "enum": EVERYONE } })))]
     pub groups: Vec<String>,
-    /// Whether `setguard check` and `setguard plan` honor the annotation in a manifest, although they know
-    /// no user.
+    /// Whether `setguard check` and `setguard plan` honor the annotation in a manifest, although
+    /// they do not know the user.
     #[serde(default)]
     pub in_manifests: bool,
 }

@@ -155,8 +155,8 @@ impl Weaker<'_> {
         }
     }
 
-    /// A name in neither policy may be one of setguard's own. So every change counts, except for a
-    /// name that stops being lowered.
+    /// A name in neither policy may be one of setguard's own. So every change counts, except a
+    /// change to `warn`.
     fn folder_names(&mut self, now: &Policy, earlier: &Policy) {
         let names: BTreeSet<_> =
             now.folder_names.keys().chain(earlier.folder_names.keys()).collect();
