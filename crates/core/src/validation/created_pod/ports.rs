@@ -1,4 +1,4 @@
-//! Ports of pods in the network of their node: each of them is a port of the node.
+//! Ports of pods in the network of their node. Each of them is a port of the node.
 
 use k8s_openapi::api::core::v1::Container;
 
@@ -30,12 +30,12 @@ pub(super) fn validate(pod: &CreatedPod<'_>, found: &mut Findings) {
     });
 }
 
-/// A port: protocol, address and number.
+/// Protocol, address and number.
 type Port<'a> = (&'a str, &'a str, i32);
 
 struct Ports<'a> {
     of_pod: Seen<Port<'a>>,
-    /// The ports of the template, whose duplicates validation of the template reports.
+    /// The template's own host ports. Validation of the template reports duplicates among them.
     explicit: Seen<Port<'a>>,
 }
 
