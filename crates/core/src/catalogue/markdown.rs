@@ -1,4 +1,4 @@
-//! The pages that are generated from the rules.
+//! The pages that are generated from the rules, so that they always match them.
 
 use std::fmt::Write as _;
 
@@ -11,8 +11,7 @@ use crate::{
 const GENERATED: &str =
     "<!-- Generated from the rules: UPDATE_GENERATED=1 cargo test --test it generated -->";
 
-/// The sections of the index, each with its heading and whether it contains a rule. The first match
-/// counts.
+/// The sections of the index: the heading, and whether a rule belongs there. The first one counts.
 type Section = (&'static str, fn(&Rule) -> bool);
 
 const SECTIONS: &[Section] = &[
@@ -27,7 +26,7 @@ fn is_only(rule: &Rule, kind: Kind) -> bool {
     rule.kinds() == [kind]
 }
 
-/// Returns `docs/rules.md`.
+/// Returns the content of `docs/rules.md`.
 pub fn index() -> String {
     let mut out = format!(
         "# Rules\n\n{GENERATED}\n\n\
@@ -41,7 +40,7 @@ pub fn index() -> String {
         let (title, _) = SECTIONS[i];
         let mut rules: Vec<&Rule> =
             all().iter().copied().filter(|rule| section(rule) == Some(i)).collect();
-        // Strictest first, then by id.
+        // The strictest first; within a mode by name.
         rules.sort_by_key(|rule| std::cmp::Reverse(rule.meta.mode));
         let _ = write!(
             out,
@@ -63,13 +62,13 @@ pub fn index() -> String {
     out
 }
 
-/// Returns the rules' entries in the site's table of contents.
+/// Returns the entries of the rules in the summary of the site.
 pub fn summary() -> String {
     let ids = all().iter().map(|rule| rule.meta.id);
     ids.map(|id| format!("  - [{id}](rules/{id}.md)\n")).collect()
 }
 
-/// Returns `docs/rules/ID.md`.
+/// Returns the content of `docs/rules/ID.md`.
 pub fn page(rule: &Rule) -> String {
     let meta = &rule.meta;
     let fixed = if meta.adjustable { "" } else { ", fixed" };
@@ -89,7 +88,7 @@ pub fn page(rule: &Rule) -> String {
     )
 }
 
-/// Returns the explanation of a rule for an editor, with a link to its page.
+/// Returns the explanation of a rule for an editor, with the address of its page.
 pub fn explanation(rule: &Rule) -> String {
     let meta = &rule.meta;
     let mut out = format!(

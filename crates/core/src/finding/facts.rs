@@ -1,9 +1,9 @@
 //! The parts of a message about a running cluster, for programs and for people in a hurry.
 
-/// How many pods and nodes are listed.
+/// The number of pods and of nodes that are named.
 const MOST_NAMES: usize = 100;
 
-/// The parts of a finding's message. An absent part is unknown, or not in the message.
+/// The parts of the message of a finding. What is absent isn't known, or isn't in the message.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Facts {
     /// The fault in one short sentence.

@@ -76,7 +76,7 @@ impl<'de> Deserialize<'de> for Mode {
     }
 }
 
-/// The description of a rule. Equality compares only the id.
+/// The description of a rule. Two descriptions are equal if they have the same id.
 #[derive(Debug)]
 pub struct Meta {
     /// The id in kebab-case. It never changes, because it is the name of the rule's folder, docs
@@ -84,9 +84,9 @@ pub struct Meta {
     pub id: &'static str,
     /// The headline of a finding: what is wrong, in at most eight words.
     pub title: &'static str,
-    /// One line of at most 80 characters.
+    /// The summary, one line of at most 80 characters.
     pub summary: &'static str,
-    /// How Kubernetes behaves, what harm follows, and which upstream source shows it.
+    /// The behaviour of Kubernetes, the harm, and the upstream source to read.
     pub why: &'static str,
     /// A manifest with the fault, checked by a test.
     pub bad: &'static str,
