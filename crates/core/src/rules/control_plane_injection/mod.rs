@@ -1,4 +1,4 @@
-//! Tolerations that are injected into the template of a DaemonSet.
+//! Tolerations that setguard injects into the template of a DaemonSet.
 
 use crate::{
     finding::{Meta, Mode},
@@ -6,7 +6,7 @@ use crate::{
     rules::rule::{Rule, Runner, Scope},
 };
 
-/// The rule that reports tolerations that are injected into the template of a DaemonSet.
+/// Reports tolerations that were injected into the template of a DaemonSet.
 pub static RULE: Rule = Rule {
     meta: meta! {
         id: "control-plane-injection",

@@ -1,4 +1,4 @@
-//! A node pin that cannot be met.
+//! A node pin that contradicts the pod's own constraints.
 
 use crate::{
     finding::{Meta, Mode},
@@ -6,7 +6,7 @@ use crate::{
     rules::rule::{Rule, Runner, Scope},
 };
 
-/// The rule against a node pin that cannot be met.
+/// The rule against a node pin that contradicts the pod's own constraints.
 pub static RULE: Rule = Rule {
     meta: meta! {
         id: "node-pin-conflict",

@@ -1,4 +1,4 @@
-//! The rule that reports a policy file that has become weaker.
+//! A policy file that became weaker.
 
 use crate::{
     finding::{Meta, Mode},
@@ -6,7 +6,7 @@ use crate::{
     rules::rule::{Rule, Runner, Scope},
 };
 
-/// The rule that compares the policy file with the one at `--against-ref` or `--policy-from-ref`.
+/// Compares the policy file with the one at `--against-ref` or `--policy-from-ref`.
 pub static RULE: Rule = Rule {
     meta: meta! {
         id: "policy-weakened",

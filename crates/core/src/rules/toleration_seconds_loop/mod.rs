@@ -1,4 +1,4 @@
-//! A daemon's toleration with a time limit.
+//! A time limit on a daemon pod's toleration.
 
 use k8s_openapi::api::core::v1::Toleration;
 
@@ -23,7 +23,7 @@ pub(crate) static RULE: Rule = Rule {
             openkruise: OpenKruise::Applies,
             check: ObjectCheck::DaemonSet(check),
         },
-        // Injection reports it for pods.
+        // Injection reports the fault for pods.
         Scope::Engine { kinds: &[Kind::Pod], by: &[Runner::Mutate] },
     ],
     cel: Some(&CEL),
@@ -64,7 +64,7 @@ fn check(spec: &DaemonSetSpec, _: &Subject<'_>, _: &Cluster, found: &mut Finding
     }
 }
 
-/// Returns whether the controller replaces this toleration by its own, which has no limit.
+/// Returns whether the controller replaces this toleration by its own, without a time limit.
 ///
 /// Kubernetes: `MatchToleration`, staging/src/k8s.io/api/core/v1/toleration.go.
 fn is_replaced(toleration: &Toleration) -> bool {

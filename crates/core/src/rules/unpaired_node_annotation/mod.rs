@@ -1,4 +1,4 @@
-//! The annotation of a node pin, set by somebody who may not set it.
+//! A node pin's annotation, set by a user who may not set it.
 
 use crate::{
     finding::{Meta, Mode},
@@ -6,7 +6,7 @@ use crate::{
     rules::rule::{Rule, Runner, Scope},
 };
 
-/// The rule against the annotation from a user that is not a paired controller.
+/// The rule against the annotation from a user who is not a paired controller.
 pub static RULE: Rule = Rule {
     meta: meta! {
         id: "unpaired-node-annotation",
