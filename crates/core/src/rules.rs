@@ -10,7 +10,7 @@ pub mod status;
 
 use self::rule::{Cel, Rule};
 
-/// Describes a rule, with the texts in its folder.
+/// The description of a rule, with the texts in its folder.
 macro_rules! meta {
     (id: $id:literal, title: $title:literal, summary: $summary:literal, mode: $mode:expr, adjustable: $adjustable:literal $(,)?) => {
         $crate::finding::Meta {

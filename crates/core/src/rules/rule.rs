@@ -158,7 +158,7 @@ impl Runner {
 }
 
 impl Scope {
-    /// Returns the kinds that findings are about.
+    /// Returns the kinds that the findings are about.
     pub const fn kinds(&self) -> &'static [Kind] {
         match self {
             Scope::Object { check: ObjectCheck::DaemonSet(_), .. } => &[Kind::DaemonSet],

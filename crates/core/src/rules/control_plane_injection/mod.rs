@@ -6,7 +6,7 @@ use crate::{
     rules::rule::{Rule, Runner, Scope},
 };
 
-/// Reports tolerations that were injected into the template of a DaemonSet.
+/// The rule that reports tolerations that are injected into the template of a DaemonSet.
 pub static RULE: Rule = Rule {
     meta: meta! {
         id: "control-plane-injection",

@@ -6,7 +6,7 @@ use crate::{
     rules::rule::{Rule, Runner, Scope},
 };
 
-/// The rule about injected tolerations that remain. It runs with the traps, on updates.
+/// The rule about injected tolerations that stay. It is evaluated with the traps, in updates.
 pub static RULE: Rule = Rule {
     meta: meta! {
         id: "control-plane-tolerations-left",

@@ -21,7 +21,7 @@ use crate::{
     rules::rule::{Cel, Rule, Runner, Scope},
 };
 
-/// The rule for changes that the policy's limits forbid.
+/// The rule for consequences that the policy forbids.
 pub static RULE: Rule = Rule {
     meta: meta! {
         id: "limit-exceeded",

@@ -6,7 +6,7 @@ use crate::{
     rules::rule::{Rule, Runner, Scope},
 };
 
-/// The rule against a node pin that contradicts the pod's own constraints.
+/// The rule against a node pin that cannot be met.
 pub static RULE: Rule = Rule {
     meta: meta! {
         id: "node-pin-conflict",

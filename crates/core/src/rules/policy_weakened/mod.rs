@@ -6,7 +6,7 @@ use crate::{
     rules::rule::{Rule, Runner, Scope},
 };
 
-/// Compares the policy file with the one at `--against-ref` or `--policy-from-ref`.
+/// The rule that compares the policy file with the one at `--against-ref` or `--policy-from-ref`.
 pub static RULE: Rule = Rule {
     meta: meta! {
         id: "policy-weakened",

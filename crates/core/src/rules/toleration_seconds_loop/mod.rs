@@ -23,7 +23,7 @@ pub(crate) static RULE: Rule = Rule {
             openkruise: OpenKruise::Applies,
             check: ObjectCheck::DaemonSet(check),
         },
-        // Injection reports the fault for pods.
+        // Injection reports it for pods.
         Scope::Engine { kinds: &[Kind::Pod], by: &[Runner::Mutate] },
     ],
     cel: Some(&CEL),

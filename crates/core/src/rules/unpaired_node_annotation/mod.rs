@@ -6,7 +6,7 @@ use crate::{
     rules::rule::{Rule, Runner, Scope},
 };
 
-/// The rule against the annotation from a user who is not a paired controller.
+/// The rule against the annotation from a user that is not a paired controller.
 pub static RULE: Rule = Rule {
     meta: meta! {
         id: "unpaired-node-annotation",
