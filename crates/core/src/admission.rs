@@ -30,7 +30,7 @@ pub enum AnswerError {
     /// The request is malformed.
     #[error(transparent)]
     Rejection(#[from] Rejection),
-    /// The answer cannot be serialized, which is a bug in setguard.
+    /// The answer cannot be serialized. This is a bug in setguard.
     #[error("the answer cannot be written as JSON: {0}")]
     Fault(serde_json::Error),
 }

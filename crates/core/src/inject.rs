@@ -34,7 +34,7 @@ use crate::{
 pub struct Injection {
     /// The patch; empty if nothing is injected.
     pub patch: Vec<PatchOperation>,
-    /// What was injected: `control-plane-tolerations`, `daemon-tolerations`, `node-pin`.
+    /// The names of the injections: `control-plane-tolerations`, `daemon-tolerations`, `node-pin`.
     pub injected: Vec<&'static str>,
     /// Why nothing was injected, or `None` if something was.
     pub why_not: Option<&'static str>,

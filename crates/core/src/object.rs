@@ -168,12 +168,12 @@ impl<T> Object<'_, T> {
         self.resource.kind
     }
 
-    /// Returns the object's name, or the prefix from which the API server generates one.
+    /// Returns the object's name, or its `generateName` prefix.
     pub fn name(&self) -> &str {
         self.metadata.name()
     }
 
-    /// Returns the spec of a StatefulSet, or `None` for another kind.
+    /// Returns the spec of a StatefulSet, or `None` for a DaemonSet.
     pub fn stateful_set(&self) -> Option<&StatefulSetSpec<T>> {
         match &self.workload {
             Workload::StatefulSet(spec) => Some(spec),
@@ -205,7 +205,7 @@ impl<T> Object<'_, T> {
     }
 }
 
-/// What a rule checks: the object, the operation on it, and the old object.
+/// The subject of a rule: the object, the operation on it, and the old object.
 #[derive(Debug)]
 pub struct Subject<'a> {
     /// Whether the operation is an UPDATE; otherwise it is a CREATE.

@@ -47,9 +47,9 @@ pub struct Policy {
     modes: BTreeMap<&'static Meta, Mode>,
     /// The exceptions, in the order of the file.
     pub exceptions: Vec<Exception>,
-    /// What changes must not do, in the order of the file.
+    /// Limits on changes, in the order of the file.
     pub limits: Vec<Limit>,
-    /// What is injected, and for which controllers.
+    /// The injections, and the controllers that get them.
     pub injection: Settings,
     /// The cluster that objects are meant for.
     pub cluster: Cluster,

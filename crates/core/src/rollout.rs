@@ -24,7 +24,7 @@ use std::rc::Rc;
 
 pub use self::pod::{Health, NeverReady, Revision};
 
-/// What the controller does to a pod.
+/// An action of the controller on a pod.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
     /// Creates the pod.
@@ -50,7 +50,7 @@ pub enum Target {
     Ordinal(i64),
     /// The DaemonSet's pod on the node with this index.
     Node(usize),
-    /// Pods of a DaemonSet on some of several nodes, which the controller chooses at random.
+    /// Pods of a DaemonSet on some of several nodes. The controller chooses at random.
     SomeNodes {
         /// The number of pods.
         count: usize,
@@ -65,7 +65,7 @@ pub enum Target {
 pub struct Step {
     /// The number of the wave, from 1.
     pub wave: usize,
-    /// What happens to the pod.
+    /// The action.
     pub action: Action,
     /// The pod.
     pub target: Target,

@@ -65,7 +65,7 @@ pub struct Record {
     pub uid: String,
     /// The object's namespace.
     pub namespace: String,
-    /// The object's name, or the prefix from which the API server generates one.
+    /// The object's name, or its `generateName` prefix.
     pub name: String,
     /// Whether the request is a dry run, so that nothing is stored.
     pub dry_run: bool,

@@ -83,7 +83,7 @@ pub struct ObjectRef<'a> {
     pub group: &'a str,
     /// The kind.
     pub kind: &'a str,
-    /// The name, or the prefix from which the API server generates one.
+    /// The name, or the `generateName` prefix.
     pub name: &'a str,
 }
 

@@ -1,4 +1,4 @@
-//! The warnings of an answer, which share the room that the API server allows.
+//! The warnings of an answer. They share the room that the API server allows.
 //!
 //! Kubernetes: `AddWarning`, `staging/src/k8s.io/apiserver/pkg/endpoints/filters/warning.go`: once
 //! the warnings of a request exceed 4,096 characters together, each of them is cut to 256.

@@ -17,7 +17,7 @@ const MOST_DAYS: i32 = 31;
 /// The longest part of an annotation, and the longest name, that messages repeat.
 const LONGEST: usize = 100;
 
-/// What an annotation does to a limit.
+/// The effect of an annotation on a limit.
 pub(super) enum Permit {
     /// The change may exceed the limit, for this reason.
     Granted(Consequence, String),

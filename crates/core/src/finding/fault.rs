@@ -6,7 +6,7 @@ use kube_yaml::Field;
 
 use super::{facts::Facts, fix::Fix, help::Command, reason::Reason, rule::Meta};
 
-/// What must be true of a cluster, or of the applied object, for a fault to do damage.
+/// A condition on the cluster or the applied object without which a fault does no damage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ClusterAssumption {
     /// Nodes become full and run pods that need this one.
@@ -35,7 +35,7 @@ pub struct Finding {
     pub field: Field,
     /// The kind of fault, a word of the API server's vocabulary.
     pub reason: Reason,
-    /// What is wrong: lower case, no full stop (or the API server's own text).
+    /// The description: lower case, no full stop (or the API server's own text).
     pub message: String,
     /// The remedy, unless the message contains it.
     pub help: Option<Cow<'static, str>>,

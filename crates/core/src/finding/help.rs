@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-/// What a command does to the cluster, from harmless to dangerous.
+/// The effect of a command on the cluster, from harmless to dangerous.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Effect {
     /// Only reads.
@@ -114,8 +114,8 @@ impl Help {
         self
     }
 
-    /// Returns advice with references in place of the commands, which can then be printed on lines
-    /// of their own.
+    /// Returns advice with references in place of the commands, so that these can be printed on
+    /// their own lines.
     pub fn refer(text: &str, commands: &[Command]) -> String {
         let mut text = text.to_owned();
         for (index, command) in commands.iter().enumerate() {

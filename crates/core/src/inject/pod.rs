@@ -56,7 +56,7 @@ impl<'a> PartialPod<'a> {
         })
     }
 
-    /// Returns the pod's name, or the prefix from which the API server generates one.
+    /// Returns the pod's name, or its `generateName` prefix.
     pub fn name(&self) -> &str {
         self.metadata.name()
     }

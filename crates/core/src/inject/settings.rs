@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-/// What is injected into pods, and for whom.
+/// The injections into pods, and the users and groups that get them.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 #[schemars(rename = "Injection")]
@@ -18,7 +18,8 @@ pub struct Settings {
     pub daemon_tolerations: bool,
     /// Whether to pin a pod to the node that `setguard.io/node` names.
     pub node_pin: bool,
-    /// What happens to a pod with `setguard.io/node` from any other user: `warn` or `deny`.
+    /// Whether a pod with `setguard.io/node` from any other user gets a warning or is denied:
+    /// `warn` or `deny`.
     pub unpaired_annotation: UnpairedAnnotation,
 }
 
@@ -74,7 +75,7 @@ fn exists() -> String {
     "Exists".to_owned()
 }
 
-/// What happens to a pod with the annotation `setguard.io/node` from a user that is not paired.
+/// How setguard reacts to the annotation `setguard.io/node` from a user that is not paired.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum UnpairedAnnotation {

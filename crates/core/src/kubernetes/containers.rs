@@ -4,8 +4,8 @@ use k8s_openapi::api::core::v1::{Container, ContainerRestartRule, PodSpec};
 
 use crate::finding::Path;
 
-/// Visits all containers like `VisitContainersWithPath`, except ephemeral containers, which a
-/// template cannot have.
+/// Visits all containers like `VisitContainersWithPath`, except ephemeral containers: a template
+/// cannot have any.
 pub(crate) fn visit(
     spec: &PodSpec,
     path: &Path<'_>,

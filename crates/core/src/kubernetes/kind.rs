@@ -124,7 +124,7 @@ impl Kind {
         }
     }
 
-    /// Returns the `apiVersion` of its objects; OpenKruise's sets have another.
+    /// Returns the `apiVersion` of the built-in kind, not of OpenKruise's.
     pub const fn api_version(self) -> &'static str {
         match self {
             Kind::ControllerRevision

@@ -73,7 +73,7 @@ impl<'a> Quantity<'a> {
     }
 
     /// Returns whether the API server considers the value a whole number. For a resource it
-    /// computes `MilliValue() % 1000`, which overflows for a big number.
+    /// computes `MilliValue() % 1000`. A big number overflows.
     pub fn is_integer(&self) -> bool {
         if !self.is_big || self.scale < -3 {
             return self.is_whole();

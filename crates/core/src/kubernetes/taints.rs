@@ -1,7 +1,7 @@
 //! Taints that come and go with the state of a node.
 
-/// The prefixes of these taints' keys: Kubernetes' own, cloud providers', and those of programs
-/// that scale and prepare nodes.
+/// The key prefixes of these taints: Kubernetes' own, and the ones that cloud providers and
+/// programs for scaling and preparing nodes use.
 ///
 /// Kubernetes: k8s.io/api/core/v1/well_known_taints.go,
 /// k8s.io/cloud-provider/api/well_known_taints.go.

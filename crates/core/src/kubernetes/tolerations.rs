@@ -80,8 +80,8 @@ pub(crate) fn operator(toleration: &Toleration) -> &str {
     }
 }
 
-/// What a toleration tolerates, regardless of its duration: key, effect and value (`None` for all
-/// values).
+/// The taints that a toleration matches, regardless of its duration: key, effect and value (`None`
+/// for all values).
 type Scope<'a> = (&'a str, &'a str, Option<&'a str>);
 
 /// The tolerations of a list by scope. Finds a toleration that covers another without comparing

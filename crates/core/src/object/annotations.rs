@@ -1,6 +1,6 @@
 //! setguard's own annotations and labels.
 
-/// The annotation in which a paired controller names the node that a pod is created for.
+/// The annotation that names the node that a paired controller creates a pod for.
 pub const NODE_ANNOTATION: &str = "setguard.io/node";
 
 /// The label that requests the control-plane tolerations for a DaemonSet, or for all DaemonSets of

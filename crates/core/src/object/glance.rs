@@ -17,7 +17,7 @@ impl Glance {
     }
 
     /// Returns whether the images or the annotations of two templates differ. `false` means that
-    /// nothing is known.
+    /// they may be equal or not.
     pub(super) fn differs(&self, old: LazyJson<'_>, new: &PodTemplateSpec) -> bool {
         *self.0.get_or_init(|| differs(old, new))
     }

@@ -38,7 +38,7 @@ pub struct Metadata<'a> {
     /// The name. The API server treats `None` and empty alike.
     #[serde(borrow, default)]
     pub name: Option<Str<'a>>,
-    /// The prefix from which the API server generates a name.
+    /// The prefix of a name that the API server generates.
     #[serde(borrow, default)]
     pub generate_name: Option<Str<'a>>,
     /// The namespace, if the object sets one.
@@ -84,7 +84,7 @@ impl Metadata<'_> {
         self.resource_version.as_deref().is_some_and(|version| !version.is_empty())
     }
 
-    /// Returns the name, or the prefix from which the API server generates one.
+    /// Returns the name, or the `generateName` prefix.
     pub fn name(&self) -> &str {
         let name = self.name.as_deref().filter(|name| !name.is_empty());
         name.or(self.generate_name.as_deref()).unwrap_or_default()

@@ -120,7 +120,7 @@ fn read_kruise<Shared: DeserializeOwned>(node: &Node<'_>) -> Reading {
     reading
 }
 
-/// What every resource contains.
+/// The fields that every resource has.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", bound = "Spec: DeserializeOwned, Status: DeserializeOwned")]
 #[allow(dead_code)]

@@ -44,7 +44,7 @@ pub struct StatefulSetSpec<T = PodTemplateSpec> {
     pub min_ready_seconds: Option<i32>,
     /// The ordinal of the first pod.
     pub ordinals: Option<StatefulSetOrdinals>,
-    /// What happens to claims when the set is deleted or scaled down.
+    /// Whether claims are deleted when the set is deleted or scaled down.
     pub persistent_volume_claim_retention_policy:
         Option<StatefulSetPersistentVolumeClaimRetentionPolicy>,
     /// `OrderedReady` or `Parallel`.

@@ -35,7 +35,7 @@ impl<'a> User<'a> {
 }
 
 /// The most groups that are read. The API server takes groups from a token, a certificate or
-/// headers, which have room for a few hundred.
+/// headers. These have room for a few hundred.
 const MAX_GROUPS: usize = 10_000;
 
 fn groups<'de: 'a, 'a, D: Deserializer<'de>>(reader: D) -> Result<Option<Vec<Str<'a>>>, D::Error> {

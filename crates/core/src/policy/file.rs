@@ -33,10 +33,10 @@ pub struct PolicyFile {
     /// Objects that are exempt from some rules.
     #[serde(default)]
     pub exceptions: Vec<ExceptionEntry>,
-    /// What changes must not do.
+    /// Limits on the effects of changes.
     #[serde(default)]
     pub limits: Vec<LimitEntry>,
-    /// What is injected into pods, and for which controllers.
+    /// The injections into pods, and the controllers that get them.
     #[serde(default)]
     pub injection: Settings,
     /// The cluster that the objects are meant for.
@@ -57,7 +57,7 @@ pub struct PolicyFile {
     pub clusters: Vec<ClusterFiles>,
 }
 
-/// What happens to warnings below a folder.
+/// How `setguard check` treats warnings below a folder.
 #[derive(Clone, Copy, Debug, Deserialize, Serialize, JsonSchema, PartialEq, Eq)]
 #[serde(rename_all = "camelCase")]
 pub enum InFolder {

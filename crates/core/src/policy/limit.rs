@@ -1,4 +1,4 @@
-//! The limits of a policy: what changes must not do, and where.
+//! The limits of a policy on the effects of changes.
 
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 use schemars::JsonSchema;
@@ -10,7 +10,7 @@ use crate::{
     finding::Mode, kubernetes::int_or_percent, object::User, rules::limit_exceeded::Limits,
 };
 
-/// What changes of certain objects must not do.
+/// Limits on the effects of changes of certain objects.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[schemars(rename = "Limit", extend("anyOf" = consequences()))]
@@ -38,7 +38,7 @@ pub struct LimitEntry {
     /// Who may exceed the limit with the annotation `setguard.io/exceed`. If absent: nobody.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub may_exceed: Option<MayExceed>,
-    /// What happens to a change beyond the limit: `deny` (the default) or `warn`.
+    /// How setguard reacts to a change beyond the limit: `deny` (the default) or `warn`.
     #[serde(default = "deny")]
     #[schemars(extend("enum" = ["deny", "warn"]))]
     pub mode: Mode,
@@ -120,9 +120,9 @@ fn number_or_percentage(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
 pub struct Limit {
     namespaces: Vec<String>,
     names: Vec<String>,
-    /// What a change must not do.
+    /// The forbidden effects.
     pub limits: Limits,
-    /// What happens to a change beyond the limit.
+    /// How setguard reacts to a change beyond the limit.
     pub mode: Mode,
     /// Who may exceed the limit.
     pub may_exceed: Option<MayExceed>,

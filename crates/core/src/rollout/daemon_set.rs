@@ -39,7 +39,8 @@ pub struct NodePods {
     /// The number of further pods with the new template. Pods that only count as new are in
     /// `excess`.
     pub excess_new: usize,
-    /// Whether a pod is terminating. A node without another pod counts as unavailable until then.
+    /// Whether a pod is terminating. Until it ends, a node without any other pod counts as
+    /// unavailable.
     pub is_ending: bool,
 }
 

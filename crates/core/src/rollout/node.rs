@@ -91,7 +91,7 @@ pub enum Placement {
 /// Why a node gets no pod.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum WhyNot {
-    /// The template names another node.
+    /// The template names a different node.
     NodeName(String),
     /// The first label that the pod requires and the node lacks.
     NodeSelector(String, String),

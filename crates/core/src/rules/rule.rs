@@ -29,7 +29,7 @@ pub struct Rule {
     pub cel: Option<&'static Cel>,
 }
 
-/// What the function of a rule needs to see.
+/// The scope of a rule's function: how much it needs to see.
 #[derive(Clone, Copy, Debug)]
 pub enum Scope {
     /// One DaemonSet or StatefulSet and its previous state. The rule is a trap: it finds a setting
@@ -46,7 +46,7 @@ pub enum Scope {
     Inventory {
         /// The kinds of object that findings are about.
         kinds: &'static [Kind],
-        /// What the findings are based on.
+        /// The evidence for the findings.
         evidence: Evidence,
         /// The function that finds the fault.
         check: fn(&Query<'_>, &mut InventoryFindings),
@@ -76,7 +76,7 @@ pub enum Phase {
     /// Only before the API server drops or rejects the setting: in `/mutate`, as a warning, and in
     /// `check`.
     Before {
-        /// The operations in which the trap can find a fault: `CREATE`, `UPDATE`.
+        /// The operations that can contain the fault: `CREATE`, `UPDATE`.
         operations: &'static [Operation],
         /// A CEL expression that selects the writes that the API server sends to `/mutate` for this
         /// trap. It is true for every write in which the trap can find a fault, and for few others.

@@ -26,7 +26,7 @@ use crate::{
     object::dropped::{drop_disabled, uses_disabled},
 };
 
-/// What the validation of a pod spec needs besides the spec.
+/// The inputs of validation besides the pod spec.
 #[derive(Clone, Copy)]
 pub(crate) struct PodInputs<'a> {
     /// The template's annotations. The fields must not contradict some of them.

@@ -1,4 +1,4 @@
-//! The checks, in the order in which the API server reports them.
+//! The checks, in the API server's order.
 
 use std::collections::BTreeSet;
 
@@ -269,7 +269,7 @@ fn no_seccomp(pod: &PodTemplateSpec) -> Vec<String> {
     with_pod(refused, pod_refused)
 }
 
-/// In the order in which Kubernetes added them.
+/// In the order that Kubernetes added them.
 const SYSCTLS: [&str; 12] = [
     "kernel.shm_rmid_forced",
     "net.ipv4.ip_local_port_range",

@@ -8,7 +8,7 @@ use super::{Quantity, strip};
 const MAX_MANTISSA: u128 = 10u128.pow(37);
 
 impl Quantity<'_> {
-    /// Adds another quantity: `Add`. Zero takes the other quantity's format.
+    /// Adds `other`: `Add`. Zero takes the other quantity's format.
     pub fn add(&mut self, other: &Quantity<'_>) {
         self.text = None;
         if self.is_zero() {

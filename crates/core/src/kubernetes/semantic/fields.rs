@@ -1,7 +1,7 @@
 //! The fields that are pointers in Go, and the fields that are structs without a pointer.
 //!
-//! Kubernetes: the internal types, `pkg/apis/core/types.go` and `pkg/apis/apps/types.go`, which the
-//! API server compares. Only types that a DaemonSet or a StatefulSet can contain are listed.
+//! Kubernetes: the internal types in `pkg/apis/core/types.go` and `pkg/apis/apps/types.go`; the API
+//! server compares these. Only types that a DaemonSet or a StatefulSet can contain are listed.
 
 /// The zero value of a pointer to a scalar differs from absence.
 pub(super) fn is_pointer(owner: &str, field: &str) -> bool {

@@ -37,7 +37,7 @@ impl Simulation<'_> {
         end.is_some()
     }
 
-    /// Returns the ordinals at which a round of the controller fails. An ordered set looks at a
+    /// Returns the ordinals that make a round of the controller fail. An ordered set looks at a
     /// pod's volumes only once the pod is available.
     pub(super) fn failing(&self) -> impl Iterator<Item = i64> {
         let is_tried = |ordinal: &i64| match self.pods.get(ordinal) {

@@ -230,7 +230,7 @@ fn a_name_that_another_pod_has_ends_each_round() {
     assert_eq!(of("Parallel"), ("1 +0 +2".to_owned(), stop));
 }
 
-/// Returns the steps, and the claims that disappear with pod 1, which is terminating and owns its
+/// Returns the steps, and the claims that disappear with pod 1. The pod is terminating and owns its
 /// claim. The set had two pods, and now wants `replicas`.
 fn while_a_pod_ends(
     health: Health,

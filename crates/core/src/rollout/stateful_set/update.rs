@@ -1,4 +1,4 @@
-//! Deletes pods: those outside the set's range, and those that an update replaces.
+//! Deletes pods outside the set's range, and pods that an update replaces.
 
 use super::{Simulation, Strategy};
 use crate::rollout::Revision;

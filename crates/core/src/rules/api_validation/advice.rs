@@ -41,7 +41,7 @@ pub(super) struct Advisor<'s, 'a> {
     template: OnceCell<Json>,
 }
 
-/// What is added to an error.
+/// An addition to an error.
 #[derive(Default)]
 struct Advice {
     help: String,

@@ -1,4 +1,4 @@
-//! What DaemonSets and StatefulSets require of a pod template besides a valid pod spec.
+//! The requirements of DaemonSets and StatefulSets on a pod template, beyond a valid pod spec.
 
 use std::collections::BTreeMap;
 

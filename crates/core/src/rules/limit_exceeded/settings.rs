@@ -33,7 +33,7 @@ impl Consequence {
     }
 }
 
-/// What a change must not do.
+/// The effects that a change must not have.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Limits {
     /// How many pods may be down at once: a number, or a share of the existing pods.

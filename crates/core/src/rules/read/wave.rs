@@ -55,9 +55,9 @@ impl Cause {
     }
 }
 
-/// Returns the waves in which an update replaces pods, given the pods that are old by then and the
-/// new strategy. `None` if no more pods go down than without the update, or if the old object does
-/// not show how many there are.
+/// Returns the waves of replaced pods in an update, given the pods that are old by then and the new
+/// strategy. `None` if no more pods go down than without the update, or if the old object does not
+/// show how many there are.
 pub(crate) fn wave(subject: &Subject<'_>, cluster: &Cluster) -> Option<Wave> {
     let old = subject.old()?;
     let pods = Pods::of(old)?;
@@ -152,7 +152,7 @@ impl Pods {
         Some(Pods { all: all.into(), unavailable, outdated })
     }
 
-    /// Returns the waves in which an object's strategy replaces these pods.
+    /// Returns the waves that an object's strategy makes of these pods.
     fn wave<T>(
         &self,
         object: &Object<'_, T>,

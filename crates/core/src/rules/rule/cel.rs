@@ -14,8 +14,8 @@ pub struct Cel {
     pub message: &'static str,
     /// The remedy.
     pub help: &'static str,
-    /// The only operation in which the fault can occur, if it cannot occur in both. On update the
-    /// expression may read `oldObject`.
+    /// The operation that can contain the fault, if only one can. On update the expression may read
+    /// `oldObject`.
     pub only: Option<Operation>,
     /// The feature gate that must be on.
     pub gate: Option<&'static str>,

@@ -14,7 +14,7 @@ use crate::{
     kubernetes::{cluster::Cluster, kind::Kind},
 };
 
-/// What the findings of a rule are based on.
+/// The evidence for a rule's findings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Evidence {
     /// An object exists. The rule may deny.
@@ -31,7 +31,7 @@ pub enum Evidence {
     AbsentNeighbor,
 }
 
-/// Which objects an input has completely. Objects of other kinds may be in the cluster, or in a
+/// The objects that an input has completely. Objects of other kinds may be in the cluster, or in a
 /// different input.
 #[derive(Clone, Debug, Default)]
 pub struct Coverage {

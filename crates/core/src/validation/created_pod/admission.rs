@@ -1,4 +1,4 @@
-//! What the admission plugins that are on by default reject, as far as a manifest shows it.
+//! Pods that the default admission plugins reject, as far as a manifest shows it.
 
 use k8s_openapi::api::core::v1::{Container, PodSpec, Volume};
 

@@ -8,10 +8,10 @@ use crate::{
     validation::pod::util::{Seen, list, text},
 };
 
-/// Follows `defaultHostNetworkPorts`, pkg/apis/core/v1/defaults.go, which gives each port of a pod
-/// a `hostPort`. Then `AccumulateUniqueHostPorts`, pkg/apis/core/validation/validation.go, rejects
-/// ports that occur twice in all containers together, or in one init container: init containers run
-/// one by one.
+/// `defaultHostNetworkPorts`, pkg/apis/core/v1/defaults.go, gives each port of a pod a `hostPort`.
+/// Then `AccumulateUniqueHostPorts`, pkg/apis/core/validation/validation.go, rejects ports that
+/// occur twice in all containers together, or in one init container: init containers run one by
+/// one.
 pub(super) fn validate(pod: &CreatedPod<'_>, found: &mut Findings) {
     if pod.spec.host_network != Some(true) {
         return;

@@ -71,7 +71,7 @@ fn with_defaults(spec: &PodSpec, given: &ResourceRequirements) -> PodSpec {
 }
 
 /// Returns CPU and memory. Huge pages cannot be overcommitted: their requests equal their limits,
-/// and validation of the template already compares those.
+/// and validation of the template already compares the limits.
 fn overcommittable(all: &ResourceRequirements) -> ResourceRequirements {
     let some = |list: &Option<ResourceList>| {
         let list = list.iter().flatten();

@@ -1,4 +1,4 @@
-//! What feature gates and the old spec allow in a new spec.
+//! Derives the options of validation from feature gates and the old spec.
 
 use k8s_openapi::api::core::v1::{Container, PodSpec};
 

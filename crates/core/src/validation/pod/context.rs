@@ -2,7 +2,7 @@ use k8s_openapi::api::core::v1::PodSpec;
 
 use super::{options::Options, util::text, volumes::Volumes};
 
-/// What the rules for a container need to know about its pod.
+/// The data about a pod that the rules for its containers need.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PodContext<'a> {
     pub(crate) opts: &'a Options,

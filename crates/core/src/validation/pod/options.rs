@@ -1,5 +1,5 @@
-/// What validation allows, depending on feature gates and the old spec. Invalid values that are
-/// already stored stay allowed. Kubernetes: `PodValidationOptions` and
+/// The options of validation. They depend on feature gates and the old spec. Invalid values that
+/// are already stored stay allowed. Kubernetes: `PodValidationOptions` and
 /// `GetValidationOptionsFromPodSpecAndMeta` in `pkg/api/pod/util.go`.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Options {

@@ -27,7 +27,7 @@ pub(crate) type ResourceList = BTreeMap<String, Text>;
 
 const HUGE_PAGES: &str = "hugepages-";
 
-/// What the resources belong to. It decides which names are valid.
+/// The owner of the resources. It decides which names are valid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Of {
     Container,

@@ -18,7 +18,7 @@ pub(crate) struct Volumes<'a> {
     known: Vec<Known<'a>>,
 }
 
-/// What the rules for a mount or device need to know about a volume.
+/// The data about a volume that the rules for mounts and devices need.
 #[derive(Debug)]
 pub(crate) struct Known<'a> {
     name: &'a str,
