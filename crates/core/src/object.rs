@@ -293,7 +293,7 @@ impl<'a> Subject<'a> {
     }
 
     /// Returns the old pod template. Reading it costs as much as reading the new object, so a rule
-    /// should call this last.
+    /// should check everything else first.
     pub fn old_template(&self) -> Option<&PodTemplateSpec> {
         let unread = self.old()?.template();
         let read = || {

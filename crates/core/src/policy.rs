@@ -235,7 +235,7 @@ impl Problems<'_, '_> {
         Cluster::new(version, file.feature_gates)
     }
 
-    /// Adds clusters whose name is missing or taken, and paths that are not patterns.
+    /// Reports missing and duplicate names of clusters, and paths that are not patterns.
     fn clusters(&mut self, clusters: &[ClusterFiles]) {
         let root = Path::new("clusters");
         for (i, cluster) in clusters.iter().enumerate() {
@@ -257,8 +257,8 @@ impl Problems<'_, '_> {
         }
     }
 
-    /// Finds a rule that a policy may change or except from. Adds a problem if it may not, or if
-    /// the rule does not exist.
+    /// Finds a rule that a policy may change and make exceptions from. Adds a problem if it may
+    /// not, or if the rule does not exist.
     fn rule(&mut self, path: &Path<'_>, id: &str) -> Option<&'static Meta> {
         match catalogue::find(id) {
             Some(rule) if rule.meta.adjustable => Some(&rule.meta),

@@ -91,7 +91,7 @@ pub struct Course {
     pub stop: Option<Stop>,
     /// The claims that are created for pods of a StatefulSet that cannot use them, by ordinal.
     pub unused_claims: Vec<(i64, Vec<String>)>,
-    /// The claims that are created for waiting pods of a StatefulSet, by ordinal.
+    /// The claims that are created because pods of a StatefulSet wait for them, by ordinal.
     pub missing_claims: Vec<(i64, Vec<String>)>,
     /// The claims that are deleted with pods of a StatefulSet that were already terminating, by
     /// ordinal.

@@ -85,7 +85,7 @@ fn add_required(node: &str, (has_affinity, has_node_affinity): (bool, bool)) -> 
     add(&AFFINITY, None, json!({ "nodeAffinity": node_affinity }))
 }
 
-/// Pins every term to the node, except terms that already are.
+/// Pins every term to the node, except for terms that are pinned already.
 fn add_to_each(terms: &[NodeSelectorTerm], node: &str, patch: &mut Vec<PatchOperation>) {
     for (i, term) in terms.iter().enumerate() {
         // An empty term selects nothing. With a pin, it would select the node.

@@ -125,7 +125,7 @@ impl List {
     }
 }
 
-/// The fields are in the order in which Kubernetes writes them.
+/// The fields are in Kubernetes' order.
 fn json(toleration: &Toleration) -> serde_json::Value {
     let fields = [
         ("key", &toleration.key),

@@ -163,12 +163,12 @@ pub struct Cluster {
 /// Whether an API server reported its release.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ApiServer {
-    /// It did not: the release is assumed, or comes from the policy.
+    /// It has not. The release is assumed, or comes from the policy.
     #[default]
     Unseen,
-    /// A release that setguard knows.
+    /// It has reported a release that setguard knows.
     Known,
-    /// A release newer than the newest that setguard knows.
+    /// It has reported a release newer than the newest that setguard knows.
     Newer,
 }
 

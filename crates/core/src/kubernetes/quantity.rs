@@ -73,7 +73,7 @@ impl<'a> Quantity<'a> {
     }
 
     /// Returns whether the API server considers the value a whole number. For a resource it
-    /// computes `MilliValue() % 1000`. A big number overflows.
+    /// computes `MilliValue() % 1000`, and a big number overflows.
     pub fn is_integer(&self) -> bool {
         if !self.is_big || self.scale < -3 {
             return self.is_whole();

@@ -83,12 +83,12 @@ impl Storage {
         self.shareable.push((namespace.map(Into::into), name.into()));
     }
 
-    /// Adds a claim that pods on only one node can use.
+    /// Adds a claim that only pods on a single node can use.
     pub fn add_other_claim(&mut self, name: &str) {
         self.others.insert(name.into());
     }
 
-    /// Returns whether a claim of this name can be used by pods on only one node.
+    /// Returns whether a claim of this name is usable only by pods on a single node.
     pub fn has_other_claim(&self, name: &str) -> bool {
         self.others.contains(name)
     }

@@ -161,7 +161,7 @@ impl Limit {
                     |it: &Limits| it.at_most_unavailable.as_ref().map(int_or_percent::number);
                 number(ours) <= number(theirs)
             }
-            // It depends on the number of pods which of the two is stricter.
+            // Which of the two is stricter depends on the number of pods.
             _ => false,
         };
         let none = MayExceed::default();

@@ -11,7 +11,7 @@ use crate::{
     kubernetes::cluster::{self, Version},
 };
 
-/// The rules that a policy may change and except from.
+/// The ids of the rules that a policy may change and make exceptions from.
 pub(super) fn rule_ids() -> Value {
     let adjustable = catalogue::all().iter().filter(|rule| rule.meta.adjustable);
     json!({"enum": adjustable.map(|rule| rule.meta.id).collect::<Vec<_>>()})

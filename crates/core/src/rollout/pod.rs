@@ -47,7 +47,7 @@ impl Health {
 /// Which new pods never become ready.
 #[derive(Clone, Debug, Default)]
 pub struct NeverReady {
-    /// Whether none of the new pods does.
+    /// Whether no new pod becomes ready.
     pub all_new: bool,
     /// The ordinals of the StatefulSet's pods that never become ready.
     pub ordinals: Vec<i64>,

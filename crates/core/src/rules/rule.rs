@@ -221,7 +221,7 @@ impl Rule {
         })
     }
 
-    /// Returns what the findings of a cross-object rule are based on. `None` for any other rule.
+    /// Returns the evidence for the findings of a cross-object rule. `None` for any other rule.
     pub fn evidence(&self) -> Option<Evidence> {
         self.scopes.iter().find_map(|scope| match scope {
             Scope::Inventory { evidence, .. } => Some(*evidence),

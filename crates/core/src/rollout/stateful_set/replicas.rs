@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::Simulation;
 use crate::rollout::Health;
 
-/// How many parallel pods the controller handles at once at most.
+/// The most parallel pods that the controller handles at once.
 const MAX_BATCH_SIZE: i64 = 500;
 
 impl Simulation<'_> {

@@ -85,7 +85,7 @@ const QUALIFIED_NAME: &str = ": a qualified name must consist of alphanumeric ch
      or '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]') with an \
      optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')";
 
-/// Replaces the newest wording of a message by that of the cluster's release.
+/// Replaces the newest wording of a message with the wording of the cluster's release.
 ///
 /// The wording is the end of a message; a value that a user wrote precedes it.
 pub(in crate::rules) fn of_release(finding: &mut Finding, cluster: &Cluster) {

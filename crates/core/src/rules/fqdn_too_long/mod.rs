@@ -27,7 +27,7 @@ pub(super) static RULE: Rule = Rule {
 const LONGEST: usize = 64;
 /// The longest host name of a pod, without its domain.
 const LONGEST_HOST: usize = 63;
-/// How all names of Services end in a cluster with the usual domain.
+/// The suffix of all Service names in a cluster with the default domain.
 const DOMAIN: &str = "svc.cluster.local";
 
 /// Kubernetes: `GetNodenameForKernel`, pkg/kubelet/util/util.go; `GeneratePodHostNameAndDomain`,

@@ -25,10 +25,10 @@ pub(super) static RULE: Rule = Rule {
     cel: None,
 };
 
-/// How many bytes of variables are reported: three quarters of what Linux allows.
+/// The rule reports variables of at least this many bytes, three quarters of what Linux allows.
 const TOO_MANY: u64 = 3 << 19;
 
-/// How many Services are counted at most.
+/// Counting stops at this many Services.
 const MOST_COUNTED: usize = 50_000;
 
 fn check(query: &Query<'_>, found: &mut InventoryFindings) {

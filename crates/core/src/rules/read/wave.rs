@@ -152,7 +152,7 @@ impl Pods {
         Some(Pods { all: all.into(), unavailable, outdated })
     }
 
-    /// Returns the waves that an object's strategy makes of these pods.
+    /// Returns the waves of pods that an object's strategy replaces.
     fn wave<T>(
         &self,
         object: &Object<'_, T>,

@@ -47,10 +47,10 @@ pub const FEW: usize = 64;
 
 /// Names for parts of expressions. `@` is the object; it comes last, because the others contain it.
 pub const MACROS: [(&str, &str); 18] = [
-    // Follows a list of keys.
+    // Written after a list of keys.
     ("@twice", ".exists(keys, keys@few && keys.exists(k, keys.indexOf(k) != keys.lastIndexOf(k)))"),
-    // Follows a list whose entries are each compared with all entries of another list. CEL has no
-    // sets, so without a bound the time would be quadratic in what a tenant may send: 4,000
+    // Written after a list whose entries are each compared with all entries of a second list. CEL
+    // has no sets, so without a bound the time would be quadratic in what a tenant may send: 4,000
     // environment variables kept kube-apiserver 1.37.2 busy for four seconds. CEL's own cost
     // estimate does not show that.
     ("@few", ".size() <= 64"),

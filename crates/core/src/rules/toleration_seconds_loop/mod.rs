@@ -64,7 +64,7 @@ fn check(spec: &DaemonSetSpec, _: &Subject<'_>, _: &Cluster, found: &mut Finding
     }
 }
 
-/// Returns whether the controller replaces this toleration by its own, without a time limit.
+/// Returns whether the controller replaces this toleration with its own, without a time limit.
 ///
 /// Kubernetes: `MatchToleration`, staging/src/k8s.io/api/core/v1/toleration.go.
 fn is_replaced(toleration: &Toleration) -> bool {
