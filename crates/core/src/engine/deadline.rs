@@ -1,3 +1,5 @@
+//! Deadlines of evaluations.
+
 use std::fmt;
 
 /// When an evaluation must end for the caller to get an answer in time. The engine itself reads no

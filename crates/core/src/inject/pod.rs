@@ -1,3 +1,5 @@
+//! Pods, as far as injection reads them.
+
 use std::collections::BTreeMap;
 
 use k8s_openapi::api::core::v1::{Affinity, Toleration};
