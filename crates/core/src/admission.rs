@@ -1,6 +1,6 @@
 //! Answers an AdmissionReview: bytes in, bytes out.
 //!
-//! This module is pure: the server handles HTTP, the clock and the log.
+//! This module is pure; the server handles HTTP, the clock and the log.
 
 mod record;
 mod rehearsal;
@@ -24,25 +24,24 @@ use crate::{
     object::{DecodeError, Subject},
 };
 
-/// The reason why a review gets no answer. Problems with the *object* are part of the answer.
+/// Why a review gets no answer. Problems with the *object* are part of an answer.
 #[derive(Debug, thiserror::Error)]
 pub enum AnswerError {
-    /// The caller's request is malformed.
+    /// The request is malformed.
     #[error(transparent)]
     Rejection(#[from] Rejection),
-    /// The answer cannot be written, which is a bug in setguard.
+    /// The answer cannot be serialized. This is a bug in setguard.
     #[error("the answer cannot be written as JSON: {0}")]
     Fault(serde_json::Error),
 }
 
-/// Users do not read the log, so a warning explains to them why a rule only warns.
+/// Users do not read the log, so a warning explains why rules only warn.
 const WEAKENED: &str = "setguard: the policy cannot be used; until it is fixed, rules only warn";
 
-/// Answers a review, in the context of a review. Without a view of the cluster, each object is
-/// evaluated alone.
+/// Answers a review. Without a view of the cluster in `cx`, the object is evaluated alone.
 ///
 /// # Errors
-/// Returns an error if the request is malformed, or the answer cannot be written.
+/// Returns an error if the request is malformed, or the answer cannot be serialized.
 pub fn answer(endpoint: Endpoint, body: &[u8], cx: &Context<'_>) -> Result<Answer, AnswerError> {
     let weakened = (cx.policy.is_fallback && endpoint == Endpoint::Validate).then_some(WEAKENED);
     let request = Request::parse(body)?;
@@ -68,8 +67,8 @@ pub fn answer(endpoint: Endpoint, body: &[u8], cx: &Context<'_>) -> Result<Answe
     reply.finish().map_err(AnswerError::Fault)
 }
 
-/// Returns the warning in the answer to a rehearsal. The warning shows the replica that sent the
-/// patch that the API server can call setguard.
+/// Returns the warning in the answer to a rehearsal. It proves to the replica that sent the patch
+/// that the API server can call setguard.
 pub fn rehearsal(endpoint: Endpoint) -> String {
     format!("setguard.io/rehearsal: {} was called", endpoint.path())
 }
@@ -88,8 +87,8 @@ fn validate<'a>(
     Ok(())
 }
 
-/// Evaluates a set. What it has of an injection that it no longer requests is not seen before the API server has merged
-/// the object.
+/// Also finds injected tolerations that the set no longer requests. They show only once the API
+/// server has merged the object.
 fn evaluate(subject: &Subject<'_>, cx: &Context<'_>) -> Verdict {
     let mut verdict = engine::evaluate(subject, cx);
     verdict.join(engine::evaluate_left_over(subject, None, cx));
@@ -118,7 +117,7 @@ fn mutate<'a>(
     Ok(())
 }
 
-/// Mutates the DaemonSets of a namespace that requests the control-plane tolerations. A review does
+/// Mutates a DaemonSet in a namespace that requests the control-plane tolerations. A review does
 /// not contain the namespace's labels, so the path conveys that the label is set.
 fn mutate_control_plane<'a>(
     request: &'a Request<'a>,

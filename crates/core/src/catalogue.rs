@@ -10,25 +10,25 @@ use crate::{
     },
 };
 
-/// The address of the documentation on the web.
+/// The web address of the documentation.
 pub const HOME: &str = "https://setguard.io";
 
-/// Returns the address of a rule's documentation.
+/// Returns the web address of a rule's page.
 pub fn url(meta: &Meta) -> String {
     format!("{HOME}/rules/{}.html", meta.id)
 }
 
-/// Returns the names of the kinds that a rule checks, separated by commas.
+/// Returns the kinds that a rule checks, separated by commas.
 pub fn kinds(rule: &Rule) -> String {
     rule.kinds().iter().map(|kind| kind.as_str()).collect::<Vec<_>>().join(", ")
 }
 
-/// Returns the names of the commands that run a rule, separated by commas.
+/// Returns the commands that run a rule, separated by commas.
 pub fn runners(rule: &Rule) -> String {
     rule.runners().into_iter().map(Runner::as_str).collect::<Vec<_>>().join(", ")
 }
 
-/// Returns every rule, in alphabetical order of the ids.
+/// Returns every rule, sorted by id.
 pub const fn all() -> &'static [&'static Rule] {
     RULES
 }
@@ -38,7 +38,7 @@ pub fn find(id: &str) -> Option<&'static Rule> {
     RULES.binary_search_by_key(&id, |rule| rule.meta.id).ok().map(|i| RULES[i])
 }
 
-/// Returns the rule id closest to a misspelt one, if any is close enough.
+/// Returns the rule id that a misspelt one resembles, if any.
 pub fn nearest(id: &str) -> Option<&'static str> {
     nearest_of(id, RULES.iter().map(|rule| rule.meta.id))
 }

@@ -1,7 +1,7 @@
-//! The evaluation of an object: runs the rules and decides the consequences of the findings.
+//! Evaluates an object: runs the rules and decides what follows from the findings.
 //!
 //! Modes, exceptions and ratcheting are applied here and nowhere else. The engine is pure: today's
-//! date is an input.
+//! date is an argument.
 
 mod accepted;
 pub mod adjustment;
@@ -48,7 +48,7 @@ use crate::{
 /// Evaluates an object.
 pub fn evaluate(subject: &Subject<'_>, cx: &Context<'_>) -> Verdict {
     let mut verdict = Verdict::default();
-    // A manifest can merely claim that it is being deleted; in a cluster it is true.
+    // A manifest can merely claim that its object is being deleted; in a cluster it is true.
     let trusted = cx.origin != Origin::Manifest || subject.was_being_deleted();
     if subject.is_being_deleted() && trusted {
         return verdict;
@@ -58,7 +58,7 @@ pub fn evaluate(subject: &Subject<'_>, cx: &Context<'_>) -> Verdict {
     let tolerated = api_validation::validate(subject, &cluster, &mut findings);
     let can_see = |trap: &Rule| match (cx.origin, trap.phase()) {
         (Origin::Manifest, _) => true,
-        // The API server warns of what is wrong in its own kinds.
+        // The API server itself warns about faults in its own kinds.
         (Origin::Admission, Some(Phase::Warned)) => {
             subject.object.resource.is_kruise() || cx.mode(&trap.meta) == Mode::Deny
         }
@@ -83,8 +83,8 @@ pub fn evaluate(subject: &Subject<'_>, cx: &Context<'_>) -> Verdict {
     verdict
 }
 
-/// Evaluates an object before the API server validates it, with the rules that are effective only
-/// then. The verdict warns and never denies: the API server itself refuses invalid objects.
+/// Evaluates an object before the API server validates it, with the rules that are useful only
+/// then. The verdict warns and never denies: the API server refuses invalid objects itself.
 pub fn evaluate_before_validation(subject: &Subject<'_>, cx: &Context<'_>) -> Verdict {
     let mut verdict = Verdict::default();
     if subject.is_being_deleted() {
@@ -99,8 +99,8 @@ pub fn evaluate_before_validation(subject: &Subject<'_>, cx: &Context<'_>) -> Ve
     verdict
 }
 
-/// Evaluates an object that is too large to be read, so that only its name is known. `old` is the
-/// object that it replaces, if there is one, as JSON.
+/// Evaluates an object that is too large to read. Only its name is known. `old` is the JSON of the
+/// object that it replaces, if any.
 pub fn evaluate_too_large(
     size: &ObjectSize,
     namespace: &str,
@@ -126,7 +126,7 @@ pub fn evaluate_too_large(
     verdict
 }
 
-/// Evaluates the findings of an injection, for the object that the injection is for.
+/// Evaluates the findings of an injection into an object.
 pub fn evaluate_injection<'a>(
     injection: &Injection,
     object: impl Into<Identity<'a>>,
@@ -139,7 +139,7 @@ pub fn evaluate_injection<'a>(
     verdict
 }
 
-/// Evaluates whether an update leaves tolerations behind that were injected. See [`left_over::find`].
+/// Evaluates whether an update leaves injected tolerations behind. See [`left_over::find`].
 pub fn evaluate_left_over(
     subject: &Subject<'_>,
     is_written: Option<bool>,
@@ -151,7 +151,7 @@ pub fn evaluate_left_over(
     evaluate_injection(&injection, &subject.object, cx)
 }
 
-/// Runs the traps. Returns the number of traps that did not run, because time ran out.
+/// Runs the traps. Returns how many did not run because time ran out.
 fn run_traps(
     subject: &Subject<'_>,
     cx: &Context<'_>,
@@ -165,7 +165,7 @@ fn run_traps(
     let mut too_late = 0;
     for trap in traps {
         // Every trap is fast, whatever the object, so it is enough to check the deadline between
-        // them.
+        // traps.
         if too_late > 0 || cx.deadline.has_passed() {
             too_late += 1;
         } else {
@@ -176,7 +176,7 @@ fn run_traps(
     too_late
 }
 
-/// Reports rules that did not run, because time ran out.
+/// Reports that some rules did not run because time ran out.
 fn add_too_late(rules: usize, subject: &Subject<'_>, cx: &Context<'_>, verdict: &mut Verdict) {
     if rules > 0 {
         let mut findings = Findings::of(TOO_LARGE);
@@ -197,7 +197,7 @@ fn add_all(findings: Findings, subject: &Subject<'_>, cx: &Context<'_>, verdict:
     }
 }
 
-/// The faults of the old object, determined only when needed, and once for each trap.
+/// The faults of the old object. They are determined only when needed, and once per trap.
 struct Before<'a, 's> {
     subject: &'a Subject<'s>,
     cx: &'a Context<'a>,
@@ -206,7 +206,7 @@ struct Before<'a, 's> {
 }
 
 impl Before<'_, '_> {
-    /// Returns whether the old object has the fault of this trap too.
+    /// Returns whether the old object has this trap's fault too.
     fn had(&self, rule: &'static Meta) -> bool {
         if let Some(had) = self.traps.borrow().get(rule.id) {
             return *had;

@@ -1,4 +1,4 @@
-//! Findings, the fields that they are about, and the descriptions of rules.
+//! Findings, the fields that they point to, and the descriptions of rules.
 
 mod facts;
 mod fault;

@@ -1,7 +1,7 @@
-//! Injection into pods, and into the templates that request it.
+//! Injection into pods, and into templates that request it.
 //!
 //! Reads are typed and minimal. Patches are explicit operations on the original JSON, never the
-//! difference of a typed round trip. A second pass patches nothing.
+//! difference from a typed round trip. A second pass patches nothing.
 
 pub mod left_over;
 mod node_pin;
@@ -36,9 +36,9 @@ pub struct Injection {
     pub patch: Vec<PatchOperation>,
     /// The names of the injections: `control-plane-tolerations`, `daemon-tolerations`, `node-pin`.
     pub injected: Vec<&'static str>,
-    /// The reason why nothing was injected; `None` if something was.
+    /// Why nothing was injected, or `None` if something was.
     pub why_not: Option<&'static str>,
-    /// The problems of the object, and remarks about the patch. The engine evaluates them.
+    /// Problems of the object and remarks about the patch. The engine decides their modes.
     pub findings: Vec<Finding>,
 }
 
@@ -52,7 +52,7 @@ impl Injection {
         }
     }
 
-    /// Returns the object with the patch applied to it; `None` if the patch is empty.
+    /// Applies the patch to the object. `None` if the patch is empty.
     pub fn applied(&self, json: &str) -> Option<String> {
         if self.patch.is_empty() {
             return None;
@@ -63,7 +63,7 @@ impl Injection {
     }
 }
 
-/// Returns the injection into a pod that this user creates.
+/// Determines the injection into a pod that this user creates.
 pub fn pod(pod: &PartialPod<'_>, user: &User<'_>, settings: &Settings) -> Injection {
     let node = pod.annotated_node();
     if node.is_none() && !pod.is_owned_by_daemon_set() {
@@ -104,7 +104,7 @@ pub fn pod(pod: &PartialPod<'_>, user: &User<'_>, settings: &Settings) -> Inject
     injection
 }
 
-/// Returns the injection into the template of a DaemonSet, if the DaemonSet or its namespace
+/// Determines the injection into the template of a DaemonSet, if the DaemonSet or its namespace
 /// requests it.
 pub fn template(object: &Object<'_>, by_namespace: bool, settings: &Settings) -> Injection {
     let asks = object.metadata.label(CONTROL_PLANE_LABEL) == Some("true");
@@ -159,7 +159,7 @@ impl Injection {
     }
 }
 
-/// Returns whether a user is on the policy's list of paired controllers.
+/// Returns whether the policy lists the user as a paired controller.
 pub fn is_paired(user: &User<'_>, settings: &Settings) -> bool {
     let paired = &settings.paired_controllers;
     let groups = user.groups.as_deref().unwrap_or_default();

@@ -1,10 +1,10 @@
-//! The rules of setguard, and everything that they need: pure functions from objects to findings.
+//! setguard's rules and everything that they need: pure functions from objects to findings.
 //!
-//! Nothing here reads a file, the environment or the clock: `clippy.toml` forbids it. What a verdict depends on is an
-//! argument, so the webhook, `setguard check` and a page in a browser get the same one.
+//! Nothing here reads a file, the environment or the clock; `clippy.toml` forbids it. Verdicts
+//! depend only on arguments, so the webhook, `setguard check` and a page in a browser reach the
+//! same ones.
 //!
-//! The modules form layers. A module imports only modules on the lines below its own; `tests/it/house.rs` reads this
-//! map and checks the code against it.
+//! The modules form layers. A module imports only modules on the lines below its own:
 //!
 //! ```text
 //! admission/    review in, response out

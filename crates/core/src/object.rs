@@ -1,9 +1,8 @@
 //! One object, read once and typed: metadata, spec, and the API server's defaults.
 //!
-//! The metadata borrows from the JSON. The spec consists of k8s-openapi's types and gets the
-//! defaults that the API server sets before validation. Large parts that are seldom needed are read
-//! only when a rule needs them: `managedFields`, the status, and the pod template of the old object
-//! of an UPDATE.
+//! The metadata borrows from the JSON. The spec consists of k8s-openapi's types, with the defaults
+//! that the API server sets before validation. Large parts that rules seldom use are read on
+//! demand: `managedFields`, the status, and on UPDATE the old object's pod template.
 
 pub mod annotations;
 mod decode;
@@ -46,7 +45,7 @@ pub use spec::{DaemonSetSpec, StatefulSetSpec};
 use storage::Storage;
 pub use user::User;
 
-/// The spec, by kind.
+/// The spec of either kind.
 #[derive(Clone, Debug)]
 pub enum Workload<T = PodTemplateSpec> {
     /// The spec of a DaemonSet.
@@ -55,22 +54,22 @@ pub enum Workload<T = PodTemplateSpec> {
     StatefulSet(Box<StatefulSetSpec<T>>),
 }
 
-/// An object that has been read, with or without its pod template.
+/// A decoded object, with or without its pod template.
 #[derive(Debug)]
 pub struct Object<'a, T = PodTemplateSpec> {
-    /// The object's resource.
+    /// The resource that the object belongs to.
     pub resource: &'static Resource,
-    /// The object's metadata.
+    /// The metadata.
     pub metadata: Metadata<'a>,
-    /// The object's spec, with defaults.
+    /// The spec, with defaults.
     pub workload: Workload<T>,
-    /// The additional fields of an OpenKruise set.
+    /// The fields that only OpenKruise's sets have.
     pub kruise: Option<KruiseSpec>,
-    /// The object's status.
+    /// The status.
     pub status: LazyJson<'a>,
 }
 
-/// Reads the additional fields of an object, if its resource is one of OpenKruise's.
+/// `None` if the resource is not one of OpenKruise's.
 fn kruise(resource: &Resource, json: &str) -> Result<Option<KruiseSpec>, DecodeError> {
     if !resource.is_kruise() {
         return Ok(None);
@@ -80,7 +79,7 @@ fn kruise(resource: &Resource, json: &str) -> Result<Option<KruiseSpec>, DecodeE
 }
 
 impl<'a> Object<'a> {
-    /// Reads an object that must be of this resource, and sets the defaults of its spec.
+    /// Reads an object of this resource and sets the defaults of its spec.
     ///
     /// # Errors
     /// Returns an error if the JSON does not decode or has a different kind.
@@ -88,7 +87,7 @@ impl<'a> Object<'a> {
         Ok(Self::parse_as(resource, json)?.with_template_defaults())
     }
 
-    /// Sets the defaults of the template, the only ones that are missing.
+    /// The other defaults have been set.
     fn with_template_defaults(mut self) -> Self {
         defaults::template(self.template_mut());
         self
@@ -96,7 +95,7 @@ impl<'a> Object<'a> {
 }
 
 impl<'a, T: Deserialize<'a> + Default> Object<'a, T> {
-    /// Reads an object and sets all defaults except those of its template.
+    /// Reads an object and sets all defaults except the template's.
     fn parse_as(resource: &'static Resource, json: &'a str) -> Result<Self, DecodeError> {
         let kind = resource.kind.as_str();
         match resource.kind {
@@ -111,7 +110,7 @@ impl<'a, T: Deserialize<'a> + Default> Object<'a, T> {
         }
     }
 
-    /// Creates a DaemonSet that has been read, with all defaults except those of its template.
+    /// Sets all defaults except the template's.
     fn of_daemon_set(
         resource: &'static Resource,
         raw: RawObject<'a, Box<DaemonSetSpec<T>>>,
@@ -124,14 +123,14 @@ impl<'a, T: Deserialize<'a> + Default> Object<'a, T> {
         })
     }
 
-    /// Creates a StatefulSet that has been read, with all defaults except those of its template.
+    /// Sets all defaults except the template's.
     fn of_stateful_set(
         resource: &'static Resource,
         raw: RawObject<'a, Box<StatefulSetSpec<T>>>,
         kruise: Option<KruiseSpec>,
     ) -> Result<Self, DecodeError> {
         Self::check(resource, raw, kruise, |mut spec, own| {
-            // OpenKruise has this field in `rollingUpdate`, and drops it here.
+            // OpenKruise keeps this field in `rollingUpdate` and drops it here.
             spec.min_ready_seconds.take_if(|_| own.is_some());
             defaults::stateful_set(&mut spec);
             Workload::StatefulSet(spec)
@@ -169,12 +168,12 @@ impl<T> Object<'_, T> {
         self.resource.kind
     }
 
-    /// Returns the object's name, or the prefix of the name that the API server will generate.
+    /// Returns the object's name, or its `generateName` prefix.
     pub fn name(&self) -> &str {
         self.metadata.name()
     }
 
-    /// Returns the spec, if the object is a StatefulSet.
+    /// Returns the spec of a StatefulSet, or `None` for a DaemonSet.
     pub fn stateful_set(&self) -> Option<&StatefulSetSpec<T>> {
         match &self.workload {
             Workload::StatefulSet(spec) => Some(spec),
@@ -182,7 +181,7 @@ impl<T> Object<'_, T> {
         }
     }
 
-    /// Returns the selector, if there is one.
+    /// Returns the pod selector, if there is one.
     pub fn selector(&self) -> Option<&LabelSelector> {
         match &self.workload {
             Workload::DaemonSet(spec) => spec.selector.as_ref(),
@@ -206,16 +205,16 @@ impl<T> Object<'_, T> {
     }
 }
 
-/// The subject of rules: the object, the operation on it, and the old object.
+/// The subject of a rule: the object, the operation on it, and the old object.
 #[derive(Debug)]
 pub struct Subject<'a> {
-    /// Whether the operation is an UPDATE; if not, it is a CREATE.
+    /// Whether the operation is an UPDATE; otherwise it is a CREATE.
     pub is_update: bool,
     /// The new object.
     pub object: Object<'a>,
     old: Option<Old<'a>>,
     storage: Option<&'a Storage>,
-    /// Whether a rule needed the storage, and it was not known.
+    /// Whether a rule asked for storage that was not given.
     lacks_storage: Cell<bool>,
 }
 
@@ -228,7 +227,7 @@ struct Old<'a> {
 }
 
 impl<'a> Subject<'a> {
-    /// Creates the subject for an object that is created.
+    /// Creates the subject for a new object.
     pub const fn create(object: Object<'a>) -> Self {
         Subject {
             is_update: false,
@@ -239,7 +238,7 @@ impl<'a> Subject<'a> {
         }
     }
 
-    /// Creates the subject for an object that replaces an old one, which is given as JSON.
+    /// Creates the subject for an object that replaces `old`, which is JSON.
     pub const fn update(object: Object<'a>, old: &'a str) -> Self {
         let parsed = OnceCell::new();
         let old = Old { json: old, parsed, glance: Glance::new(), template: OnceCell::new() };
@@ -252,25 +251,26 @@ impl<'a> Subject<'a> {
         }
     }
 
-    /// Adds the claims and volumes that are known.
+    /// Adds the known claims and volumes.
     #[must_use]
     pub const fn with_storage(mut self, storage: &'a Storage) -> Self {
         self.storage = Some(storage);
         self
     }
 
-    /// Returns whether pods on several nodes are known to be able to use a claim.
+    /// Returns whether pods on several nodes can use a claim, as far as the known storage shows.
     pub fn can_share(&self, claim: &str) -> bool {
         let namespace = self.object.metadata.namespace.as_deref().filter(|it| !it.is_empty());
         self.known_storage().is_some_and(|storage| storage.can_share(namespace, claim))
     }
 
-    /// Returns whether it is not known that only the pods of one node can use a claim.
+    /// Returns whether a claim may be usable from several nodes: `false` only if the known storage
+    /// shows that it isn't.
     pub fn is_unknown_claim(&self, claim: &str) -> bool {
         self.known_storage().is_none_or(|storage| !storage.has_other_claim(claim))
     }
 
-    /// Returns whether a volume without a storage class is known to exist.
+    /// Returns whether a known volume has no storage class.
     pub fn has_volumes_without_class(&self) -> bool {
         self.known_storage().is_some_and(Storage::has_volumes_without_class)
     }
@@ -280,12 +280,13 @@ impl<'a> Subject<'a> {
         self.storage
     }
 
-    /// Returns whether a rule needed to know claims and volumes that were not given.
+    /// Returns whether a rule asked for claims and volumes that were not given.
     pub const fn lacks_storage(&self) -> bool {
         self.lacks_storage.get()
     }
 
-    /// Returns the old object, without its pod template. `None` on CREATE, or if it cannot be read.
+    /// Returns the old object without its pod template. `None` on CREATE, or if the old object does
+    /// not decode.
     pub fn old(&self) -> Option<&Object<'a, LazyJson<'a>>> {
         let old = self.old.as_ref()?;
         old.parsed.get_or_init(|| Object::parse_as(self.object.resource, old.json).ok()).as_ref()
@@ -306,8 +307,8 @@ impl<'a> Subject<'a> {
         self.old.as_ref()?.template.get_or_init(read).as_ref()
     }
 
-    /// Returns whether an UPDATE changes the pod template. Call this last: for an unusual change it has to
-    /// read the old template.
+    /// Returns whether an UPDATE changes the pod template. A rule should call this last: an unusual
+    /// change requires reading the old template.
     ///
     /// Kubernetes: `PrepareForUpdate`, `pkg/registry/apps/daemonset/strategy.go` and
     /// `pkg/registry/apps/statefulset/strategy.go`, which drops fields of disabled features and
@@ -325,8 +326,8 @@ impl<'a> Subject<'a> {
         !semantic::equal_templates(&old, &new)
     }
 
-    /// Returns an old template as the API server has stored it. An object that was never stored, such
-    /// as a manifest, still has the fields that the API server drops when it is created.
+    /// Returns an old template as the API server stores it. An object that was never stored, such
+    /// as a manifest, still has the fields that the API server drops on CREATE.
     pub(crate) fn as_stored<'t>(
         &self,
         old: &'t PodTemplateSpec,
@@ -336,8 +337,8 @@ impl<'a> Subject<'a> {
         dropped::template(old, old.spec.as_ref().filter(|_| is_stored), cluster)
     }
 
-    /// Returns the old object as the subject, for ratcheting: the same operation, without an old
-    /// object.
+    /// Returns the old object as a subject of the same operation, without an old object of its own.
+    /// Ratcheting needs it.
     pub(crate) fn old_alone(&self) -> Option<Subject<'a>> {
         let (old, template) = (self.old()?, self.old_template()?);
         let template = template.clone();
@@ -362,13 +363,13 @@ impl<'a> Subject<'a> {
         })
     }
 
-    /// Returns whether the object is being deleted. Clients must then be able to remove its
-    /// finalizers, whatever its faults.
+    /// Returns whether the object is being deleted. Clients must be able to remove its finalizers
+    /// then, whatever its faults.
     pub fn is_being_deleted(&self) -> bool {
         self.object.metadata.deletion_timestamp.is_some()
     }
 
-    /// Returns whether the old object was already being deleted: neither a CREATE nor an UPDATE can
+    /// Returns whether the old object was already being deleted. Neither a CREATE nor an UPDATE can
     /// start a deletion.
     pub fn was_being_deleted(&self) -> bool {
         let on_its_way = |old: &Object<'a, _>| old.metadata.deletion_timestamp.is_some();

@@ -1,7 +1,7 @@
 //! The policy: modes, exceptions, injection, and the cluster that objects are meant for.
 //!
-//! [`PolicyFile`] is the file as the user writes it; [`Policy`] is its validated form, which the
-//! engine uses. The server and `check` read the same file.
+//! [`PolicyFile`] is the file as the user writes it; [`Policy`] is its validated form for the
+//! engine. The server and `check` read the same file.
 
 mod exception;
 mod file;
@@ -36,33 +36,34 @@ use crate::{
     rules::policy_weakened::POLICY_WEAKENED,
 };
 
-/// The names of folders in which a policy differs from the built-in ones, and whether warnings in them are notes.
+/// Folder names for which the policy overrides the built-in ones, each with whether warnings below
+/// such a folder are notes.
 pub type FolderNames = BTreeMap<String, bool>;
 
 /// A validated policy.
 #[derive(Clone, Debug, Default)]
 pub struct Policy {
-    /// Modes that differ from the rules' defaults.
+    /// Only modes that differ from the rules' defaults.
     modes: BTreeMap<&'static Meta, Mode>,
-    /// Exceptions, in the order of the file.
+    /// The exceptions, in the order of the file.
     pub exceptions: Vec<Exception>,
-    /// Consequences that changes must not have, in the order of the file.
+    /// Limits on changes, in the order of the file.
     pub limits: Vec<Limit>,
-    /// The settings of injection: what is injected, and for which controllers.
+    /// The injections, and the controllers that get them.
     pub injection: Settings,
     /// The cluster that objects are meant for.
     pub cluster: Cluster,
-    /// Whether the file or a flag names the release of the cluster.
+    /// Whether the file or a flag specifies the release of the cluster.
     pub names_release: bool,
-    /// Whether this is the fallback for a policy that cannot be used.
+    /// Whether this is the fallback for an unusable policy.
     pub is_fallback: bool,
-    /// The name of the file that the policy was read from, if any.
+    /// The file that the policy was read from, if any.
     pub file: Option<String>,
-    /// Patterns of files and folders that `check` leaves out of folders.
+    /// Patterns of files and folders that `check` skips in folders.
     pub exclude: Vec<String>,
-    /// The names of folders below which `check` lowers warnings, or does not, by the policy.
+    /// Names of folders below which `check` lowers warnings, or does not.
     pub folder_names: FolderNames,
-    /// The files that `check` relates with each other, by cluster.
+    /// The files of each cluster, whose objects `check` relates to each other.
     pub clusters: Vec<ClusterFiles>,
 }
 
@@ -78,8 +79,8 @@ impl Policy {
         if problems.list.is_empty() { Ok(policy) } else { Err(problems.list) }
     }
 
-    /// Returns the fallback for a policy that cannot be used: the defaults, but rules whose mode a
-    /// policy may change only warn.
+    /// Returns the fallback for an unusable policy: the defaults, except that rules only warn if a
+    /// policy may change their mode.
     pub fn fallback() -> Policy {
         let mut policy = Policy { is_fallback: true, ..Policy::default() };
         let adjustable = catalogue::all().iter().filter(|rule| rule.meta.adjustable);
@@ -94,18 +95,18 @@ impl Policy {
         self.modes.get(rule).copied().unwrap_or(rule.mode)
     }
 
-    /// Returns whether the policy names the mode of a rule.
+    /// Returns whether the policy sets the mode of a rule.
     pub(crate) fn sets_mode(&self, rule: &Meta) -> bool {
         self.modes.contains_key(rule)
     }
 
-    /// Returns the ids of the rules whose modes are below their defaults.
+    /// Returns the ids of the rules whose mode is below the default.
     pub fn weakened(&self) -> Vec<&'static str> {
         let lowered = self.modes.iter().filter(|(rule, mode)| **mode < rule.mode);
         lowered.map(|(rule, _)| rule.id).collect()
     }
 
-    /// Returns this policy for a cluster whose release and feature gates are known. Settings in the
+    /// Returns this policy for a cluster with a known release and feature gates. Settings in the
     /// policy itself take precedence.
     #[must_use]
     pub fn in_cluster(mut self, version: Version, gates: &BTreeMap<String, bool>) -> Self {
@@ -115,8 +116,8 @@ impl Policy {
         self
     }
 
-    /// Records that the API server has named its release, and whether that is newer than the newest that setguard
-    /// knows. A release that the policy names takes precedence.
+    /// Records that the API server reported its release, and whether that is newer than the newest
+    /// that setguard knows. A release in the policy takes precedence.
     #[must_use]
     pub const fn seen(mut self, is_newer: bool) -> Self {
         let is_newer = is_newer && !self.names_release;
@@ -124,8 +125,8 @@ impl Policy {
         self
     }
 
-    /// Applies the exceptions that name files to the files of a run, each given by its name and its path without
-    /// links. `root` is the folder from which the patterns are meant, without links too.
+    /// Applies the exceptions for files to the files of a run. Each file has its name and its path,
+    /// with links resolved. The patterns are relative to `root`, also with links resolved.
     pub fn assign_files(
         &mut self,
         root: &std::path::Path,
@@ -140,7 +141,7 @@ impl Policy {
     }
 }
 
-/// The checks that the types cannot express, which collect the problems.
+/// Collects the problems that the types cannot rule out.
 struct Problems<'a, 'y> {
     root: &'a kube_yaml::Node<'y>,
     list: Vec<Problem>,
@@ -153,7 +154,7 @@ impl Problems<'_, '_> {
         self.list.push(Problem { field, mark, message, help });
     }
 
-    /// Adds a problem with a name: if the name is a key, the report marks the key.
+    /// Adds a problem with a name. If the name is a key, the report marks the key.
     fn push_name(&mut self, path: &Path<'_>, message: String, help: Option<String>) {
         let field: Field = path.to_field();
         let mark = self.root.locate_key(&field);
@@ -217,7 +218,6 @@ impl Problems<'_, '_> {
         limit
     }
 
-    /// Returns the release and the gates of the cluster.
     fn cluster(&mut self, file: Kubernetes) -> Cluster {
         let path = Path::new("kubernetes");
         let version = file.version.as_ref().map_or(Ok(Version::NEWEST), |text| text.parse());
@@ -235,7 +235,7 @@ impl Problems<'_, '_> {
         Cluster::new(version, file.feature_gates)
     }
 
-    /// Adds the problems of clusters: a name that is missing or taken, and what isn't a pattern.
+    /// Reports missing and duplicate names of clusters, and paths that are not patterns.
     fn clusters(&mut self, clusters: &[ClusterFiles]) {
         let root = Path::new("clusters");
         for (i, cluster) in clusters.iter().enumerate() {
@@ -257,13 +257,14 @@ impl Problems<'_, '_> {
         }
     }
 
-    /// Finds a rule whose mode a policy may change and from which it may make exceptions. Adds a
-    /// problem if the policy may not, or if the rule does not exist.
+    /// Finds a rule that a policy may change and make exceptions from. Adds a problem if it may
+    /// not, or if the rule does not exist.
     fn rule(&mut self, path: &Path<'_>, id: &str) -> Option<&'static Meta> {
         match catalogue::find(id) {
             Some(rule) if rule.meta.adjustable => Some(&rule.meta),
             Some(rule) => {
-                // A conflicting pin must stay denied too: the pod would run on another node.
+                // A conflicting pin must stay denied too. Otherwise the pod would run on the wrong
+                // node.
                 let why = if rule.meta == *NODE_PIN_CONFLICT {
                     "a pod whose pin cannot be written would run on another node"
                 } else if rule.meta == *POLICY_WEAKENED {
@@ -322,8 +323,8 @@ impl Problems<'_, '_> {
         }
     }
 
-    /// Checks the tolerations as the API server validates the tolerations of a pod: an invalid one
-    /// would prevent the creation of every new daemon pod.
+    /// Validates the tolerations as the API server does: an invalid one would prevent the creation
+    /// of every new daemon pod.
     fn tolerations(&mut self, tolerations: &[TolerationEntry]) {
         let injection = Path::new("injection");
         let list = injection.child("tolerations");

@@ -1,19 +1,19 @@
 //! Prevents untrusted text from steering the terminal that shows it.
 //!
-//! A name may contain control characters, which a terminal obeys instead of showing them,
-//! characters that set the direction of text, which show a line in a misleading order, and
-//! characters that are not shown at all, so that two names look the same.
+//! A name may contain control characters, which a terminal obeys instead of showing; characters
+//! that set the direction of text, so that a line reads in a misleading order; and invisible
+//! characters, so that two names look the same.
 
 use std::{
     borrow::Cow,
     io::{self, Write},
 };
 
-/// A writer that replaces these characters, except tabs and line breaks, by an escape such as
-/// `\u009b`, which is valid in a JSON string too. The writer never splits its input.
+/// A writer that escapes these characters, except tabs and line breaks, as for example `\u009b`.
+/// The escape is valid in a JSON string too. The writer never splits its input.
 ///
-/// The log of a pipeline can also mistake a line for a command. So the output never contains the
-/// sequences that some runners search for anywhere in a line, such as `##[` and `##vso[`.
+/// A CI log can also take a line for a command. So the output never contains the sequences that
+/// some runners search for anywhere in a line, such as `##[` and `##vso[`.
 #[derive(Clone, Debug)]
 pub struct Printable<W> {
     inner: W,
@@ -40,15 +40,16 @@ impl<W> Printable<W> {
         }
     }
 
-    /// Creates a writer for text with styles, which contains ESC. Foreign ESCs must have been
-    /// removed before.
+    /// Creates a writer for styled text, which contains ESC. The caller must have removed any other
+    /// ESC.
     pub const fn styled(inner: W) -> Self {
         let mut printable = Printable::new(inner);
         printable.styled = true;
         printable
     }
 
-    /// Prevents lines that begin with a command such as `::stop-commands::`, for text for people.
+    /// Keeps lines from beginning with a command such as `::stop-commands::`. For text that people
+    /// read.
     #[must_use]
     pub fn guarded(self) -> Self {
         Printable { guarded: true, ..self }
@@ -59,7 +60,7 @@ impl<W> Printable<W> {
         self.inner
     }
 
-    /// Tracks the position of the next character in the line.
+    /// Tracks where in the line the next character is.
     fn follow(&mut self, c: char) {
         if self.in_style {
             self.in_style = !c.is_ascii_alphabetic();
@@ -86,7 +87,8 @@ fn is_steering(c: char) -> bool {
     c.is_control() || is_unseen(c)
 }
 
-/// Returns whether a character is not shown, sets the direction of the text around it, or breaks the line.
+/// Returns whether a character is invisible, sets the direction of the text around it, or breaks
+/// the line.
 pub const fn is_unseen(c: char) -> bool {
     matches!(
         c,
@@ -107,7 +109,7 @@ pub const fn is_unseen(c: char) -> bool {
     )
 }
 
-/// Returns the text in one line: line breaks and tabs are replaced too. For untrusted names and
+/// Returns the text in one line: line breaks and tabs are escaped too. For untrusted names and
 /// values.
 pub fn one_line(text: &str) -> Cow<'_, str> {
     if !text.contains(is_steering) {
@@ -126,7 +128,7 @@ fn escape(c: char, text: &mut String) {
     }
 }
 
-/// The end of what was written, as far as it may begin a command: `##`, a word such as `vso`, and a bracket.
+/// How much of a command the end of the output may be: `##`, a word such as `vso`, and a bracket.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Command {
     #[default]
@@ -146,7 +148,7 @@ impl Command {
         }
     }
 
-    /// Returns whether a bracket completes the command.
+    /// Returns whether a bracket would complete the command.
     const fn is_open(self) -> bool {
         matches!(self, Command::Hashes | Command::Word)
     }
@@ -154,7 +156,7 @@ impl Command {
 
 impl<W: Write> Write for Printable<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        // Because the loop has no early exit, the compiler can vectorize it.
+        // Without an early exit, the compiler can vectorize this loop.
         let is_plain = |b: &u8| matches!(b, b' '..=b'~' | b'\n' | b'\t');
         let plain = bytes.iter().fold(true, |plain, byte| plain & is_plain(byte));
         let may_begin =

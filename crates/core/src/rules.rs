@@ -1,5 +1,5 @@
-//! The rules. Each has a folder: its code, `why.md`, `bad.yaml` and `good.yaml`. Adding a rule takes such a folder and a line in
-//! the list below.
+//! The rules. To add one, add a folder with its code, `why.md`, `bad.yaml` and `good.yaml`, and a
+//! line in the list below.
 
 mod command;
 mod neighbors;
@@ -31,7 +31,7 @@ macro_rules! rules {
     ($($name:ident,)*) => {
         $(pub mod $name;)*
 
-        /// Every rule, in alphabetical order of the ids.
+        /// Every rule, sorted by id.
         pub static RULES: &[&Rule] = &[$(&$name::RULE),*];
     };
 }
@@ -162,12 +162,13 @@ rules! {
     webhook_down,
 }
 
-/// Returns the traps: settings that the API server accepts but that do not work, or not as intended.
+/// Returns the traps: settings that the API server accepts, but that do not work, or not as
+/// intended.
 pub fn traps() -> impl Iterator<Item = &'static Rule> + Clone {
     RULES.iter().copied().filter(|rule| rule.phase().is_some())
 }
 
-/// Returns the rules about several objects.
+/// Returns the rules that compare several objects.
 pub fn cross_object() -> impl Iterator<Item = &'static Rule> + Clone {
     RULES.iter().copied().filter(|rule| rule.evidence().is_some())
 }

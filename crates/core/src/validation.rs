@@ -1,8 +1,8 @@
-//! The API server's validation of metadata, pods and claims, for every client.
+//! The API server's validation of metadata, pods and claims, for every caller.
 //!
-//! Two families of rules use it for a pod template: one reports the API server's errors for the
-//! template itself, the other those for the pods and claims that a controller creates from it. Each
-//! function names the upstream function that it follows.
+//! Two families of rules use it on a pod template. One reports the API server's errors for the
+//! template itself, the other its errors for the pods and claims that a controller creates from it.
+//! Each function names the upstream function that it follows.
 
 pub(crate) mod claims;
 pub(crate) mod created_claim;

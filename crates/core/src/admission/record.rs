@@ -1,4 +1,4 @@
-//! An answer, and the data about it for metrics and logs.
+//! An answer, with data about it for metrics and logs.
 
 use super::review::Operation;
 use crate::finding::Mode;
@@ -25,7 +25,7 @@ impl Endpoint {
     }
 }
 
-/// The kind of answer that a review got.
+/// What an answer does with the object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Decision {
     /// Allowed unchanged.
@@ -47,34 +47,36 @@ impl Decision {
     }
 }
 
-/// The data about an answer for metrics and logs, which never contains an object.
+/// The data about an answer for metrics and logs. It never contains an object.
 #[derive(Clone, Debug)]
 pub struct Record {
-    /// `DaemonSet`, `StatefulSet`, `Pod` or `other`: a closed set.
+    /// `DaemonSet`, `StatefulSet`, `Pod` or `other`. The set is closed, because this is a metric
+    /// label.
     pub kind: &'static str,
     /// The requested operation.
     pub operation: Operation,
-    /// The kind of answer.
+    /// What the answer does with the object.
     pub decision: Decision,
-    /// The rule of each finding, and the mode that applied to it.
+    /// The rule of each finding, and the mode that applied.
     pub findings: Vec<(&'static str, Mode)>,
-    /// The injections.
+    /// The names of the injections.
     pub injected: Vec<&'static str>,
     /// The request's uid.
     pub uid: String,
     /// The object's namespace.
     pub namespace: String,
-    /// The object's name, or its prefix.
+    /// The object's name, or its `generateName` prefix.
     pub name: String,
     /// Whether the request is a dry run, so that nothing is stored.
     pub dry_run: bool,
-    /// The version of the cluster that the view has to have for an answer that isn't for safety's sake.
+    /// If the answer is only a precaution, the resource version that the view must reach for a
+    /// certain one.
     pub awaits: Option<u64>,
     /// Whether setguard itself caused the call, to check that the API server calls it.
     pub is_rehearsal: bool,
 }
 
-/// An answer, and its record.
+/// An answer and its record.
 #[derive(Clone, Debug)]
 pub struct Answer {
     /// The AdmissionReview to send back.

@@ -1,5 +1,3 @@
-//! An answer under construction.
-
 use json_patch::PatchOperation;
 use serde_json::value::RawValue;
 
@@ -51,7 +49,7 @@ impl<'a> Reply<'a> {
         }
     }
 
-    /// Records the object's own name, if the request has none.
+    /// Records the object's own name if the request has none.
     pub(super) fn name(&mut self, name: &str) {
         if self.record.name.is_empty() {
             name.clone_into(&mut self.record.name);
@@ -67,7 +65,7 @@ impl<'a> Reply<'a> {
         self.record.awaits = self.record.awaits.max(verdict.awaits);
     }
 
-    /// Reports an object that is too large to read, and so is neither evaluated nor changed.
+    /// Reports an object that is too large to read. It is neither evaluated nor changed.
     pub(super) fn too_large(&mut self, size: &ObjectSize, endpoint: Endpoint, cx: &Context<'_>) {
         let request = self.request;
         let old = request.old_object.map(RawValue::get);
@@ -75,7 +73,7 @@ impl<'a> Reply<'a> {
         let mut verdict = engine::evaluate_too_large(size, namespace, name, old, cx);
         if endpoint != Endpoint::Validate {
             self.response.audit("not-injected", "the object is too large to evaluate");
-            // Pods are evaluated only here. The validating webhook evaluates sets, and denies them.
+            // The validating webhook evaluates sets, and denies them. Pods are evaluated only here.
             if !request.is_pod() {
                 verdict.at_most(Mode::Warn);
             }

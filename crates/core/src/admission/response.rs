@@ -1,4 +1,4 @@
-//! The answer to an AdmissionReview, which only this module writes.
+//! The answer to an AdmissionReview. No other module writes one.
 
 use std::{collections::BTreeMap, fmt::Write as _};
 
@@ -18,11 +18,11 @@ use crate::{
     rules::api_validation::METAS,
 };
 
-/// The maximum number of causes of a denial, and of the bytes that they take as JSON. The message
-/// of the denial repeats them, and the warnings come on top; the whole answer stays below 64 KiB.
+/// How many causes a denial has at most, and how many bytes they take as JSON. The message of the
+/// denial repeats them, and the warnings come on top; the whole answer stays below 64 KiB.
 const MAX_CAUSES: usize = 100;
 const CAUSES_BYTES: usize = 20 << 10;
-/// The longest field and text of one cause, in bytes. The middle of a longer one is cut out.
+/// The longest field and text of one cause, in bytes. A longer one loses its middle.
 const FIELD_BYTES: usize = 512;
 const CAUSE_BYTES: usize = 4 << 10;
 
@@ -34,7 +34,7 @@ struct Review<'a> {
     response: &'a Response<'a>,
 }
 
-/// An answer. Its constructor takes the request's uid, so that no answer can lack it.
+/// An answer. Its constructor takes the request's uid, so no answer can lack it.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Response<'a> {
@@ -76,14 +76,14 @@ struct Cause {
     field: String,
 }
 
-/// Identifies the object of an answer.
+/// The object that an answer is about.
 #[derive(Clone, Copy, Debug)]
 pub struct ObjectRef<'a> {
-    /// API group; empty for the core group.
+    /// The API group; empty for the core group.
     pub group: &'a str,
-    /// Kind.
+    /// The kind.
     pub kind: &'a str,
-    /// Name, or its prefix.
+    /// The name, or the `generateName` prefix.
     pub name: &'a str,
 }
 
@@ -101,7 +101,7 @@ impl<'a> Response<'a> {
         }
     }
 
-    /// Adds the contents of a verdict: denial, warnings, audit annotations.
+    /// Adds a verdict: denial, warnings and audit annotations.
     pub fn apply(&mut self, object: ObjectRef<'_>, verdict: &Verdict) {
         if !verdict.allowed() {
             self.allowed = false;
@@ -145,7 +145,7 @@ impl<'a> Response<'a> {
     /// Adds a patch, unless it is empty or the object is denied.
     ///
     /// # Errors
-    /// Returns an error if the patch cannot be written as JSON.
+    /// Returns an error if the patch cannot be serialized.
     pub fn patch(&mut self, operations: &[PatchOperation]) -> serde_json::Result<()> {
         if !operations.is_empty() && self.allowed {
             self.patch_type = Some("JSONPatch");
@@ -159,19 +159,19 @@ impl<'a> Response<'a> {
         self.allowed
     }
 
-    /// Returns the bytes of the answer.
+    /// Returns the answer as JSON.
     ///
     /// # Errors
-    /// Returns an error if the answer cannot be written as JSON.
+    /// Returns an error if the answer cannot be serialized.
     pub fn to_bytes(&self) -> serde_json::Result<Vec<u8>> {
         serde_json::to_vec(&Review { api_version: API_VERSION, kind: KIND, response: self })
     }
 }
 
-/// Returns the text of a finding as written in a cause.
+/// Returns a finding as the text of a cause.
 ///
-/// kubectl prints only the causes of a denial, so a trap's cause must name setguard and the rule.
-/// An error of API validation keeps the API server's own text.
+/// kubectl prints only the causes of a denial, so the cause of a trap must name setguard and the
+/// rule. An error of API validation keeps the API server's own text.
 pub fn cause_text(finding: &Finding) -> String {
     if METAS.contains(&finding.rule) {
         finding.message.clone()
@@ -180,7 +180,7 @@ pub fn cause_text(finding: &Finding) -> String {
     }
 }
 
-/// Returns the causes of a denial: the first ones, and the number of the others.
+/// Returns the first causes of a denial, and how many others there are.
 fn causes(verdict: &Verdict) -> Vec<Cause> {
     let mut causes = Vec::new();
     let mut bytes = 0;
@@ -244,7 +244,6 @@ mod tests {
     use super::*;
     use crate::{engine::verdict::Violation, finding::Mode};
 
-    /// Returns a verdict that denies for each of these messages.
     fn denied(messages: impl IntoIterator<Item = String>) -> Verdict {
         let mut found = crate::finding::Findings::of(&crate::finding::TEST_RULE);
         for message in messages {

@@ -1,6 +1,6 @@
 //! An incoming AdmissionReview.
 //!
-//! The envelope is read first and borrows from the body; the objects stay raw JSON until they are
+//! The envelope is read first and borrows from the body; objects stay raw JSON until they are
 //! needed. A problem with the *request* is a [`Rejection`] (HTTP 4xx), never a denial.
 
 use std::cell::OnceCell;
@@ -10,12 +10,12 @@ use serde_json::value::RawValue;
 
 use crate::object::{DecodeError, Str, User};
 
-/// The only supported `apiVersion` of a review.
+/// The supported `apiVersion` of a review.
 pub const API_VERSION: &str = "admission.k8s.io/v1";
 /// The `kind` of a review.
 pub const KIND: &str = "AdmissionReview";
 
-/// A malformed request. The webhook's `failurePolicy` decides what happens then.
+/// A malformed request. The webhook's `failurePolicy` decides what happens to it.
 #[derive(Debug, thiserror::Error)]
 pub enum Rejection {
     /// The body is empty.
@@ -24,27 +24,27 @@ pub enum Rejection {
     /// The body is not JSON of the right shape.
     #[error("the body is not an AdmissionReview: {0}")]
     Json(#[from] serde_json::Error),
-    /// There is no `request`.
+    /// `request` is missing.
     #[error("the AdmissionReview has no request")]
     NoRequest,
-    /// There is no `request.uid`, so an answer could not be matched with the request.
+    /// `request.uid` is missing, so the API server could not match the answer with the request.
     #[error("the AdmissionReview has no request.uid")]
     NoUid,
     /// The body is not UTF-8.
     #[error("the body is not UTF-8 from byte {0} on")]
     NotUtf8(usize),
-    /// The object cannot be read as its kind, or has a different kind.
+    /// The object does not decode as its kind, or has a different kind.
     #[error(transparent)]
     Object(#[from] DecodeError),
-    /// A CREATE or UPDATE without an object.
+    /// A CREATE or UPDATE has no object.
     #[error("a {0} without request.object")]
     NoObject(&'static str),
-    /// An unsupported version or kind.
+    /// The version or kind is not supported.
     #[error("expected {API_VERSION} {KIND}, got apiVersion {api_version:?}, kind {kind:?}")]
     Version {
-        /// The `apiVersion` of the body.
+        /// The body's `apiVersion`.
         api_version: String,
-        /// The `kind` of the body.
+        /// The body's `kind`.
         kind: String,
     },
 }
@@ -52,13 +52,13 @@ pub enum Rejection {
 /// A group, a version and a kind.
 #[derive(Clone, Debug, Default, Deserialize)]
 pub struct Gvk<'a> {
-    /// API group; empty for the core group.
+    /// The API group; empty for the core group.
     #[serde(borrow, default)]
     pub group: Str<'a>,
-    /// Version in the group.
+    /// The version within the group.
     #[serde(borrow, default)]
     pub version: Str<'a>,
-    /// Kind.
+    /// The kind.
     #[serde(borrow, default)]
     pub kind: Str<'a>,
 }
@@ -66,15 +66,15 @@ pub struct Gvk<'a> {
 /// A group and a resource.
 #[derive(Clone, Debug, Default, Deserialize)]
 pub struct Gvr<'a> {
-    /// API group; empty for the core group.
+    /// The API group; empty for the core group.
     #[serde(borrow, default)]
     pub group: Str<'a>,
-    /// Resource, in the plural.
+    /// The plural name of the resource.
     #[serde(borrow, default)]
     pub resource: Str<'a>,
 }
 
-/// The operation on the object.
+/// The requested operation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "UPPERCASE")]
 pub enum Operation {
@@ -84,7 +84,7 @@ pub enum Operation {
     Create,
     /// Deletes the object.
     Delete,
-    /// Replaces an old object.
+    /// Replaces the old object.
     Update,
     /// An operation that this version of setguard does not know.
     #[default]
@@ -93,7 +93,7 @@ pub enum Operation {
 }
 
 impl Operation {
-    /// Returns the name in the review.
+    /// Returns the name as in the review.
     pub const fn as_str(self) -> &'static str {
         match self {
             Operation::Connect => "CONNECT",
@@ -118,7 +118,7 @@ pub struct Request<'a> {
     /// The object's group and resource.
     #[serde(borrow, default)]
     pub resource: Option<Gvr<'a>>,
-    /// `status`, `scale` and the like; empty for the object itself.
+    /// The subresource, such as `status` or `scale`; empty for the object itself.
     #[serde(borrow, default)]
     pub sub_resource: Str<'a>,
     /// The object's name; empty if the API server has yet to generate it.
@@ -142,8 +142,7 @@ pub struct Request<'a> {
     /// Whether the request is a dry run, so that nothing is stored.
     #[serde(default)]
     pub dry_run: Option<bool>,
-    /// The new and the old object as the API server decodes them, if they cannot be read as they
-    /// are.
+    /// The new and the old object after normalization, if they do not decode as they are.
     #[serde(skip)]
     pub normalized: [OnceCell<String>; 2],
 }
@@ -160,7 +159,7 @@ struct Envelope<'a> {
 }
 
 impl<'a> Request<'a> {
-    /// Reads the request of an AdmissionReview, and leaves the objects raw.
+    /// Reads the request of an AdmissionReview. The objects stay raw.
     ///
     /// # Errors
     /// Returns an error if the body is not an `admission.k8s.io/v1` AdmissionReview with a request
@@ -184,7 +183,7 @@ impl<'a> Request<'a> {
         Ok(request)
     }
 
-    /// Returns whether the object is a pod, and not a subresource of one.
+    /// Returns whether the object is a pod, not a subresource of one.
     pub fn is_pod(&self) -> bool {
         self.kind.group.is_empty() && &*self.kind.kind == "Pod" && self.sub_resource.is_empty()
     }

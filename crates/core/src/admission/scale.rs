@@ -6,7 +6,7 @@ use serde_json::value::RawValue;
 use super::review::{Operation, Rejection, Request};
 use crate::engine::Scaling;
 
-/// An `autoscaling/v1` Scale. Numbers that are zero are left out.
+/// An `autoscaling/v1` Scale. Fields that are zero are absent.
 #[derive(Deserialize)]
 struct Scale {
     #[serde(default)]
@@ -18,7 +18,7 @@ struct Scale {
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Metadata {
-    /// The version of the StatefulSet.
+    /// The StatefulSet's resource version.
     #[serde(default)]
     resource_version: String,
 }
@@ -29,7 +29,7 @@ struct Spec {
     replicas: i32,
 }
 
-/// Returns the change of the number of pods, if the request is one.
+/// Returns how the number of pods changes. `None` if the request is not such a write.
 pub(super) fn read<'a>(request: &'a Request<'a>) -> Option<Result<Scaling<'a>, Rejection>> {
     // The Scale of a Deployment has the same kind.
     let (kind, resource) = (&request.kind, request.resource.as_ref()?);

@@ -1,5 +1,3 @@
-//! The object of a review.
-
 use std::cell::OnceCell;
 
 use serde_json::value::RawValue;
@@ -13,13 +11,13 @@ use crate::{
     object::{DecodeError, Object, Subject, schema},
 };
 
-/// Returns the subject of the rules: the new state of an object whose kind setguard knows, if there
-/// is one.
+/// Returns the subject of the rules: the new state of an object of a supported kind, if there is
+/// one.
 pub(super) fn subject<'a>(
     request: &'a Request<'a>,
     reply: &mut Reply<'a>,
 ) -> Result<Option<Subject<'a>>, Rejection> {
-    // A DELETE or CONNECT has no new state.
+    // DELETE and CONNECT have no new state.
     let old = match request.operation {
         Operation::Create => None,
         Operation::Update => request.old_object.map(RawValue::get),
@@ -30,7 +28,7 @@ pub(super) fn subject<'a>(
     let (object, old) = match Object::parse(resource, json) {
         Ok(object) => (object, old),
         Err(error @ DecodeError::TooLarge(_)) => return Err(error.into()),
-        // The cause may be just a null, which the API server accepts in many more places.
+        // The cause may be no more than a null. The API server accepts null in many more places.
         Err(error) => {
             let [new, former] = &request.normalized;
             let Some(json) = normalized(json, resource, new) else { return Err(error.into()) };
@@ -45,7 +43,7 @@ pub(super) fn subject<'a>(
     }))
 }
 
-/// The longest object that is read a second time, in bytes: normalizing takes far more memory and
+/// The longest object that is read a second time, in bytes. Normalizing takes far more memory and
 /// time.
 const MAX_NORMALIZED: usize = 256 << 10;
 

@@ -1,26 +1,25 @@
-//! The warnings of an answer, which share the room that the API server gives them.
+//! The warnings of an answer. They share the room that the API server allows.
 //!
-//! Kubernetes: `AddWarning`, `staging/src/k8s.io/apiserver/pkg/endpoints/filters/warning.go`: once the warnings
-//! of a request exceed 4,096 characters together, each of them is cut to 256.
+//! Kubernetes: `AddWarning`, `staging/src/k8s.io/apiserver/pkg/endpoints/filters/warning.go`: once
+//! the warnings of a request exceed 4,096 characters together, each of them is cut to 256.
 
 use serde::{Serialize, Serializer};
 
 use crate::finding::Finding;
 
-/// The characters of all warnings together.
+/// How many characters all warnings may have together.
 const TOTAL: usize = 4096;
 /// The longest warning while there is room.
 const LONGEST: usize = 600;
-/// The length of a warning that must be short, so that the others have room.
+/// The length of a warning that must make room for others.
 const SHORT: usize = 256;
-/// The room for the number of the warnings that are left out.
+/// The room for the number of omitted warnings.
 const REST: usize = 64;
-/// The most fields that a warning names besides its own.
+/// How many other fields a warning lists.
 const FIELDS: usize = 4;
-/// The part of a message that is kept if the remedy needs the rest of the room.
+/// How much of a message is kept when the remedy needs the rest of the room.
 const CAUSE: usize = 80;
 
-/// The warnings of an answer.
 #[derive(Debug, Default)]
 pub(super) struct Warnings(Vec<Warning>);
 
@@ -28,7 +27,8 @@ pub(super) struct Warnings(Vec<Warning>);
 struct Warning {
     long: String,
     short: String,
-    /// What a warning has in common with others that differ only in names and numbers; empty for a text.
+    /// The text that warnings share if they differ only in names and numbers; empty for a plain
+    /// text.
     kind: String,
     field: String,
     /// Other fields with the same fault.
@@ -40,7 +40,7 @@ impl Warnings {
         self.0.is_empty()
     }
 
-    /// Adds a text.
+    /// Adds a plain text.
     pub(super) fn text(&mut self, text: &str) {
         let (long, short) = (cut(text, LONGEST), cut(text, SHORT));
         if !self.0.iter().any(|it| it.long == long) {
@@ -54,7 +54,8 @@ impl Warnings {
         }
     }
 
-    /// Adds a finding, or counts it if there is one that differs only in its field, in names and in numbers.
+    /// Adds a finding, or counts it with an earlier one that differs only in its field, names or
+    /// numbers.
     pub(super) fn finding(&mut self, finding: &Finding) {
         let kind = format!("{}: {}", finding.rule.id, pattern(&finding.text()));
         let field = finding.field.to_string();
@@ -68,7 +69,8 @@ impl Warnings {
         self.0.push(Warning { long, short, kind, field, more: Vec::new() });
     }
 
-    /// Returns the warnings as they are sent: all of them short if they need it, and as many as there is room for long.
+    /// Returns the warnings as they are sent. If the long forms do not fit, all are short, and as
+    /// many as possible are long again.
     fn fitted(&self) -> Vec<String> {
         let length = |text: &str| text.chars().count();
         let room = |it: &Warning| length(&it.more());
@@ -121,7 +123,7 @@ impl Warning {
         }
     }
 
-    /// Returns the text, with other fields after the field.
+    /// Inserts the other fields after the first one.
     fn with_more(&self, text: &str) -> String {
         let field = format!(": {}", self.field);
         let at = text.find(&field).map(|start| start + field.len());
@@ -132,13 +134,13 @@ impl Warning {
     }
 }
 
-/// Formats a finding as a warning: the rule first, so that the user can look it up.
+/// Formats a finding as a warning. The rule comes first, so that the user can look it up.
 pub fn warning(finding: &Finding) -> String {
     format!("{}: {}: {}", finding.rule.id, finding.field, finding.text())
 }
 
-/// Formats a finding in this many characters. If they are too few, the end of the message gives way to the help, or
-/// to its first command alone.
+/// Formats a finding in `limit` characters. If they are too few, the end of the message makes room
+/// for the help, or only for its first command.
 fn shortened(finding: &Finding, limit: usize) -> String {
     let whole = warning(finding);
     let excess = whole.chars().count().saturating_sub(limit);
@@ -158,8 +160,8 @@ fn shortened(finding: &Finding, limit: usize) -> String {
     cut(&whole, limit)
 }
 
-/// Cuts a text to one line of this many characters, with `…` at the end. The API server drops a warning that contains
-/// a control character.
+/// Cuts a text to one line of `limit` characters, ending with `…`. The API server drops a warning
+/// that contains a control character.
 fn cut(text: &str, limit: usize) -> String {
     let clean = |c: char| if c.is_control() { ' ' } else { c };
     if text.chars().count() <= limit {
@@ -169,7 +171,7 @@ fn cut(text: &str, limit: usize) -> String {
     format!("{}…", kept.trim_end())
 }
 
-/// Returns a text without its numbers and the names in quotes.
+/// Returns the text without numbers and quoted names.
 fn pattern(text: &str) -> String {
     let outside = text.split('"').step_by(2).collect::<Vec<_>>().join("\"");
     outside.chars().filter(|c| !c.is_ascii_digit()).collect()
@@ -203,12 +205,12 @@ mod tests {
         let help = repeated("h", 300);
         let text = sent([(repeated("é", 200), Help::say(help.clone()))]).remove(0);
         assert!(text.ends_with(&format!("é; {help}")), "{text}");
-        // The message gives way to the help.
+        // The message makes room for the help.
         let text = sent([(repeated("é", 500), Help::say(help.clone()))]).remove(0);
         assert_eq!(text.chars().count(), LONGEST);
         assert!(text.starts_with("some-rule: spec[0]: éé"), "{text}");
         assert!(text.ends_with(&format!("é…; {help}")), "{text}");
-        // A help that is too long gives way to its command.
+        // A help that is too long is reduced to its command.
         let command = Command::new("kubectl delete pod db-0".to_owned(), Effect::Restarts(1));
         let help = Help::say(repeated("h", 600)).run(command);
         let text = sent([(repeated("é", 200), help)]).remove(0);

@@ -1,8 +1,8 @@
-//! Errors of API validation in a review, which the API server has accepted.
+//! API validation errors in a review that the API server has accepted.
 //!
-//! The API server validates an object before it sends it to a validating webhook. So an error that depends on
-//! the release or on feature gates shows that the API server has others than setguard knows. Denying the
-//! object, in the API server's own words, would then be wrong.
+//! The API server validates an object before it sends it to a validating webhook. So an error that
+//! depends on the release or on feature gates shows that the API server's differ from the ones that
+//! setguard assumes. Then it would be wrong to deny the object in the API server's own words.
 
 use super::{
     context::{Context, Origin},
@@ -18,8 +18,9 @@ use crate::{
 const HELP: &str = "the API server accepts it: it has another release or other feature gates than setguard knows; \
                     name them under kubernetes in the policy, or use a newer setguard";
 
-/// Makes warnings of the denials that depend on the release or on feature gates. Without an answer of the API
-/// server about its release, a review may come from elsewhere, with an object that no API server has validated.
+/// Turns denials that depend on the release or on feature gates into warnings, unless the API
+/// server never reported its release: such a review may come from elsewhere, with an object that no
+/// API server has validated.
 pub(super) fn soften(subject: &Subject<'_>, cx: &Context<'_>, verdict: &mut Verdict) {
     // A CustomResourceDefinition validates less than setguard.
     let is_seen = cx.policy.cluster.api_server != ApiServer::Unseen;
@@ -47,7 +48,7 @@ pub(super) fn soften(subject: &Subject<'_>, cx: &Context<'_>, verdict: &mut Verd
     }
 }
 
-/// Returns whether a finding is about the field of another, or about a field in it or around it.
+/// Returns whether two findings concern the same field, or one a field inside the other's.
 fn is_about(finding: &Finding, other: &Finding) -> bool {
     let [one, other] = [finding, other].map(|it| it.field.to_string());
     finding.rule == API_VALIDATION && (one.starts_with(&other) || other.starts_with(&one))

@@ -1,16 +1,17 @@
-//! The ladder of adjustments: all reasons for which something outside of a rule makes its finding less severe.
+//! The ladder of adjustments: every reason outside of a rule that makes its finding less severe.
 //!
-//! They are applied in the order of the variants of [`Why`], by `Violation::lower`, which keeps the reason, so that each format
-//! shows it. `api-validation` and `schema` are never lowered by a policy, an annotation or a comment. Only an exception of the
-//! policy, the old object, a permit and a placeholder lower a denial.
+//! `Violation::lower` applies them in the order of the variants of [`Why`] and keeps the reasons,
+//! so each output format can show them. A policy, an annotation or a comment never lowers
+//! `api-validation` or `schema`. A denial is lowered only by an exception in the policy, the old
+//! object, a permit or a placeholder.
 //!
-//! A finding that its own rule makes a note is one from the start, and has no reason here.
+//! A finding that its own rule makes a note is a note from the start and has no reason here.
 
 use std::fmt;
 
 use crate::object::annotations::{EXCEED_ANNOTATION, IGNORE_ANNOTATION};
 
-/// The reason of an adjustment.
+/// Why a finding is less severe.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Why {
     /// The policy has an exception, with this reason.
@@ -19,17 +20,19 @@ pub enum Why {
     Annotation,
     /// The old object already had this fault: existing objects stay editable.
     Ratchet,
-    /// An annotation permits the change to exceed a limit: the limit, the last day, and the user if one is known.
+    /// An annotation permits the change to exceed a limit. Contains the limit, the last day, and
+    /// the user if known.
     Permit(String),
-    /// The place or the content of a file gives a reason why a warning is of no use: the sentence with the reason.
+    /// The place or content of the file makes a warning useless. Contains a sentence with the
+    /// reason.
     Place(String),
-    /// The manifest has this placeholder, so it is not what will be applied.
+    /// The manifest contains this placeholder, so it is not what will be applied.
     Placeholder(String),
     /// A comment exempts the field from a warning.
     Comment {
-        /// The line of the comment.
+        /// The comment's line.
         line: usize,
-        /// The reason in the comment; may be empty.
+        /// The reason in the comment, possibly empty.
         reason: String,
     },
 }

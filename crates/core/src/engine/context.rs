@@ -1,5 +1,5 @@
-//! All inputs of a verdict besides the object, and the mode of each finding: the policy, its
-//! exceptions and ratcheting.
+//! Everything besides the object that a verdict depends on, and the mode of each finding: the
+//! policy, its exceptions and ratcheting.
 
 use jiff::{Timestamp, civil::Date, tz::TimeZone};
 
@@ -20,45 +20,45 @@ use crate::{
     rules::pod_template_validation::POD_TEMPLATE_VALIDATION,
 };
 
-/// The origin of an object, which determines what has validated the object before.
+/// Where an object comes from, and so what has validated it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Origin {
-    /// A manifest: nothing has validated the object yet.
+    /// A manifest that nothing has validated yet.
     Manifest,
-    /// A review: the API server has validated the object, and may know fields that setguard does
+    /// A review. The API server has validated the object, and may know fields that setguard does
     /// not know yet.
     Admission,
-    /// A running cluster: the API server has validated the object, perhaps by the rules of an older
+    /// A running cluster. The API server has validated the object, perhaps by the rules of an older
     /// release.
     Cluster,
 }
 
-/// All inputs of a verdict besides the object.
+/// Everything besides the object that a verdict depends on.
 #[derive(Clone, Copy, Debug)]
 pub struct Context<'a> {
     /// The policy in force.
     pub policy: &'a Policy,
-    /// The origin of the object.
+    /// Where the object comes from.
     pub origin: Origin,
     /// Today's date, for exceptions that expire.
     pub today: Date,
-    /// The time at which the evaluation has to end.
+    /// When the evaluation must end.
     pub deadline: Deadline<'a>,
-    /// The cluster that the object is meant for, as the webhook sees it.
+    /// The webhook's view of the cluster that the object is meant for.
     pub view: Option<&'a View>,
-    /// The version of the cluster up to which the view has all changes of the sets in the namespace of the
-    /// review. `None` if it is not known, so that what the last changes were is not known either.
+    /// The resource version up to which the view has all changes of the sets in the review's
+    /// namespace. `None` if unknown.
     pub view_version: Option<u64>,
-    /// The name of the file of the object, for exceptions that name files.
+    /// The name of the object's file, for exceptions that name files.
     pub file: Option<&'a str>,
-    /// The user who makes the change, if one is known.
+    /// The user who makes the change, if known.
     pub requester: Option<&'a User<'a>>,
-    /// Whether annotations of objects lower nothing.
+    /// Whether annotations have no effect on findings.
     pub no_ignores: bool,
 }
 
 impl<'a> Context<'a> {
-    /// Creates the context of a review without a deadline and without a view of the cluster.
+    /// Creates the context of a review, without a deadline or a view of the cluster.
     pub const fn of_review(policy: &'a Policy, today: Date) -> Self {
         let (origin, deadline) = (Origin::Admission, Deadline::NONE);
         Context {
@@ -74,7 +74,7 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// Creates the context of a command, which has no deadline and no view of a cluster.
+    /// Creates the context of a command. It has no deadline and no view of a cluster.
     pub fn of_command(policy: &'a Policy, origin: Origin, now: Timestamp) -> Self {
         let today = TimeZone::UTC.to_datetime(now).date();
         Context {
@@ -101,14 +101,13 @@ impl<'a> Context<'a> {
     }
 }
 
-/// The parts of an object that exceptions depend on: its namespace, its name, its own annotations and
-/// its file.
+/// The properties of an object that exceptions and annotations depend on.
 #[derive(Clone, Copy, Debug)]
 pub struct Identity<'a> {
     pub(super) namespace: &'a str,
     pub(super) name: &'a str,
     pub(super) ignore: Option<&'a str>,
-    /// The file of an object that is evaluated with others.
+    /// Set if the object is evaluated together with others.
     pub(super) file: Option<&'a str>,
     pub(super) exceed: Option<&'a str>,
 }
@@ -150,8 +149,8 @@ impl<'a> From<&'a ObjectSummary> for Identity<'a> {
 }
 
 impl Verdict {
-    /// Makes errors of warnings, such as those about a set without a ready pod, unless the policy sets the mode of
-    /// the rule.
+    /// Turns warnings into denials, as for a set without a ready pod, unless the policy sets the
+    /// rule's mode.
     pub(super) fn deny_by_default(&mut self, cx: &Context<'_>) {
         for violation in &mut self.violations {
             let rule = violation.finding.rule;
@@ -162,7 +161,7 @@ impl Verdict {
         }
     }
 
-    /// Adds a finding about an object. The policy, its exceptions and the old object determine the
+    /// Adds a finding about an object. The policy, its exceptions and the old object decide the
     /// mode.
     pub(super) fn add(
         &mut self,
@@ -185,7 +184,7 @@ impl Verdict {
             } else if mode == Mode::Deny && had_before(finding) {
                 violation.lower(Mode::Warn, Why::Ratchet);
             } else if mode == Mode::Warn && finding.is_note {
-                // No adjustment: the rule itself says so.
+                // Not an adjustment: the rule itself makes this a note.
                 violation.mode = Mode::Audit;
             }
         }

@@ -1,4 +1,4 @@
-//! The evaluation by cross-object rules, of the objects of an input and of one object in a cluster.
+//! Runs the cross-object rules, on the objects of an input or on one object in a cluster.
 
 use std::{cell::OnceCell, collections::BTreeMap};
 
@@ -18,8 +18,8 @@ use crate::{
     },
 };
 
-/// Evaluates an object in a cluster by the cross-object rules. Returns the number of rules that did
-/// not run, because time ran out.
+/// Runs the cross-object rules on an object in a cluster. Returns how many rules did not run
+/// because time ran out.
 pub(super) fn in_cluster(
     subject: &Subject<'_>,
     view: &View,
@@ -93,8 +93,8 @@ fn run<'a>(
     rule.run_among(&query.changed_from(old))
 }
 
-/// Evaluates an object that is stored in a cluster by the cross-object rules. The view must have
-/// been completed after the object was read, so that objects that it lacks are missing.
+/// Runs the cross-object rules on an object that is stored in a cluster. The view must have been
+/// completed after the object was read, so that objects that are not in the view do not exist.
 pub fn evaluate_stored(item: &ObjectSummary, view: &View, cx: &Context<'_>) -> Verdict {
     let mut verdict = Verdict::default();
     let kind = item.kind();
@@ -111,8 +111,8 @@ pub fn evaluate_stored(item: &ObjectSummary, view: &View, cx: &Context<'_>) -> V
     verdict
 }
 
-/// Evaluates the objects of an input by the cross-object rules. The key of a verdict is the
-/// object's index in the inventory. `before` contains the previous objects, for ratcheting.
+/// Runs the cross-object rules on the objects of an input. Verdicts are keyed by the object's index
+/// in the inventory. `before` contains the previous objects, for ratcheting.
 pub fn evaluate_cross_object(
     inventory: &Inventory,
     coverage: &Coverage,
@@ -124,20 +124,20 @@ pub fn evaluate_cross_object(
     verdicts.filter_map(|index| Some((index, neighbors.evaluate(index)?))).collect()
 }
 
-/// The objects of an input, for evaluating each of them by the cross-object rules.
+/// The objects of an input, to run the cross-object rules on each of them.
 #[derive(Debug)]
 pub struct Neighbors<'a> {
     inventory: &'a Inventory,
     coverage: &'a Coverage,
-    /// The previous objects, for ratcheting.
     before: &'a Inventory,
     cx: &'a Context<'a>,
-    /// The rules that are not off.
+    /// Without the rules that are off.
     rules: Vec<&'static Rule>,
 }
 
 impl<'a> Neighbors<'a> {
-    /// Takes the objects, those that are known to be all, and the previous ones.
+    /// `coverage` says which objects the input has completely; `before` contains the previous
+    /// objects, for ratcheting.
     pub fn new(
         inventory: &'a Inventory,
         coverage: &'a Coverage,
@@ -149,12 +149,12 @@ impl<'a> Neighbors<'a> {
         Neighbors { inventory, coverage, before, cx, rules }
     }
 
-    /// Returns the indices of the objects that rules are about.
+    /// Returns the indexes of the objects that rules apply to.
     pub fn evaluated(&self) -> impl Iterator<Item = usize> {
         self.inventory.items().filter(|(_, item)| item.is_evaluated()).map(|(index, _)| index)
     }
 
-    /// Evaluates the object with this index. `None` if nothing is found.
+    /// Evaluates the object with this index. `None` if there are no findings.
     pub fn evaluate(&self, index: usize) -> Option<Verdict> {
         let item = self.inventory.get(index)?;
         let old = self.before.same_as(item).next().and_then(|old| self.before.get(old));
@@ -184,7 +184,7 @@ impl<'a> Neighbors<'a> {
         Some(verdict)
     }
 
-    /// Returns what the policy limits on the nodes of an object.
+    /// Evaluates the policy's limits on the nodes that an object leaves.
     fn beyond_limits(&self, item: &ObjectSummary, query: Query<'_>) -> Verdict {
         let mut verdict = Verdict::default();
         if !self.cx.policy.limits.is_empty() {

@@ -1,17 +1,17 @@
-//! The time at which an evaluation has to end.
+//! Deadlines of evaluations.
 
 use std::fmt;
 
-/// The time at which the evaluation has to end, so that the caller gets an answer in time. The
-/// engine itself reads no clock.
+/// When an evaluation must end for the caller to get an answer in time. The engine itself reads no
+/// clock.
 #[derive(Clone, Copy)]
 pub struct Deadline<'a>(Option<&'a (dyn Fn() -> bool + Sync)>);
 
 impl<'a> Deadline<'a> {
-    /// The absence of a deadline.
+    /// No deadline.
     pub const NONE: Deadline<'static> = Deadline(None);
 
-    /// Creates a deadline that has passed once this function returns true.
+    /// Creates a deadline that has passed once the function returns true.
     pub const fn passed_when(has_passed: &'a (dyn Fn() -> bool + Sync)) -> Self {
         Deadline(Some(has_passed))
     }

@@ -1,4 +1,4 @@
-//! The limits of the policy: consequences that a change must not have.
+//! The limits of the policy: what a change must not do.
 
 use std::cell::OnceCell;
 
@@ -24,7 +24,7 @@ use crate::{
     },
 };
 
-/// Adds the consequences of an update that the limits of the policy forbid.
+/// Adds a finding for each limit that an update exceeds.
 pub(super) fn add(subject: &Subject<'_>, cx: &Context<'_>, verdict: &mut Verdict) {
     let object = Identity::from(&subject.object);
     let cluster = cx.policy.cluster.for_resource(subject.object.resource);
@@ -38,8 +38,8 @@ pub(super) fn add(subject: &Subject<'_>, cx: &Context<'_>, verdict: &mut Verdict
     }
 }
 
-/// Evaluates the waves of a rollout that was simulated with the pods that there are. The verdict has only what
-/// the evaluation of the object lacks.
+/// Evaluates the waves of a rollout that was simulated from the existing pods. The verdict contains
+/// only what evaluating the object alone cannot find.
 pub fn evaluate_rollout(subject: &Subject<'_>, wave: &Wave, cx: &Context<'_>) -> Verdict {
     let (object, mut verdict) = (Identity::from(&subject.object), Verdict::default());
     let cluster = cx.policy.cluster.for_resource(subject.object.resource);
@@ -52,7 +52,7 @@ pub fn evaluate_rollout(subject: &Subject<'_>, wave: &Wave, cx: &Context<'_>) ->
     verdict
 }
 
-/// Adds that a DaemonSet of an input leaves more nodes of the input than a limit allows.
+/// Adds a finding if a DaemonSet of an input leaves more of the input's nodes than a limit allows.
 pub(super) fn add_nodes(
     query: &Query<'_>,
     item: &ObjectSummary,
@@ -73,7 +73,6 @@ pub(super) fn add_nodes(
     }
 }
 
-/// Returns the limits that are about an object.
 pub(super) fn covering<'a>(
     object: &Identity<'a>,
     cx: &Context<'a>,
@@ -82,8 +81,8 @@ pub(super) fn covering<'a>(
     cx.policy.limits.iter().filter(move |limit| limit.covers(namespace, name))
 }
 
-/// Adds the consequences beyond a limit that `find` finds, except those that the annotation of the object
-/// permits: those are only counted, as by an exception.
+/// Adds the findings beyond a limit. Findings that the object's annotation permits are only
+/// counted, as with an exception.
 pub(super) fn add_beyond(
     limit: &Limit,
     object: &Identity<'_>,
@@ -132,7 +131,7 @@ pub(super) fn add_beyond(
     }
 }
 
-/// Returns the nodes that lose their pod because of an update, if it is certain which nodes there are.
+/// Returns how many nodes lose their pod through an update, if the nodes are known for certain.
 fn leaving(subject: &Subject<'_>, cx: &Context<'_>) -> Leaving {
     let is_certain = |view: &&View| view.freshness(Kind::Node) == Freshness::Fresh;
     let view = cx.view.filter(is_certain)?;

@@ -1,4 +1,4 @@
-//! The annotation with which those whom a limit lists exceed it.
+//! The annotation that lets listed users exceed a limit.
 
 use jiff::{ToSpan as _, civil::Date};
 
@@ -10,22 +10,22 @@ use crate::{
     rules::limit_exceeded::{Consequence, LIMIT_EXCEEDED},
 };
 
-/// The most days from today to the last day of an annotation, so that no annotation waits unnoticed for
-/// the change of a listed user.
+/// How many days ahead the last day of an annotation may be, so that no annotation waits unnoticed
+/// for a listed user's change.
 const MOST_DAYS: i32 = 31;
 
-/// The longest part of an annotation, and the longest name, that a message repeats.
+/// The longest part of an annotation, and the longest name, that messages repeat.
 const LONGEST: usize = 100;
 
 /// The effect of an annotation on a limit.
 pub(super) enum Permit {
-    /// The consequence is allowed, for this reason.
+    /// The change may exceed the limit, for this reason.
     Granted(Consequence, String),
-    /// The annotation has no effect on the consequence, for this reason.
+    /// The annotation has no effect on the limit, for this reason.
     Refused(Consequence, String),
 }
 
-/// Returns what an annotation permits beyond a limit, and remarks on what is wrong with it.
+/// Returns what an annotation permits beyond a limit, and remarks on its mistakes.
 pub(super) fn read(text: &str, limit: &Limit, cx: &Context<'_>) -> (Vec<Permit>, Vec<String>) {
     let (mut permits, mut remarks) = (Vec::new(), Vec::new());
     for part in text.split(',').map(str::trim).filter(|part| !part.is_empty()) {
@@ -44,7 +44,6 @@ fn remark(text: &str) -> String {
     format!("{}: {EXCEED_ANNOTATION} has no effect: {text}", LIMIT_EXCEEDED.id)
 }
 
-/// Reads `LIMIT=LAST-DAY`.
 fn parse(part: &str) -> Result<(Consequence, Date), String> {
     let shown = shorten(part, LONGEST);
     let Some((name, day)) = part.split_once('=') else {
@@ -55,7 +54,7 @@ fn parse(part: &str) -> Result<(Consequence, Date), String> {
         let names = Consequence::ALL.map(Consequence::as_str).join(", ");
         return Err(format!("there is no limit {:?}, only {names}", shorten(name, LONGEST)));
     };
-    // Only the form of an exception's last day, though a date has others.
+    // Dates have other forms too. Only the form of an exception's last day is accepted.
     let day = day.trim();
     let is_plain = day.len() == 10 && day.bytes().all(|b| b.is_ascii_digit() || b == b'-');
     let last = is_plain.then(|| day.parse().ok()).flatten();
@@ -64,7 +63,7 @@ fn parse(part: &str) -> Result<(Consequence, Date), String> {
     Ok((consequence, last))
 }
 
-/// Returns why an annotation has no effect.
+/// Returns why an annotation has no effect, or `None` if it has.
 fn refusal(
     consequence: Consequence,
     last: Date,

@@ -1,6 +1,6 @@
-//! The evaluation of a write to the scale subresource, by `kubectl scale` or an autoscaler.
+//! Evaluates a write to the scale subresource, by `kubectl scale` or an autoscaler.
 //!
-//! Such a write contains nothing but two numbers, so the rest is known only from the view.
+//! Such a write contains two numbers and nothing else; everything else comes from the view.
 
 use super::{
     context::{Context, Identity},
@@ -25,13 +25,14 @@ pub struct Scaling<'a> {
     pub from: i32,
     /// The number of pods after.
     pub to: i32,
-    /// The version of the StatefulSet before. `None` if it isn't a number.
+    /// The StatefulSet's resource version before. `None` if it isn't a number.
     pub version: Option<u64>,
 }
 
-/// Evaluates a write to the scale subresource of a StatefulSet by the limits of the policy. A view
-/// that may be old denies nothing. A view that follows the cluster but lacks the last change of this set counts
-/// as one in which claims are deleted: this change may be the one that makes a scale-down delete them.
+/// Evaluates a write to the scale subresource of a StatefulSet against the limits of the policy. A
+/// view that may be out of date denies nothing. If the view follows the cluster but lacks the last
+/// change of this set, the write counts as deleting claims: that change may be the one that makes a
+/// scale-down delete them.
 pub fn evaluate_scaling(scaling: &Scaling<'_>, cx: &Context<'_>) -> Verdict {
     let mut verdict = Verdict::default();
     let &Scaling { namespace, name, from, to, version } = scaling;

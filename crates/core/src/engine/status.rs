@@ -1,4 +1,4 @@
-//! The evaluation of a running cluster by the rules about status.
+//! Runs the status rules on a running cluster.
 
 use std::collections::BTreeMap;
 
@@ -17,18 +17,17 @@ use crate::{
     },
 };
 
-/// The verdict on the status of one object.
+/// The verdict on an object's status.
 #[derive(Debug, Default)]
 pub struct StatusVerdict {
     /// The findings with their modes.
     pub verdict: Verdict,
-    /// The rules of other families that report the same fault in this object. Their findings need
-    /// not be shown.
+    /// Rules of other families that report the same fault in this object. Their findings need not
+    /// be shown.
     pub instead_of: Vec<&'static str>,
 }
 
-/// Evaluates a running cluster by the rules about status. The answer contains only objects with
-/// findings.
+/// Runs the status rules on a running cluster. Only objects with findings are in the answer.
 pub fn evaluate_status(audit: &Audit<'_>, cx: &Context<'_>) -> BTreeMap<ObjectName, StatusVerdict> {
     let mut verdicts = BTreeMap::new();
     let is_last = |rule: &&Rule| matches!(rule.status(), Some((_, StatusCheck::IfSilent(_))));
@@ -79,14 +78,14 @@ pub fn evaluate_status(audit: &Audit<'_>, cx: &Context<'_>) -> BTreeMap<ObjectNa
     verdicts
 }
 
-/// Returns whether an object has a finding that is more than a note, or exempted.
+/// Returns whether an object has a finding that is exempted, or more than a note.
 fn is_explained(name: &ObjectName, verdicts: &BTreeMap<ObjectName, StatusVerdict>) -> bool {
     verdicts.get(name).is_some_and(|own| {
         own.verdict.violations.iter().any(|it| it.mode > Mode::Audit || it.is_lowered())
     })
 }
 
-/// Adds what else to do where a tool deploys the set that a command of the help changes.
+/// If a tool deploys the set that a command of the help changes, adds what else to do.
 fn name_deployer(query: &StatusQuery<'_>, finding: &mut Finding) {
     let target = query.target();
     let changes = |it: &&Command| {

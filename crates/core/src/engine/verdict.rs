@@ -6,24 +6,24 @@ use crate::{
     rules::api_validation::METAS,
 };
 
-/// A finding, and the mode that applies to it.
+/// A finding and its mode.
 #[derive(Clone, Debug)]
 pub struct Violation {
     /// The finding.
     pub finding: Finding,
-    /// The mode after policy, ratcheting and exceptions.
+    /// The mode after policy, exceptions and ratcheting.
     pub mode: Mode,
-    /// The reasons why the mode is lower than the rule's, in the order in which they apply.
+    /// Why the mode is lower than the rule's, in the order of application.
     pub adjustments: Vec<Why>,
 }
 
 impl Violation {
-    /// Returns a finding in this mode, which nothing has lowered.
+    /// Returns a finding whose mode nothing has lowered.
     pub const fn new(finding: Finding, mode: Mode) -> Self {
         Violation { finding, mode, adjustments: Vec::new() }
     }
 
-    /// Lowers the mode for a reason, unless it is that low already.
+    /// Lowers the mode for a reason, unless it is already that low.
     pub fn lower(&mut self, mode: Mode, why: Why) {
         if mode < self.mode {
             self.mode = mode;
@@ -41,24 +41,24 @@ impl Violation {
 #[must_use = "a verdict decides whether an object is allowed"]
 #[derive(Clone, Debug, Default)]
 pub struct Verdict {
-    /// All findings whose mode is not off, in the order of discovery.
+    /// The findings whose mode is not off, in the order of discovery.
     pub violations: Vec<Violation>,
-    /// The findings that there was no room for: rule, mode and number.
+    /// The findings that did not fit: rule, mode and number.
     pub left_out: Vec<(&'static Meta, Mode, usize)>,
     /// Remarks on the policy itself, such as an expired exception.
     pub remarks: Vec<String>,
-    /// The version of the cluster that the view has to have for a verdict that isn't for safety's sake.
+    /// If the verdict is only a precaution, the resource version that the view must reach for a
+    /// certain one.
     pub awaits: Option<u64>,
 }
 
 impl Verdict {
-    /// Returns whether the object is allowed, because nothing is denied.
+    /// Returns whether nothing is denied.
     pub fn allowed(&self) -> bool {
         self.denials().next().is_none()
     }
 
-    /// Counts findings of a rule that there was no room for. Their mode is the mode of the last
-    /// finding that was kept.
+    /// Counts findings of a rule that did not fit. They get the mode of the last finding that did.
     pub(super) fn leave_out(&mut self, rule: &'static Meta, count: usize) {
         let kept = self.violations.iter().rfind(|it| it.finding.rule == rule);
         if let Some(mode) = kept.map(|it| it.mode).filter(|_| count > 0) {
@@ -67,8 +67,8 @@ impl Verdict {
         }
     }
 
-    /// Adds faults for which the API server refuses a write before it validates the object, in place of what warns of
-    /// them.
+    /// Adds faults for which the API server refuses a write before it validates the object. They
+    /// replace the warnings about the same faults.
     pub fn refuse(&mut self, refused: &[Finding]) {
         let is_same = |fault: &Finding, other: &Finding| {
             fault.reason == other.reason && other.field.strip_prefix(&fault.field).is_some()
@@ -80,14 +80,14 @@ impl Verdict {
         self.violations.extend(refused.iter().map(denied));
     }
 
-    /// Adds another verdict on the same object.
+    /// Adds a second verdict on the same object.
     pub fn join(&mut self, other: Verdict) {
         self.violations.extend(other.violations);
         self.left_out.extend(other.left_out);
         self.remark(other.remarks);
     }
 
-    /// Adds remarks, each only once.
+    /// Adds remarks that are not there yet.
     pub(super) fn remark(&mut self, remarks: impl IntoIterator<Item = String>) {
         for remark in remarks {
             if !self.remarks.contains(&remark) {
@@ -96,7 +96,7 @@ impl Verdict {
         }
     }
 
-    /// Limits every finding to this mode.
+    /// Lowers every finding to at most this mode.
     pub fn at_most(&mut self, mode: Mode) {
         for violation in &mut self.violations {
             violation.mode = violation.mode.min(mode);
@@ -107,7 +107,7 @@ impl Verdict {
         self.violations.retain(|it| it.mode != Mode::Off);
     }
 
-    /// Makes notes of those warnings for which there is a reason. A denial stays.
+    /// Lowers the warnings that `why` gives a reason for to notes. Denials stay.
     pub fn lower(&mut self, why: impl Fn(&Finding) -> Option<String>) {
         for violation in self.violations.iter_mut().filter(|it| it.mode == Mode::Warn) {
             if let Some(why) = why(&violation.finding) {
@@ -125,7 +125,7 @@ impl Verdict {
         self.of(Mode::Deny)
     }
 
-    /// Returns the denials for which the API server itself refuses the object.
+    /// Returns the denials of objects that the API server itself would refuse.
     pub fn refusals(&self) -> impl Iterator<Item = &Violation> {
         self.denials().filter(|it| METAS.contains(&it.finding.rule))
     }
@@ -135,13 +135,12 @@ impl Verdict {
         self.of(Mode::Warn)
     }
 
-    /// Returns the findings that are counted, but not shown.
+    /// Returns the findings that are counted but not shown.
     pub fn audits(&self) -> impl Iterator<Item = &Violation> {
         self.of(Mode::Audit)
     }
 
-    /// Returns the number of findings that deny the object, including those that there was no room
-    /// for.
+    /// Returns how many findings deny the object, including the ones that did not fit.
     pub fn count_denials(&self) -> usize {
         let left_out = self.left_out.iter().filter(|(_, mode, _)| *mode == Mode::Deny);
         self.denials().count() + left_out.map(|(.., count)| count).sum::<usize>()

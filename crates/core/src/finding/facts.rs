@@ -1,4 +1,4 @@
-//! The parts of a message about a running cluster, for programs and for reading in a hurry.
+//! The parts of a message about a running cluster, for programs and for people in a hurry.
 
 /// The number of pods and of nodes that are named.
 const MOST_NAMES: usize = 100;
@@ -6,13 +6,13 @@ const MOST_NAMES: usize = 100;
 /// The parts of the message of a finding. What is absent isn't known, or isn't in the message.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Facts {
-    /// The fault, in one short sentence.
+    /// The fault in one short sentence.
     pub title: String,
     /// The cause.
     pub cause: Option<String>,
     /// The consequences.
     pub effect: Option<String>,
-    /// The time since which the fault exists, in seconds since 1970.
+    /// When the fault began, in seconds since 1970.
     pub since: Option<i64>,
     /// The names of the pods, at most a hundred.
     pub pods: Vec<String>,
@@ -21,7 +21,7 @@ pub struct Facts {
 }
 
 impl Facts {
-    /// Creates the parts of a message, of which this is the title.
+    /// Creates facts with only a title.
     pub fn title(title: impl Into<String>) -> Self {
         Facts { title: title.into(), ..Facts::default() }
     }
@@ -40,7 +40,7 @@ impl Facts {
         self
     }
 
-    /// Sets the time since which the fault exists, unless it is unknown.
+    /// Sets when the fault began, if known.
     #[must_use]
     pub fn since(mut self, seconds: i64) -> Self {
         self.since = Some(seconds).filter(|it| *it > 0);

@@ -1,4 +1,4 @@
-//! One finding, and what is added to it after it was reported.
+//! A finding, and what is added to it after it was reported.
 
 use std::borrow::Cow;
 
@@ -6,59 +6,60 @@ use kube_yaml::Field;
 
 use super::{facts::Facts, fix::Fix, help::Command, reason::Reason, rule::Meta};
 
-/// A property of a cluster, or of what is applied, without which a fault does no damage.
+/// A condition on the cluster or the applied object without which a fault does no damage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ClusterAssumption {
-    /// Nodes that become full, and pods on them that need this one.
+    /// Nodes become full and run pods that need this one.
     FullNodes,
-    /// Control plane nodes that can run pods.
+    /// Control plane nodes can run pods.
     ControlPlaneNodes,
-    /// Labels of the pods that are as the manifest has them.
+    /// The pods' labels are the ones in the manifest.
     TemplateLabels,
 }
 
-/// Another field that belongs to a fault, such as the first of two equal names.
+/// A second field that belongs to a fault, such as the first of two equal names.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Related {
-    /// The field. If the manifest does not have it, the place is not shown.
+    /// The field. If the manifest does not have it, its place is not shown.
     pub field: Field,
-    /// The part that it plays: a few words in lower case, no full stop.
+    /// The field's part in the fault: a few words in lower case, no full stop.
     pub label: Cow<'static, str>,
 }
 
-/// One fault in one field.
+/// A fault in a field.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
-    /// The rule that found the fault.
+    /// The rule that found it.
     pub rule: &'static Meta,
     /// The field.
     pub field: Field,
-    /// The kind of fault, in one word of the API server's vocabulary.
+    /// The kind of fault, a word of the API server's vocabulary.
     pub reason: Reason,
-    /// The description of the fault: lower case, no full stop (or the API server's own text).
+    /// The description: lower case, no full stop (or the API server's own text).
     pub message: String,
-    /// The value to write instead, if the message does not contain it.
+    /// The remedy, unless the message contains it.
     pub help: Option<Cow<'static, str>>,
     /// Other fields that belong to the fault.
     pub related: Vec<Related>,
-    /// The commands that the help contains, in its order.
+    /// The commands in the help, in its order.
     pub commands: Vec<Command>,
-    /// The parts of the message, of a fault in a running cluster.
+    /// The parts of the message, if the fault is in a running cluster.
     pub facts: Option<Box<Facts>>,
     /// The change that removes the fault, if a program can make it.
     pub fix: Option<Fix>,
-    /// The minor release since which this is a fault, if it has not always been one.
+    /// The first minor release in which this is a fault, unless it always was.
     pub since: Option<u32>,
     /// Whether the finding is only a note, although its rule warns.
     pub is_note: bool,
-    /// Whether pods do something else than the plan of a rollout assumes, so that the plan has to say so.
+    /// Whether pods behave differently from what the plan of a rollout assumes. The plan then shows
+    /// the finding.
     pub is_in_plan: bool,
-    /// The property of a cluster without which this does no damage.
+    /// The assumption without which this does no damage.
     pub assumption: Option<ClusterAssumption>,
 }
 
 impl Finding {
-    /// Returns a finding without help, which nothing fixes.
+    /// Returns a finding without help or a fix.
     pub const fn new(rule: &'static Meta, field: Field, reason: Reason, message: String) -> Self {
         Finding {
             rule,
@@ -77,7 +78,8 @@ impl Finding {
         }
     }
 
-    /// Returns message and help in one line, as in a cause, a warning and `check --format json`.
+    /// Returns message and help in one line, as causes, warnings and `check --format json` show
+    /// them.
     pub fn text(&self) -> Cow<'_, str> {
         match &self.help {
             Some(help) => format!("{}; {help}", self.message).into(),
@@ -86,7 +88,7 @@ impl Finding {
     }
 }
 
-/// A finding that was added, unless there was no room for it.
+/// The finding that was just reported, unless there was no room for it.
 pub struct Reported<'f>(pub(super) Option<&'f mut Finding>);
 
 impl Reported<'_> {
@@ -102,7 +104,7 @@ impl Reported<'_> {
         }
     }
 
-    /// Sets whether the finding is only a note, because it depends on what is not known or does little harm.
+    /// Makes the finding a note if its fault is uncertain or does little harm.
     pub fn noted_if(mut self, is_note: bool) -> Self {
         if let Some(finding) = &mut self.0 {
             finding.is_note = is_note;
@@ -110,7 +112,8 @@ impl Reported<'_> {
         self
     }
 
-    /// Sets whether a plan says it too, because its pods would not run as the plan assumes.
+    /// Sets whether a plan shows the finding too, because the pods would not run as the plan
+    /// assumes.
     pub fn planned_if(mut self, is_in_plan: bool) -> Self {
         if let Some(finding) = &mut self.0 {
             finding.is_in_plan = is_in_plan;
@@ -118,7 +121,8 @@ impl Reported<'_> {
         self
     }
 
-    /// Sets the minor release since which this is a fault. In a file for an older one it is only a note.
+    /// Sets the first minor release in which this is a fault. For an older release the finding is
+    /// only a note.
     pub fn since(mut self, minor: u32) -> Self {
         if let Some(finding) = &mut self.0 {
             finding.since = Some(minor);
@@ -126,8 +130,8 @@ impl Reported<'_> {
         self
     }
 
-    /// Sets the property of a cluster without which this does no damage. `check` only notes it where a file is for
-    /// a cluster that lacks the property.
+    /// Sets the assumption without which this does no damage. In `check` the finding is a note if
+    /// the file is for a cluster that doesn't meet the assumption.
     pub fn only_with(mut self, assumption: ClusterAssumption) -> Self {
         if let Some(finding) = &mut self.0 {
             finding.assumption = Some(assumption);

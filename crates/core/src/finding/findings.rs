@@ -1,7 +1,7 @@
 //! The findings of rules about an object.
 //!
 //! The wording is the API server's: each [`Reason`] has its constructor on [`Findings`], and the
-//! constructor chooses the words, so that a message reads the same wherever it is created.
+//! constructor chooses the words, so a message reads the same everywhere.
 
 use std::{borrow::Cow, fmt};
 
@@ -16,16 +16,15 @@ use super::{
     value::Value,
 };
 
-/// The most findings of one rule that are kept, so that an object with thousands of faults does not
+/// How many findings of one rule are kept, so that an object with thousands of faults does not
 /// cause an answer of megabytes.
 const MAX_FINDINGS: usize = 100;
-/// The longest message, in bytes. A longer message loses its middle.
+/// The longest message, in bytes. A longer one loses its middle.
 const MAX_MESSAGE: usize = 16 << 10;
-/// The most bytes of messages of one rule that are kept; at least one finding is kept even if it
-/// exceeds them.
+/// How many bytes of messages of one rule are kept. The first finding is kept even if it is longer.
 const MAX_BYTES: usize = 64 << 10;
 
-/// The number of findings of one rule.
+/// How many findings a rule has.
 #[derive(Clone, Copy, Debug)]
 struct Count {
     rule: &'static Meta,
@@ -34,17 +33,16 @@ struct Count {
     left_out: usize,
 }
 
-/// The list of findings, to which rules add. A rule never stops at the first finding; of each rule
-/// a bounded number of findings is kept, and the others are counted.
+/// The findings that rules collect. A rule never stops at its first finding; a limited number of
+/// findings per rule is kept, and the rest are counted.
 #[derive(Debug)]
 pub struct Findings {
     rule: &'static Meta,
     list: Vec<Finding>,
-    /// The rules that have findings.
     counts: Vec<Count>,
 }
 
-/// A state of a list, to which the list can return.
+/// A state of the list that [`Findings::rewind`] can restore.
 #[derive(Debug)]
 pub(crate) struct Checkpoint {
     kept: usize,
@@ -57,12 +55,12 @@ impl Findings {
         Findings { rule, list: Vec::new(), counts: Vec::new() }
     }
 
-    /// Sets the rule of all later findings.
+    /// Sets the rule that later findings belong to.
     pub const fn set_rule(&mut self, rule: &'static Meta) {
         self.rule = rule;
     }
 
-    /// Returns the number of findings, including those that were left out.
+    /// Returns the number of findings, including the ones that were left out.
     pub fn len(&self) -> usize {
         self.list.len() + self.counts.iter().map(|count| count.left_out).sum::<usize>()
     }
@@ -72,30 +70,28 @@ impl Findings {
         self.list.is_empty()
     }
 
-    /// Returns the kept findings, in the order of discovery.
+    /// Returns the kept findings in the order of discovery.
     pub fn into_vec(self) -> Vec<Finding> {
         self.list
     }
 
-    /// Returns the number of findings that were left out, for each rule that has such findings.
+    /// Returns each rule with left-out findings, and how many.
     pub fn left_out(&self) -> impl Iterator<Item = (&'static Meta, usize)> {
         let some = self.counts.iter().filter(|count| count.left_out > 0);
         some.map(|count| (count.rule, count.left_out))
     }
 
-    /// Returns the state of the list, for [`Findings::rewind`].
     pub(crate) fn checkpoint(&self) -> Checkpoint {
         Checkpoint { kept: self.list.len(), counts: self.counts.clone() }
     }
 
-    /// Removes and returns the findings that were added since a checkpoint.
+    /// Restores the list to a checkpoint, and returns the findings that were added since.
     pub(crate) fn rewind(&mut self, to: Checkpoint) -> Vec<Finding> {
         self.counts = to.counts;
         self.list.split_off(to.kept)
     }
 
-    /// Runs a rule, prefixes its messages with these words, and adds this help where the rule gives
-    /// none.
+    /// Runs a rule, prefixes its messages with `before`, and adds `help` where the rule gives none.
     pub(crate) fn quote(
         &mut self,
         before: &str,
@@ -114,13 +110,13 @@ impl Findings {
         self.list.iter_mut().skip(kept).for_each(change);
     }
 
-    /// Adds a finding that was taken out by [`Findings::rewind`].
+    /// Adds a finding that [`Findings::rewind`] removed.
     pub(crate) fn put_back(&mut self, finding: Finding) {
         self.add(|_| finding);
     }
 
-    /// Returns whether the next finding of the current rule will be kept. If not, a rule can avoid
-    /// the cost of describing it.
+    /// Returns whether the next finding of the current rule will be kept. If not, a rule need not
+    /// describe it.
     pub(crate) fn has_room(&self) -> bool {
         let count = self.counts.iter().find(|count| std::ptr::eq(count.rule, self.rule));
         count.is_none_or(|count| count.kept < MAX_FINDINGS && count.bytes < MAX_BYTES)
@@ -151,7 +147,7 @@ impl Findings {
 
     /// Adds a finding in a rule's own words.
     ///
-    /// `message` says what will happen, `help` what to write instead; both in lower case without a
+    /// `message` says what will happen, `help` what to write instead. Both are lower case without a
     /// full stop.
     pub fn report(
         &mut self,
@@ -163,7 +159,7 @@ impl Findings {
         self.report_at(path.to_field(), reason, message.into(), help)
     }
 
-    /// Adds a finding like [`Findings::report`], with an owned field.
+    /// Like [`Findings::report`], with an owned field.
     pub fn report_at(
         &mut self,
         field: Field,
@@ -176,7 +172,7 @@ impl Findings {
         self.add(|rule| Finding { help, commands, ..Finding::new(rule, field, reason, message) })
     }
 
-    /// Adds a warning of the API server, in its words.
+    /// Adds a warning in the API server's words.
     pub fn say(
         &mut self,
         path: &Path<'_>,
@@ -239,7 +235,7 @@ impl Findings {
         self.push(path, Reason::TooMany, format_args!("Too many: {count}"), detail);
     }
 
-    /// Adds `Unsupported value: …: supported values: "A", "B"`, in the order given
+    /// Adds `Unsupported value: …: supported values: "A", "B"`, in the given order
     /// (`field.NotSupported`).
     pub fn not_supported<'v>(
         &mut self,
@@ -256,7 +252,7 @@ impl Findings {
         self.push(path, Reason::NotSupported, format_args!("Unsupported value: {value}"), detail);
     }
 
-    /// Adds `Too long: may not be more than N bytes`; the value is not echoed (`field.TooLong`).
+    /// Adds `Too long: may not be more than N bytes`, without the value (`field.TooLong`).
     pub fn too_long(&mut self, path: &Path<'_>, max: usize) {
         let detail = format!("may not be more than {max} bytes");
         self.push(path, Reason::TooLong, format_args!("Too long"), detail);

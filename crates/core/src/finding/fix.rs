@@ -1,26 +1,25 @@
-//! The change of an object that removes a fault, as determined by the rule that finds the fault.
+//! A change of an object that removes a fault. The rule that finds the fault determines it.
 
 use kube_yaml::{Field, Path};
 
-/// A change of an object after which its rule finds nothing in the field.
+/// A change after which the rule finds nothing in the field.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fix {
     /// The change.
     pub change: Change,
-    /// Whether the change has no other effect in the cluster. A change that removes a field without
-    /// effect is safe, and so is one that adds a value that was intended.
+    /// Whether the change has no other effect in the cluster. It is safe to remove a field without
+    /// effect, or to add a value that was meant.
     pub is_safe: bool,
 }
 
-/// A change of an object. The fields are relative to the object.
+/// A change of an object. Its fields are relative to the object.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Change {
-    /// Removes a field or an item of a list.
+    /// Removes a field or a list item.
     Remove(Field),
-    /// Adds a copy after each of these items, in their order. The copies have a different value in
-    /// their field `key`.
+    /// Adds a copy after each of these items, in their order. The copies differ in the field `key`.
     Copy {
-        /// The items.
+        /// The items to copy.
         items: Vec<Field>,
         /// The value of `key` in the copies.
         key: &'static str,
@@ -28,24 +27,23 @@ pub enum Change {
 }
 
 impl Fix {
-    /// Creates the fix that removes a field without effect.
+    /// Removes a field that has no effect.
     pub fn remove(path: &Path<'_>) -> Self {
         Fix { change: Change::Remove(path.to_field()), is_safe: true }
     }
 
-    /// Creates the fix that removes a field, which then gets its default, so that the object
-    /// behaves differently.
+    /// Removes a field. It gets its default, so the object behaves differently.
     pub fn use_default(path: &Path<'_>) -> Self {
         Fix { change: Change::Remove(path.to_field()), is_safe: false }
     }
 
-    /// Creates the fix that adds copies of items with a different `key`.
+    /// Copies items with a different `key`.
     pub fn copy<'p>(items: impl Iterator<Item = Path<'p>>, key: &'static str) -> Self {
         let items = items.map(|item| item.to_field()).collect();
         Fix { change: Change::Copy { items, key }, is_safe: true }
     }
 
-    /// Returns the change in a few words, as an editor offers it.
+    /// Returns the change in a few words, for an editor.
     pub fn title(&self) -> String {
         match &self.change {
             Change::Remove(field) => format!("Remove {field}"),

@@ -5,18 +5,18 @@ use std::borrow::Cow;
 /// The effect of a command on the cluster, from harmless to dangerous.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Effect {
-    /// The command only reads.
+    /// Only reads.
     Looks,
-    /// The command changes an object, and restarts no pod.
+    /// Changes an object and restarts no pod.
     Changes,
-    /// At most this number of pods is deleted and created again.
+    /// Deletes and recreates at most this many pods.
     Restarts(usize),
-    /// The command can lose data.
+    /// Can lose data.
     LosesData,
 }
 
 impl Effect {
-    /// Returns the word for programs.
+    /// Returns a word for programs.
     pub const fn as_str(self) -> &'static str {
         match self {
             Effect::Looks => "looks",
@@ -26,7 +26,7 @@ impl Effect {
         }
     }
 
-    /// Returns at most how many pods are restarted, if that is what it does.
+    /// Returns how many pods the command restarts at most, if it restarts any.
     pub const fn pods(self) -> Option<usize> {
         match self {
             Effect::Restarts(pods) => Some(pods),
@@ -34,7 +34,7 @@ impl Effect {
         }
     }
 
-    /// Returns the words for people.
+    /// Returns words for people.
     pub fn words(self) -> Cow<'static, str> {
         match self {
             Effect::Looks => "only looks".into(),
@@ -45,7 +45,6 @@ impl Effect {
         }
     }
 
-    /// Returns the combined effect of two commands.
     fn and(self, other: Effect) -> Effect {
         match (self, other) {
             (Effect::Restarts(some), Effect::Restarts(more)) => Effect::Restarts(some.max(more)),
@@ -54,8 +53,8 @@ impl Effect {
     }
 }
 
-/// A line for a shell, with its effect. The type has no `Display`, so that a line is printed only
-/// through [`Help::run`], which adds the effect.
+/// A shell command and its effect. The type has no `Display`: only [`Help::run`] prints the line,
+/// always with the effect.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Command {
     line: String,
@@ -68,7 +67,7 @@ impl Command {
         Command { line, effect }
     }
 
-    /// Returns the line, for programs.
+    /// Returns the command line, for programs.
     pub fn line(&self) -> &str {
         &self.line
     }
@@ -78,7 +77,7 @@ impl Command {
         self.effect
     }
 
-    /// Returns this command, and if it succeeds another.
+    /// Returns a command that runs this one and, if it succeeds, the other.
     #[must_use]
     pub fn then(self, other: &Command) -> Self {
         let line = format!("{} && {}", self.line, other.line);
@@ -86,7 +85,7 @@ impl Command {
     }
 }
 
-/// The advice, in lower case without a full stop.
+/// The advice: lower case, no full stop.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Help {
     pub(super) text: Cow<'static, str>,
@@ -94,19 +93,19 @@ pub struct Help {
 }
 
 impl Help {
-    /// Creates a help with words, to which commands can be added.
+    /// Creates advice from words. Commands can follow.
     pub fn say(text: impl Into<Cow<'static, str>>) -> Self {
         Help { text: text.into(), commands: Vec::new() }
     }
 
-    /// Adds more words.
+    /// Appends words.
     #[must_use]
     pub fn and(mut self, text: &str) -> Self {
         self.text.to_mut().push_str(text);
         self
     }
 
-    /// Adds a command in backticks, and its effect.
+    /// Appends a command in backticks, and its effect.
     #[must_use]
     pub fn run(mut self, command: Command) -> Self {
         let text = self.text.to_mut();
@@ -115,8 +114,8 @@ impl Help {
         self
     }
 
-    /// Returns a text that a help has become, with references in place of the commands. The
-    /// commands can then stand on lines of their own.
+    /// Returns advice with references in place of the commands, so that these can be printed on
+    /// their own lines.
     pub fn refer(text: &str, commands: &[Command]) -> String {
         let mut text = text.to_owned();
         for (index, command) in commands.iter().enumerate() {
@@ -129,7 +128,7 @@ impl Help {
         text
     }
 
-    /// Adds another help at the end.
+    /// Appends other advice.
     #[must_use]
     pub fn then(mut self, other: Help) -> Self {
         self.text.to_mut().push_str(&other.text);

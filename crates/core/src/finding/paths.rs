@@ -1,4 +1,4 @@
-//! The paths from which many rules start.
+//! The paths that many rules start from.
 
 use kube_yaml::Path;
 

@@ -1,6 +1,6 @@
 //! The kinds of fault, in the API server's vocabulary.
 
-/// The reason why a field was refused, spelled as in `status.details.causes[].reason`.
+/// Why a field is refused, spelled as in `status.details.causes[].reason`.
 ///
 /// Kubernetes: `field.ErrorType` in apimachinery `pkg/util/validation/field/errors.go`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -30,7 +30,7 @@ pub enum Reason {
 }
 
 impl Reason {
-    /// Returns the word that a cause contains.
+    /// Returns the word in a cause.
     pub const fn as_str(self) -> &'static str {
         match self {
             Reason::Duplicate => "FieldValueDuplicate",

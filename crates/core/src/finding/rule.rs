@@ -1,22 +1,22 @@
-//! Rules: their ids, their descriptions and their modes.
+//! Rules: their ids, descriptions and modes.
 
 use std::{cmp::Ordering, fmt, str::FromStr};
 
 use serde::{Deserialize, Deserializer, Serialize, de};
 
-/// The strictness with which a rule is enforced.
+/// How strictly a rule is enforced.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, schemars::JsonSchema,
 )]
 #[serde(rename_all = "lowercase")]
 pub enum Mode {
-    /// The rule is not run.
+    /// The rule does not run.
     Off,
-    /// The finding is counted, but not shown to the user; `check` shows it as a note.
+    /// Findings are counted but not shown to the user; `check` shows them as notes.
     Audit,
-    /// The finding is shown as a warning, and the object is allowed.
+    /// Findings are shown as warnings, and the object is allowed.
     Warn,
-    /// The object is denied.
+    /// Findings deny the object.
     Deny,
 }
 
@@ -63,7 +63,7 @@ impl<'de> Deserialize<'de> for Mode {
             fn visit_str<E: de::Error>(self, text: &str) -> Result<Mode, E> {
                 text.parse().map_err(E::custom)
             }
-            // Kubernetes' YAML is YAML 1.1, in which a bare `off` is the boolean false.
+            // Kubernetes reads YAML 1.1, where a bare `off` is the boolean false.
             fn visit_bool<E: de::Error>(self, on: bool) -> Result<Mode, E> {
                 if on {
                     Err(E::invalid_value(de::Unexpected::Bool(on), &self))
@@ -132,10 +132,10 @@ impl Group {
 /// The description of a rule. Two descriptions are equal if they have the same id.
 #[derive(Debug)]
 pub struct Meta {
-    /// The id, in kebab-case and never changed: the name of the file, the fixture folder, the docs
-    /// anchor, the policy key and the metric label, and the mark of messages.
+    /// The id in kebab-case. It never changes, because it is the name of the rule's folder, docs
+    /// page, policy key and metric label, and appears in messages.
     pub id: &'static str,
-    /// The head of a finding: what is wrong, in at most eight words.
+    /// The headline of a finding: what is wrong, in at most eight words.
     pub title: &'static str,
     /// The summary, one line of at most 80 characters.
     pub summary: &'static str,
@@ -143,14 +143,14 @@ pub struct Meta {
     pub group: Group,
     /// The behaviour of Kubernetes, the harm, and the upstream source to read.
     pub why: &'static str,
-    /// A manifest that has the fault, checked by a test.
+    /// A manifest with the fault, checked by a test.
     pub bad: &'static str,
-    /// A corrected manifest, checked by a test.
+    /// The corrected manifest, checked by a test.
     pub good: &'static str,
-    /// The mode, unless the policy sets another.
+    /// The mode, unless the policy sets a different one.
     pub mode: Mode,
-    /// Whether a policy may change the mode and make exceptions from the rule. A policy cannot
-    /// allow objects that the API server refuses.
+    /// Whether a policy may change the mode and make exceptions. A policy cannot allow an object
+    /// that the API server refuses.
     pub adjustable: bool,
 }
 
@@ -172,7 +172,7 @@ impl Ord for Meta {
     }
 }
 
-/// A rule for findings that are counted and never shown, and for tests that need some rule.
+/// A rule for findings that are counted but never shown, and for tests that need any rule.
 pub static SOME_RULE: Meta = Meta {
     id: "some-rule",
     title: "some fault",

@@ -1,8 +1,6 @@
-//! Texts of any length, shortened for messages.
-
 use std::borrow::Cow;
 
-/// Shortens a text of more bytes than this by cutting out its middle.
+/// Cuts out the middle of a text that is longer than `bytes`.
 pub fn shorten(text: &str, bytes: usize) -> Cow<'_, str> {
     if text.len() <= bytes {
         return text.into();

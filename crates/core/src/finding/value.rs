@@ -1,13 +1,13 @@
-//! Values as the API server prints them in its messages.
+//! Values as the API server prints them.
 
 use std::{fmt, io};
 
 use serde::Serialize;
 
-/// A value as it is printed in a message.
+/// A value in a message.
 #[derive(Clone, Debug)]
 pub enum Value<'a> {
-    /// Text, printed in quotes.
+    /// Text in quotes.
     Str(&'a str),
     /// A number.
     Int(i64),
@@ -16,8 +16,8 @@ pub enum Value<'a> {
 }
 
 impl Value<'_> {
-    /// Creates a value that is printed as JSON the way Go does (`<`, `>`, `&` and the line
-    /// separators escaped).
+    /// Creates a value that is printed as JSON the way Go does: `<`, `>`, `&` and the line
+    /// separators are escaped.
     pub fn json(value: &impl Serialize) -> Value<'static> {
         let mut out = Beginning(Vec::new());
         let whole = serde_json::to_writer(&mut out, value).is_ok();
@@ -30,10 +30,10 @@ impl Value<'_> {
     }
 }
 
-/// The most bytes of a value that are printed. Messages are cut to less.
+/// How many bytes of a value are written. Messages are cut to fewer.
 const MAX_BYTES: usize = 64 << 10;
 
-/// The beginning of the written bytes. Once it is full, nothing more is accepted.
+/// The first bytes of the output. Once it is full, writing fails.
 struct Beginning(Vec<u8>);
 
 impl io::Write for Beginning {
@@ -83,7 +83,7 @@ impl fmt::Display for Value<'_> {
     }
 }
 
-/// Quotes text as Go's `%q` does (`strconv.Quote`), since the API server's messages do.
+/// Quotes text like Go's `%q` (`strconv.Quote`), because the API server's messages do.
 fn quote(text: &str, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     f.write_str("\"")?;
     let beginning = text.get(..text.floor_char_boundary(MAX_BYTES)).unwrap_or_default();
@@ -107,8 +107,8 @@ fn quote(text: &str, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     f.write_str(if beginning.len() < text.len() { "…" } else { "\"" })
 }
 
-/// Returns whether Go prints a character unchanged (`strconv.IsPrint`). Rust's `escape_debug` knows
-/// the same characters, but escapes a combining one at the beginning of a text.
+/// Returns whether Go prints a character unchanged (`strconv.IsPrint`). Rust's `escape_debug`
+/// agrees, except that it escapes a combining character at the beginning of a text.
 fn is_printable(c: char) -> bool {
     c.is_ascii() || ["x", c.encode_utf8(&mut [0; 4])].concat().escape_debug().nth(1) == Some(c)
 }

@@ -1,4 +1,4 @@
-//! Tolerations that stay in a template after the label that requested them is gone.
+//! Tolerations that stay in a template after the label that requested them was removed.
 
 use serde_json::{Value, json};
 
@@ -11,9 +11,9 @@ use crate::{
     rules::read,
 };
 
-/// Finds tolerations that were injected for the label, in an update that removes it. `is_written` says whether the
-/// manifest itself has tolerations; without a manifest it follows from the managed fields, since no manager owns what a
-/// webhook has added.
+/// Finds injected tolerations in an update that removes the label that requested them.
+/// `is_written` is whether the manifest itself has tolerations. Without a manifest, the managed
+/// fields show it: no manager owns the fields that a webhook adds.
 pub fn find(
     subject: &Subject<'_>,
     is_written: Option<bool>,
@@ -57,11 +57,11 @@ pub fn find(
     );
 }
 
-/// Returns the command that removes these entries of the list.
+/// Returns the command that removes these list entries.
 fn remove(subject: &Subject<'_>, left: &[usize], length: usize, pods: usize) -> Command {
     let pointer = TOLERATIONS.to_field().pointer();
     let remove = |path: String| json!({ "op": "remove", "path": path });
-    // From the end, so that the indexes stay right.
+    // From the end, so that the remaining indexes stay valid.
     let operations: Value = match left.len() == length {
         true => json!([remove(pointer)]),
         false => left.iter().rev().map(|i| remove(format!("{pointer}/{i}"))).collect(),

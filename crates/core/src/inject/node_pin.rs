@@ -1,8 +1,7 @@
-//! Pins a pod to the node that it was created for, without ever widening the set of nodes that it
-//! may run on.
+//! Pins a pod to the node that it was created for, without ever letting it run on more nodes.
 //!
 //! The terms of a node selector are ORed, and the requirements within a term are ANDed. So the pin
-//! is added to every term; a separate term would widen that set.
+//! is added to every term; a separate term would allow more nodes.
 
 use json_patch::PatchOperation;
 use k8s_openapi::api::core::v1::{NodeSelectorRequirement, NodeSelectorTerm};
@@ -21,14 +20,13 @@ use crate::{
 /// The only field of a node that a node selector can match.
 const NAME: &str = "metadata.name";
 
-/// The path of a pod's own affinity.
 static AFFINITY: Path<'static> = SPEC.child("affinity");
 static NODE_AFFINITY: Path<'static> = AFFINITY.child("nodeAffinity");
 static REQUIRED: Path<'static> = NODE_AFFINITY.child(REQUIRED_NAME);
 static TERMS: Path<'static> = REQUIRED.child("nodeSelectorTerms");
 const REQUIRED_NAME: &str = "requiredDuringSchedulingIgnoredDuringExecution";
 
-/// Pins a pod to a node, or reports why it cannot be pinned.
+/// Pins a pod to a node, or reports why that is impossible.
 pub(super) fn pin(
     spec: &PodSpec,
     node: &str,
@@ -73,8 +71,8 @@ pub(super) fn pin(
     }
 }
 
-/// Adds a required node affinity to a pod that has none. Whether the pod has an affinity, and in it
-/// a node affinity, decides which field has to be added.
+/// Adds a required node affinity to a pod without one. Which field is added depends on whether the
+/// pod has an affinity, and in it a node affinity.
 fn add_required(node: &str, (has_affinity, has_node_affinity): (bool, bool)) -> PatchOperation {
     let required = json!({ "nodeSelectorTerms": [{ "matchFields": [requirement(node)] }] });
     if has_node_affinity {
@@ -87,10 +85,10 @@ fn add_required(node: &str, (has_affinity, has_node_affinity): (bool, bool)) -> 
     add(&AFFINITY, None, json!({ "nodeAffinity": node_affinity }))
 }
 
-/// Pins every term to the node, unless it is pinned already.
+/// Pins every term to the node, except for terms that are pinned already.
 fn add_to_each(terms: &[NodeSelectorTerm], node: &str, patch: &mut Vec<PatchOperation>) {
     for (i, term) in terms.iter().enumerate() {
-        // An empty term selects nothing; with a pin in it, it would select the node.
+        // An empty term selects nothing. With a pin, it would select the node.
         if is_empty(term) || is_pinned_to(term, node) {
             continue;
         }
@@ -103,7 +101,7 @@ fn add_to_each(terms: &[NodeSelectorTerm], node: &str, patch: &mut Vec<PatchOper
     }
 }
 
-/// Returns the reason why a term never selects the node, given the pod's `nodeSelector`.
+/// Returns why a term, together with the pod's `nodeSelector`, never selects the node.
 fn why_not(spec: &PodSpec, term: &NodeSelectorTerm, node: &str) -> Option<String> {
     why_not_node(spec.node_selector.as_ref(), term, node)
 }
@@ -130,7 +128,7 @@ fn is_pinned_to(term: &NodeSelectorTerm, node: &str) -> bool {
     })
 }
 
-/// Reports each term with the reason why it excludes the node. All terms do.
+/// Reports for each term why it excludes the node. All terms do.
 fn conflict(spec: &PodSpec, terms: &[NodeSelectorTerm], node: &str, found: &mut Findings) {
     for (i, term) in terms.iter().enumerate() {
         let term_path = TERMS.index(i);

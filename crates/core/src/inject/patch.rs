@@ -4,14 +4,14 @@ use json_patch::{AddOperation, PatchOperation, jsonptr::PointerBuf};
 
 use crate::finding::Path;
 
-/// Returns the operation `add` for a value at a path, with an optional last step such as `-`.
+/// Returns the operation `add` for a path, with an optional last step such as `-`.
 pub(super) fn add(path: &Path<'_>, last: Option<&str>, value: serde_json::Value) -> PatchOperation {
     let mut pointer = path.to_field().pointer();
     if let Some(last) = last {
         pointer.push('/');
         pointer.push_str(last);
     }
-    // A pointer written by `Field` is always valid; the root would only make the patch fail.
+    // A pointer from `Field` is always valid. The root would only make the patch fail.
     let path = PointerBuf::parse(pointer).unwrap_or_default();
     PatchOperation::Add(AddOperation { path, value })
 }

@@ -1,4 +1,4 @@
-//! A pod, reduced to the fields that injection reads.
+//! Pods, as far as injection reads them.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use crate::object::{DecodeError, Metadata, Str, annotations::NODE_ANNOTATION, de
 /// A pod, reduced to the fields that injection reads.
 #[derive(Debug)]
 pub struct PartialPod<'a> {
-    /// The pod's metadata.
+    /// The metadata.
     pub metadata: Metadata<'a>,
     pub(super) spec: PodSpec,
 }
@@ -58,7 +58,7 @@ impl<'a> PartialPod<'a> {
         })
     }
 
-    /// Returns the pod's name, or the prefix of its generated name.
+    /// Returns the pod's name, or its `generateName` prefix.
     pub fn name(&self) -> &str {
         self.metadata.name()
     }

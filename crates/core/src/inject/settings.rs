@@ -1,28 +1,29 @@
-//! The settings of injection: a part of the policy file.
+//! The settings of injection, a part of the policy file.
 
 use k8s_openapi::api::core::v1::Toleration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-/// The injections into pods, and the identities that get them.
+/// The injections into pods, and the users and groups that get them.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 #[schemars(rename = "Injection")]
 pub struct Settings {
-    /// The users and groups whose pods are injected.
+    /// The users and groups whose pods get the injection.
     pub paired_controllers: PairedControllers,
-    /// The tolerations that let a daemon run on control-plane nodes.
+    /// The tolerations that let a daemon pod run on control-plane nodes.
     pub tolerations: Vec<TolerationEntry>,
     /// Whether to add the tolerations that the built-in DaemonSet controller gives its pods.
     pub daemon_tolerations: bool,
     /// Whether to pin a pod to the node that `setguard.io/node` names.
     pub node_pin: bool,
-    /// The reaction to `setguard.io/node` on a pod from any other user: `warn` or `deny`.
+    /// Whether a pod with `setguard.io/node` from any other user gets a warning or is denied:
+    /// `warn` or `deny`.
     pub unpaired_annotation: UnpairedAnnotation,
 }
 
-/// The identities whose pods are injected.
+/// The users and groups whose pods get the injection.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct PairedControllers {
@@ -43,10 +44,10 @@ pub struct TolerationEntry {
     #[serde(default = "exists")]
     #[schemars(extend("enum" = ["Exists", "Equal"]))]
     pub operator: String,
-    /// The value of the taint, with `Equal`.
+    /// The value of the taint, for `Equal`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub value: Option<String>,
-    /// `NoSchedule`, `PreferNoSchedule` or `NoExecute`; unset for all of them.
+    /// `NoSchedule`, `PreferNoSchedule` or `NoExecute`. If unset: all of them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("enum" = ["NoSchedule", "PreferNoSchedule", "NoExecute", null]))]
     pub effect: Option<String>,
@@ -74,7 +75,7 @@ fn exists() -> String {
     "Exists".to_owned()
 }
 
-/// The reaction to the annotation `setguard.io/node` from a user that is not paired.
+/// How setguard reacts to the annotation `setguard.io/node` from a user that is not paired.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum UnpairedAnnotation {
@@ -88,7 +89,7 @@ pub enum UnpairedAnnotation {
 impl Default for PairedControllers {
     fn default() -> Self {
         PairedControllers {
-            // The built-in controller uses one of these: see --use-service-account-credentials.
+            // The built-in controller is one of these: see --use-service-account-credentials.
             users: vec![
                 "system:serviceaccount:kube-system:daemon-set-controller".to_owned(),
                 "system:kube-controller-manager".to_owned(),

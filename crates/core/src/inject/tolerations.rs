@@ -1,4 +1,4 @@
-//! The tolerations that a daemon's pod needs, and those that it already has.
+//! The tolerations that a daemon pod needs, and the tolerations that it already has.
 
 use json_patch::PatchOperation;
 use k8s_openapi::api::core::v1::Toleration;
@@ -10,7 +10,7 @@ use crate::{
 };
 
 /// Returns whether a toleration ends sooner than `ours` for some taint that both tolerate. Only
-/// tolerations of NoExecute can end.
+/// NoExecute tolerations can end.
 fn ends_before(there: &Toleration, ours: &Toleration) -> bool {
     let executes = |it: &Toleration| matches!(text(&it.effect), "" | "NoExecute");
     there.toleration_seconds.is_some()
@@ -20,8 +20,8 @@ fn ends_before(there: &Toleration, ours: &Toleration) -> bool {
         && (operator(there) == "Exists" || text(&there.value) == text(&ours.value))
 }
 
-/// Returns whether the API server itself adds this toleration, as to each pod without such a
-/// toleration. The author of the pod then has nothing to fix.
+/// Returns whether the API server itself added this toleration, as it does to each pod that has
+/// none for the taint. The author of the pod then has nothing to fix.
 ///
 /// Kubernetes: `Admit`, plugin/pkg/admission/defaulttolerationseconds/admission.go.
 fn is_of_the_api_server(toleration: &Toleration) -> bool {
@@ -31,7 +31,7 @@ fn is_of_the_api_server(toleration: &Toleration) -> bool {
         && text(&toleration.effect) == "NoExecute"
 }
 
-/// The tolerations of a pod, and those that are added to it.
+/// The tolerations of a pod, and the tolerations to add.
 pub(super) struct List {
     /// Each toleration with the index in `existing` before which it is inserted; `None` for the
     /// end.
@@ -56,8 +56,8 @@ impl List {
 
     /// Adds a toleration before any that ends sooner, unless one in the list covers it.
     ///
-    /// The first toleration that matches a taint determines how long a pod stays on the node. If
-    /// one with `tolerationSeconds` came first, the daemon would be evicted, its controller would
+    /// The first toleration that matches a taint decides how long a pod stays on the node. If one
+    /// with `tolerationSeconds` came first, the daemon pod would be evicted, its controller would
     /// recreate it on the same node, and so on.
     ///
     /// Kubernetes: `GetMatchingTolerations`, pkg/apis/core/v1/helper/helpers.go.
@@ -98,19 +98,19 @@ impl List {
         std::mem::replace(&mut self.changed, false)
     }
 
-    /// Appends the operations that add the missing tolerations to this spec.
+    /// Appends the operations that add the tolerations to this spec.
     pub(super) fn patch(self, spec: &Path<'_>, patch: &mut Vec<PatchOperation>) {
         let path = spec.child("tolerations");
         if self.existing.is_empty() {
-            // The list may be absent, null or empty. Adding it as a whole works for all three.
+            // The list may be absent, null or empty. Adding the whole list works for all three.
             let all: Vec<_> = self.added.iter().map(|(_, toleration)| json(toleration)).collect();
             if !all.is_empty() {
                 patch.push(add(&path, None, all.into()));
             }
             return;
         }
-        // Inserting from the back keeps the indexes of the remaining insertions valid, and the order of
-        // those that have the same one.
+        // Inserting from the back keeps the remaining indexes valid, and keeps the order of
+        // tolerations with the same index.
         let (mut inserted, appended): (Vec<_>, Vec<_>) =
             self.added.into_iter().partition(|(at, _)| at.is_some());
         inserted.reverse();
@@ -125,7 +125,7 @@ impl List {
     }
 }
 
-/// Returns a toleration as JSON, with the fields in the order in which Kubernetes writes them.
+/// The fields are in Kubernetes' order.
 fn json(toleration: &Toleration) -> serde_json::Value {
     let fields = [
         ("key", &toleration.key),

@@ -1,12 +1,11 @@
 //! The values that a label can have under a set of requirements.
 //!
-//! Labels are free text: a value that no requirement lists or forbids is always possible. So
-//! requirements on different keys are independent of each other, and requirements on one key can be
-//! met together if one value, or the absence of the label, meets them all.
+//! Labels are free text: a value that no requirement mentions is always possible. So requirements
+//! on different keys are independent, and requirements on one key are compatible if one value, or
+//! the absence of the label, meets them all.
 
 use std::{borrow::Borrow, cmp::Ordering};
 
-/// A requirement on the value of a label.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Test<'a> {
     /// `In`
@@ -23,12 +22,12 @@ pub(crate) enum Test<'a> {
     Above(i64),
     /// `Lt`
     Below(i64),
-    /// A comparison with a text that is not a number, which no value passes.
+    /// A comparison with text that is not a number. No value passes.
     Never,
 }
 
 impl Test<'_> {
-    /// Returns whether a value, or the absence of the label (`None`), passes the test.
+    /// `None` stands for the absence of the label.
     pub(crate) fn holds(&self, value: Option<&str>) -> bool {
         let listed = |list: &[String]| value.is_some_and(|it| list.iter().any(|own| own == it));
         let number = || value?.parse::<i64>().ok();
@@ -48,17 +47,17 @@ impl Test<'_> {
 /// The values that pass all of some tests.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Allowed<S> {
-    /// No value, and not the absence of the label either.
+    /// No value is allowed, and the label must not be absent either.
     Nothing,
     /// Only the absence of the label.
     Absent,
     /// One of these values; sorted, at least one.
     OneOf(Box<[S]>),
-    /// Any value except `not` and, if there are `bounds`, only a number within them.
+    /// Any value except `not`; with `bounds`, only a number within them.
     Present {
-        /// The excluded values; sorted.
+        /// Sorted.
         not: Box<[S]>,
-        /// The lowest and the highest possible number.
+        /// The lowest and the highest number.
         bounds: Option<(i64, i64)>,
     },
     /// The absence of the label, or any value except these; sorted.
@@ -66,7 +65,6 @@ pub(crate) enum Allowed<S> {
 }
 
 impl<S: Ord + for<'t> From<&'t str> + Borrow<str>> Allowed<S> {
-    /// Returns the values that pass all of these tests.
     pub(crate) fn by<'a>(tests: impl IntoIterator<Item = Test<'a>>) -> Self {
         let mut all = Gathered::default();
         tests.into_iter().for_each(|test| all.add(test));
@@ -75,7 +73,7 @@ impl<S: Ord + for<'t> From<&'t str> + Borrow<str>> Allowed<S> {
 }
 
 impl<S: Ord + Clone + Borrow<str>> Allowed<S> {
-    /// Returns whether a value, or the absence of the label (`None`), is allowed.
+    /// `None` stands for the absence of the label.
     pub(crate) fn contains(&self, value: Option<&str>) -> bool {
         let listed =
             |list: &[S], value: &str| list.binary_search_by(|own| own.borrow().cmp(value)).is_ok();
@@ -129,7 +127,7 @@ impl<S: Ord + Clone + Borrow<str>> Allowed<S> {
 struct Gathered<'a> {
     must_be_present: bool,
     must_be_absent: bool,
-    /// The values that all lists so far have in common.
+    /// The values that all lists so far share.
     list: Option<Vec<&'a str>>,
     not: Vec<&'a str>,
     bounds: Option<(i64, i64)>,
@@ -197,7 +195,6 @@ fn non_empty<S>(list: Box<[S]>) -> Allowed<S> {
     if list.is_empty() { Allowed::Nothing } else { Allowed::OneOf(list) }
 }
 
-/// Returns the intersection of two bounds.
 fn both(one: Option<(i64, i64)>, other: Option<(i64, i64)>) -> Option<(i64, i64)> {
     match (one, other) {
         (Some((low, high)), Some((lower, higher))) => Some((low.max(lower), high.min(higher))),
@@ -205,15 +202,13 @@ fn both(one: Option<(i64, i64)>, other: Option<(i64, i64)>) -> Option<(i64, i64)
     }
 }
 
-/// Returns whether a value is within bounds. Kubernetes: `Requirement.Matches`, apimachinery
-/// pkg/labels/selector.go.
+/// Kubernetes: `Requirement.Matches`, apimachinery pkg/labels/selector.go.
 fn is_within(value: &str, bounds: Option<(i64, i64)>) -> bool {
     bounds.is_none_or(|(low, high)| {
         value.parse().is_ok_and(|number: i64| (low..=high).contains(&number))
     })
 }
 
-/// Merges two sorted lists.
 fn union<S: Ord + Clone>(one: &[S], other: &[S]) -> Box<[S]> {
     let (mut one, mut other) = (one.iter().peekable(), other.iter().peekable());
     let next = || {

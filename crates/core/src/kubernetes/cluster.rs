@@ -1,7 +1,7 @@
 //! The cluster that an object is meant for: its version and feature gates.
 //!
-//! Version and gates determine whether the API server honours a field. The defaults of each release
-//! are a table here, never an `if` in a rule.
+//! They decide which fields the API server accepts. The defaults of each release are in a table
+//! here, never in an `if` in a rule.
 
 use std::{borrow::Cow, collections::BTreeMap};
 
@@ -32,7 +32,7 @@ const OFF: &[(u32, bool)] = &[(0, false)];
 ///
 /// Kubernetes: `pkg/features/kube_features.go`.
 const GATES: &[Gate] = &[
-    // The gate is also on in the first patch releases of 1.35; see `EARLY_PATCHES`.
+    // Also on in the first patch releases of 1.35; see `EARLY_PATCHES`.
     Gate { name: MAX_UNAVAILABLE_STATEFUL_SET, defaults: &[(37, true)] },
     Gate { name: STATEFUL_SET_RECREATE_STRATEGY, defaults: OFF },
     // The gates below are for fields of the pod template.
@@ -79,88 +79,96 @@ const GATES: &[Gate] = &[
 /// Kubernetes: the gate was on in 1.35.0 to 1.35.3 (kubernetes#137904).
 const EARLY_PATCHES: &[(&str, u32, u32, bool)] = &[(MAX_UNAVAILABLE_STATEFUL_SET, 35, 4, true)];
 
-/// Releases in which the API server started to validate something without a feature gate.
+/// The releases in which the API server changed its validation without a feature gate.
 ///
-/// Changes that all supported releases share are not listed: since 1.33, a StatefulSet's
-/// `serviceName` is validated (kubernetes#130233), and its `revisionHistoryLimit` may change
+/// Changes that all supported releases share are not listed: since 1.33, the API server validates a
+/// StatefulSet's `serviceName` (kubernetes#130233) and lets its `revisionHistoryLimit` change
 /// (kubernetes#129017).
 pub mod since {
     use super::Version;
 
-    /// The `generateName` of a DaemonSet is not validated as strictly on UPDATE as on CREATE.
+    /// The API server validates a DaemonSet's `generateName` less strictly on UPDATE than on
+    /// CREATE.
     pub const DAEMON_SET_PREFIX_EASED: Version = Version::of_minor(34);
-    /// The feature gate `ContainerRestartRules` exists. Before, only `Always` in an init container
-    /// is a valid restart policy, and other policies are rejected, not dropped.
+    /// The feature gate `ContainerRestartRules` exists. In earlier releases, the only valid restart
+    /// policy is `Always` in an init container; the API server rejects the others instead of
+    /// dropping them.
     pub const CONTAINER_RESTART_RULES: Version = Version::of_minor(34);
-    /// A deprecated annotation about AppArmor is compared with the profile of the pod before the API server warns of it.
+    /// Before it warns about a deprecated AppArmor annotation, the API server compares the
+    /// annotation with the pod's profile.
     pub const APP_ARMOR_COMPARED: Version = Version::of_minor(34);
-    /// The files of a projected source are not compared once more with those of the next one that lists none.
+    /// The API server no longer compares the files of a projected source a second time with the
+    /// files of a following source that lists none.
     pub const NO_FILES_TWICE: Version = Version::of_minor(34);
-    /// An IP address in an old form is called invalid.
+    /// The API server calls an IP address in an old form invalid.
     pub const OLD_IP_INVALID: Version = Version::of_minor(36);
-    /// Block volumes need the host's users.
+    /// Block volumes require the host's user namespace.
     pub const VOLUME_DEVICES_NEED_HOST_USERS: Version = Version::of_minor(34);
     /// The pod template of a StatefulSet is validated (kubernetes#131790).
     pub const STATEFUL_SET_TEMPLATE_VALIDATED: Version = Version::of_minor(34);
     /// The claim templates of a StatefulSet are validated (kubernetes#132212).
     pub const CLAIM_TEMPLATES_VALIDATED: Version = Version::of_minor(34);
-    /// An empty CSI driver is reported once, as missing, and not as a malformed name as well.
+    /// An empty CSI driver is reported once, as missing, and not also as a malformed name.
     pub const EMPTY_CSI_DRIVER_ONCE: Version = Version::of_minor(35);
-    /// Restart rules of an init container need a restart policy.
+    /// An init container with restart rules needs a restart policy.
     pub const INIT_RULES_NEED_POLICY: Version = Version::of_minor(35);
     /// The operators `Lt` and `Gt` of tolerations exist, behind a feature gate.
     pub const TOLERATION_COMPARISON: Version = Version::of_minor(35);
-    /// An init container that isn't a sidecar cannot be restarted on resize.
+    /// An init container that isn't a sidecar may not have `RestartContainer` in its `resizePolicy`.
     pub const INIT_RESIZE_VALIDATED: Version = Version::of_minor(36);
-    /// Too many restart rules or exit codes are `TooMany`. Before, they are `TooLong`.
+    /// Too many restart rules or exit codes are reported as `TooMany`, in earlier releases as
+    /// `TooLong`.
     pub const TOO_MANY_RESTART_RULES: Version = Version::of_minor(36);
-    /// The path of `shareProcessNamespace` is its own. Before, it leads into the security context.
+    /// Errors in `shareProcessNamespace` have its own path. In earlier releases the path leads into
+    /// the security context.
     pub const SHARE_PROCESS_NAMESPACE_PATH: Version = Version::of_minor(37);
-    /// A printed projection of a cluster trust bundle has a user.
+    /// The printed form of a projected cluster trust bundle includes the user.
     pub const TRUST_BUNDLE_USER: Version = Version::of_minor(37);
-    /// Errors in owner references name the place of the owner (kubernetes `validateOwnerReference`).
+    /// Errors in owner references contain the index of the owner (kubernetes
+    /// `validateOwnerReference`).
     pub const OWNERS_INDEXED: Version = Version::of_minor(37);
-    /// An update that changes an immutable field of a StatefulSet names the field.
+    /// The error for a changed immutable field of a StatefulSet names the field.
     pub const STATEFUL_SET_IMMUTABLE_FIELDS: Version = Version::of_minor(37);
-    /// A stored template keeps `CAP_SYS_ADMIN` with `allowPrivilegeEscalation: false`.
+    /// The API server accepts `CAP_SYS_ADMIN` with `allowPrivilegeEscalation: false` on UPDATE if
+    /// the stored template already has both.
     pub const SYS_ADMIN_KEPT: Version = Version::of_minor(37);
-    /// The volume of an image needs a reference.
+    /// An image volume needs a reference.
     pub const IMAGE_REFERENCE_REQUIRED: Version = Version::of_minor(37);
-    /// MutatingAdmissionPolicies in a beta version of the API.
+    /// MutatingAdmissionPolicies are in a beta version of the API.
     pub const MUTATING_ADMISSION_POLICY_BETA: Version = Version::of_minor(34);
-    /// MutatingAdmissionPolicies in the stable version of the API.
+    /// MutatingAdmissionPolicies are in the stable version of the API.
     pub const MUTATING_ADMISSION_POLICY: Version = Version::of_minor(36);
-    /// kube-apiserver reads admission policies from files, behind a feature gate that is off.
+    /// kube-apiserver can read admission policies from files; the feature gate is off by default.
     pub const STATIC_ADMISSION_ALPHA: Version = Version::of_minor(36);
-    /// That feature gate, `ManifestBasedAdmissionControlConfig`, is on.
+    /// The feature gate for these files, `ManifestBasedAdmissionControlConfig`, is on by default.
     pub const STATIC_ADMISSION: Version = Version::of_minor(37);
-    /// A StatefulSet may have the update strategy `Recreate`, if its feature gate is on or if the
-    /// stored object has it already (kubernetes#137187).
+    /// A StatefulSet may have the update strategy `Recreate` if the feature gate is on or the
+    /// stored object already has it (kubernetes#137187).
     pub const STATEFUL_SET_RECREATE: Version = Version::of_minor(37);
-    /// The release from which parallel pods that are unavailable anyway are replaced first, whatever
+    /// With parallel pods, the controller replaces unavailable pods first, whatever
     /// `maxUnavailable` is.
     pub const REPLACES_UNAVAILABLE_FIRST: Version = Version::of_minor(37);
 }
 
-/// Version and feature gates of a cluster.
+/// The version and feature gates of a cluster.
 #[derive(Clone, Debug)]
 pub struct Cluster {
-    /// The release.
+    /// The Kubernetes release.
     pub version: Version,
-    /// The answer of its API server about the release.
+    /// Whether the API server reported the release.
     pub api_server: ApiServer,
     gates: BTreeMap<String, bool>,
 }
 
-/// The answer of an API server about its release.
+/// Whether an API server reported its release.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ApiServer {
-    /// None: the release is only assumed, or named by the policy.
+    /// It has not. The release is assumed, or comes from the policy.
     #[default]
     Unseen,
-    /// A release that setguard knows.
+    /// It has reported a release that setguard knows.
     Known,
-    /// A release newer than the newest that setguard knows.
+    /// It has reported a release newer than the newest that setguard knows.
     Newer,
 }
 
@@ -171,7 +179,7 @@ impl Default for Cluster {
 }
 
 impl Cluster {
-    /// Creates a cluster of this release. `gates` overrides the defaults of the release.
+    /// Creates a cluster. `gates` overrides the defaults of the release.
     pub const fn new(version: Version, gates: BTreeMap<String, bool>) -> Self {
         Cluster { version, api_server: ApiServer::Unseen, gates }
     }
@@ -181,7 +189,7 @@ impl Cluster {
         self.gates.insert(name.to_owned(), on);
     }
 
-    /// Sets the release and the gates that were discovered. Gates that were set explicitly stay.
+    /// Sets the discovered release and gates. Gates that were set explicitly stay as they are.
     #[must_use]
     pub fn known_as(mut self, version: Version, gates: &BTreeMap<String, bool>) -> Self {
         self.version = version;
@@ -191,13 +199,13 @@ impl Cluster {
         self
     }
 
-    /// Returns the gates that were set, and not only by the release.
+    /// Returns the gates that were set, without the defaults of the release.
     pub(crate) const fn set_gates(&self) -> &BTreeMap<String, bool> {
         &self.gates
     }
 
-    /// Returns the cluster as it applies to this resource. For OpenKruise's StatefulSet,
-    /// `maxUnavailable` takes effect without a feature gate.
+    /// Returns the cluster as it applies to a resource: `maxUnavailable` of OpenKruise's
+    /// StatefulSet needs no feature gate.
     pub fn for_resource(&self, resource: &Resource) -> Cow<'_, Cluster> {
         if !resource.is_kruise() {
             return Cow::Borrowed(self);
@@ -207,19 +215,19 @@ impl Cluster {
         Cow::Owned(cluster)
     }
 
-    /// Returns whether the cluster has the changes of this release; see [`since`].
+    /// Returns whether the cluster runs this release or a later one; see [`since`].
     pub fn has(&self, release: Version) -> bool {
         self.version.minor() >= release.minor()
     }
 
-    /// Returns clusters of which each accepts what the others may refuse.
+    /// Returns clusters that together cover the extremes: each accepts something that the others
+    /// may refuse.
     pub(crate) fn extremes() -> [Self; 3] {
         let all_on = GATES.iter().map(|gate| (gate.name.to_owned(), true)).collect();
         let newest = Cluster::new(Version::NEWEST, all_on);
         [newest, Cluster::default(), Cluster::new(Version::OLDEST, BTreeMap::new())]
     }
 
-    /// Creates a cluster of this version with every feature off.
     #[cfg(test)]
     pub(crate) fn without_features(version: Version) -> Self {
         Cluster::new(version, GATES.iter().map(|gate| (gate.name.to_owned(), false)).collect())
@@ -244,15 +252,15 @@ impl Cluster {
     }
 }
 
-/// Returns the known gate that a misspelt name was meant to be.
+/// Returns the known gate that a misspelt name resembles.
 ///
-/// `None` if the name is known, or if it resembles no known gate: Kubernetes has many gates that no
-/// rule depends on.
+/// `None` if the name is a known gate or resembles none. Kubernetes has many gates that no rule
+/// depends on.
 pub fn suggest_gate(name: &str) -> Option<&'static str> {
     nearest_of(name, gates()).filter(|_| !gates().any(|known| known == name))
 }
 
-/// Returns the names of the gates that a rule depends on.
+/// Returns the names of the gates that rules depend on.
 pub fn gates() -> impl Iterator<Item = &'static str> {
     GATES.iter().map(|gate| gate.name)
 }
@@ -260,7 +268,7 @@ pub fn gates() -> impl Iterator<Item = &'static str> {
 /// Parses `A=true,B=false`.
 ///
 /// # Errors
-/// The message names the part that is not `GATE=true` or `GATE=false`, or the misspelt gate.
+/// The message quotes the part that is neither `GATE=true` nor `GATE=false`, or the misspelt gate.
 pub fn parse_gates(text: &str) -> Result<BTreeMap<String, bool>, String> {
     text.split(',')
         .filter(|part| !part.is_empty())
@@ -295,7 +303,7 @@ mod tests {
         }
         let misspelt = parse_gates("MaxUnavailableStatefulset=true").unwrap_err();
         assert!(misspelt.contains("did you mean MaxUnavailableStatefulSet?"), "{misspelt}");
-        // These are real gates that no rule depends on.
+        // Real gates that no rule depends on.
         let gates = parse_gates("PodLevelResourceManagers=true,SchedulerQueueingHints=false");
         assert_eq!(gates.map(|gates| gates.len()), Ok(2));
     }

@@ -4,8 +4,8 @@ use k8s_openapi::api::core::v1::{Container, ContainerRestartRule, PodSpec};
 
 use crate::finding::Path;
 
-/// Visits all containers like `VisitContainersWithPath`, except ephemeral containers, which a
-/// template cannot have.
+/// Visits all containers like `VisitContainersWithPath`, except ephemeral containers: a template
+/// cannot have any.
 pub(crate) fn visit(
     spec: &PodSpec,
     path: &Path<'_>,
@@ -31,7 +31,8 @@ pub(crate) fn is_sidecar(container: &Container) -> bool {
     container.restart_policy.as_deref() == Some("Always")
 }
 
-/// Returns whether the pod ends once all containers have exited with 0. A pod without containers does not count.
+/// Returns whether the pod ends once all containers have exited with 0. `false` for a pod without
+/// containers.
 ///
 /// Kubernetes: `ShouldContainerBeRestarted`, pkg/kubelet/container/helpers.go.
 pub(crate) fn ends(spec: &PodSpec) -> bool {

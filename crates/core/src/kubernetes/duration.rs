@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use jiff::SignedDuration;
 
-/// Parses a duration that is not negative. The API server and most users write Go's syntax; jiff
-/// reads that and more, except for the plain `0` of Go.
+/// Parses a duration that is not negative. The API server and most users write Go's syntax. jiff
+/// reads all of it except a plain `0`.
 ///
 /// # Errors
 /// Returns a message that shows an example of a duration.
@@ -19,7 +19,7 @@ pub fn signed(text: &str) -> Result<SignedDuration, String> {
         .ok_or_else(|| format!("{text:?} is not a duration such as 20s, 500ms or 1m30s"))
 }
 
-/// Works like [`signed`], but returns the type of the standard library.
+/// Like [`signed`], but returns the type of the standard library.
 ///
 /// # Errors
 /// Returns a message that shows an example of a duration.

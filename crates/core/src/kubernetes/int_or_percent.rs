@@ -31,8 +31,8 @@ pub fn not_more_than_100_percent(value: &IntOrString, path: &Path<'_>, found: &m
     }
 }
 
-/// Returns the number, or the number before the percent sign. Any other text counts as the number
-/// that it contains, or else as 0: `getIntOrPercentValue`.
+/// Returns the number, or the number before the percent sign. Other text counts as the number that
+/// it contains, or as 0: `getIntOrPercentValue`.
 pub fn number(value: &IntOrString) -> i64 {
     match value {
         IntOrString::Int(number) => i64::from(*number),
@@ -40,7 +40,7 @@ pub fn number(value: &IntOrString) -> i64 {
     }
 }
 
-/// Returns the value as it is printed in a message.
+/// Converts the value for a message.
 pub fn to_value(value: &IntOrString) -> Value<'static> {
     match value {
         IntOrString::Int(number) => Value::Int(i64::from(*number)),
@@ -56,8 +56,8 @@ pub fn percentage(value: &IntOrString) -> Option<i64> {
     }
 }
 
-/// Works like Go's `strconv.Atoi` with the error ignored: a number out of range becomes the nearest
-/// in range.
+/// Like Go's `strconv.Atoi` with the error ignored: a number out of range becomes the nearest in
+/// range.
 fn atoi(text: &str) -> i64 {
     text.parse().unwrap_or_else(|_| {
         let digits = text.strip_prefix(['-', '+']).unwrap_or(text);
@@ -72,8 +72,8 @@ fn atoi(text: &str) -> i64 {
     })
 }
 
-/// Returns the value as a count: a percentage is taken of `total`. `None` for a string that the API
-/// server rejects.
+/// Returns the value as a count, with a percentage taken of `total`. `None` for a string that the
+/// API server rejects.
 ///
 /// Kubernetes: `GetScaledValueFromIntOrPercent`, apimachinery pkg/util/intstr/intstr.go.
 pub fn scaled(value: &IntOrString, total: i32, round_up: bool) -> Option<i64> {

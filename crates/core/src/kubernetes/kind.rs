@@ -94,7 +94,7 @@ impl Kind {
         Kind::ALL.into_iter().find(|kind| kind.as_str() == name)
     }
 
-    /// The name as in the field `kind`.
+    /// Returns the name as in the field `kind`.
     pub const fn as_str(self) -> &'static str {
         match self {
             Kind::ControllerRevision => "ControllerRevision",
@@ -124,7 +124,7 @@ impl Kind {
         }
     }
 
-    /// The `apiVersion` of its objects. OpenKruise's sets have another one too.
+    /// Returns the `apiVersion` of the built-in kind, not of OpenKruise's.
     pub const fn api_version(self) -> &'static str {
         match self {
             Kind::ControllerRevision
@@ -155,7 +155,7 @@ impl Kind {
         }
     }
 
-    /// Returns whether its objects are in namespaces.
+    /// Returns whether objects of this kind belong to namespaces.
     pub const fn is_namespaced(self) -> bool {
         !matches!(
             self,

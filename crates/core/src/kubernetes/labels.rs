@@ -5,7 +5,8 @@ use std::{borrow::Borrow, collections::BTreeMap};
 use super::names;
 use crate::finding::{Findings, Path};
 
-/// The annotation of a mirror pod, which a kubelet creates for a pod that it runs from a file.
+/// The annotation that marks a mirror pod. The kubelet creates one for each pod that it runs from a
+/// file.
 pub(crate) const MIRROR_ANNOTATION: &str = "kubernetes.io/config.mirror";
 
 /// The maximum total size of the keys and values of all annotations, in bytes.
@@ -14,7 +15,7 @@ pub(crate) const ANNOTATIONS_LIMIT: usize = 256 * 1024;
 /// A map of strings, either owned or borrowed from the JSON that contains it.
 pub type TextMap<T> = BTreeMap<T, T>;
 
-/// Validates labels. The field path points to the map: upstream does not name the key either.
+/// Validates labels. The error points to the map, as the API server's does, not to the key.
 ///
 /// Kubernetes: `ValidateLabels`, apimachinery `pkg/apis/meta/v1/validation/validation.go`.
 pub fn labels<T: Borrow<str>>(labels: Option<&TextMap<T>>, path: &Path<'_>, found: &mut Findings) {
@@ -47,7 +48,7 @@ pub fn annotations<T: Borrow<str>>(
     for (key, value) in annotations.into_iter().flatten() {
         let key: &str = key.borrow();
         size += key.len() + value.borrow().len();
-        // The key is checked like a label key, but in either case. A valid key needs no lowercase
+        // Keys are checked like label keys, but in either case. A valid key needs no lowercase
         // copy.
         if !names::label_key(key).is_empty() {
             for message in names::label_key(&names::lower_case(key)) {
@@ -77,7 +78,7 @@ mod tests {
         };
         assert_eq!(count("Example.COM/Name", "any thing\n"), 0);
         assert_eq!(count("exam_ple.com/name", ""), 1);
-        // `K` is the sign of Kelvin.
+        // `\u{212a}` is the Kelvin sign.
         assert_eq!(count("example.com/\u{130}", "") + count("\u{212a}", ""), 0);
         assert_eq!(count("k", &"v".repeat(ANNOTATIONS_LIMIT - 1)), 0);
         assert_eq!(count("k", &"v".repeat(ANNOTATIONS_LIMIT)), 1);

@@ -1,4 +1,4 @@
-//! The labels that the controllers set on each pod, whatever its template contains.
+//! The labels that the controllers set on each pod, whatever the template says.
 
 use super::resource::WorkloadKind;
 
@@ -17,12 +17,11 @@ const OF_STATEFUL_SETS: &[&str] = &[POD_INDEX, REVISION, POD_NAME];
 pub(crate) const POD_INDEX: &str = "apps.kubernetes.io/pod-index";
 /// The name of a StatefulSet's pod.
 pub(crate) const POD_NAME: &str = "statefulset.kubernetes.io/pod-name";
-/// A hash of the template. In a StatefulSet the name of the set and a hyphen come first.
+/// A hash of the template. In a StatefulSet, the name of the set and a hyphen precede it.
 pub(crate) const REVISION: &str = "controller-revision-hash";
-/// The number of versions that the template of a DaemonSet has had, from 1.
+/// The generation of a DaemonSet's template, counted from 1.
 pub(crate) const GENERATION: &str = "pod-template-generation";
 
-/// Returns the labels that the controller of this kind sets on its pods.
 pub(crate) const fn of(kind: WorkloadKind) -> &'static [&'static str] {
     match kind {
         WorkloadKind::DaemonSet => OF_DAEMON_SETS,
@@ -30,8 +29,8 @@ pub(crate) const fn of(kind: WorkloadKind) -> &'static [&'static str] {
     }
 }
 
-/// Returns the ordinal of a StatefulSet's pod that can have this value of [`POD_NAME`] or
-/// [`POD_INDEX`].
+/// Returns the ordinal of the pod that this value of [`POD_NAME`] or [`POD_INDEX`] belongs to, if a
+/// pod of the set can have it.
 pub(crate) fn ordinal(set: &str, label: &str, value: &str) -> Option<i64> {
     let number = match label {
         POD_INDEX => value,
@@ -39,11 +38,11 @@ pub(crate) fn ordinal(set: &str, label: &str, value: &str) -> Option<i64> {
         _ => return None,
     };
     let ordinal = number.parse().ok()?;
-    // No leading zeros and no sign.
+    // Without leading zeros or a sign.
     (ordinal >= 0 && i64::to_string(&ordinal) == number).then_some(ordinal)
 }
 
-/// Returns whether the controller of a DaemonSet or StatefulSet can set a label to this value.
+/// Returns whether the controller can set a label to this value.
 pub(crate) fn is_possible(kind: WorkloadKind, set: &str, label: &str, value: &str) -> bool {
     match (kind, label) {
         (WorkloadKind::StatefulSet, REVISION) => {
@@ -56,8 +55,7 @@ pub(crate) fn is_possible(kind: WorkloadKind, set: &str, label: &str, value: &st
     }
 }
 
-/// Returns whether a text can be a hash. Kubernetes: `SafeEncodeString`, apimachinery
-/// pkg/util/rand/rand.go, of 32 bits in decimal.
+/// Kubernetes: `SafeEncodeString`, apimachinery pkg/util/rand/rand.go, of 32 bits in decimal.
 fn is_hash(text: &str) -> bool {
     (1..=10).contains(&text.len()) && text.chars().all(|c| "456789bcdf".contains(c))
 }

@@ -1,4 +1,4 @@
-//! Evaluates whether a node, the node of a given name, or any node at all can match a node selector
+//! Decides whether a node, a node with a given name, or any node at all can match a node selector
 //! term.
 
 use std::{collections::BTreeMap, fmt};
@@ -10,7 +10,7 @@ use super::allowed::{Allowed, Test};
 /// The only field of a node that a term can match.
 const NAME: &str = "metadata.name";
 
-/// Returns the reason why no node can match both a `nodeSelector` and a term; `None` if one can.
+/// Returns why no node can match both a `nodeSelector` and a term, or `None` if one can.
 ///
 /// Requirements that the API server rejects are ignored.
 ///
@@ -23,8 +23,8 @@ pub fn why_not(
     contradiction(node_selector, term, None)
 }
 
-/// Returns the reason why the node of this name cannot match both a `nodeSelector` and a term,
-/// evaluating only these; `None` if it can.
+/// Returns why a node with this name cannot match both a `nodeSelector` and a term, or `None` if it
+/// can. Other constraints are not evaluated.
 pub fn why_not_node(
     node_selector: Option<&BTreeMap<String, String>>,
     term: &NodeSelectorTerm,
@@ -75,12 +75,12 @@ pub(crate) fn matches<'l>(
         && names.all(|constraint| constraint.test.holds(Some(name)))
 }
 
-/// A test, and the requirement that it comes from.
+/// A test and the requirement that it comes from.
 #[derive(Clone, Copy)]
 struct Constraint<'a> {
     test: Test<'a>,
     key: &'a str,
-    /// The original requirement; `None` for an entry of a `nodeSelector` and for a node's name.
+    /// `None` for an entry of a `nodeSelector` and for a node's name.
     written: Option<&'a NodeSelectorRequirement>,
 }
 
@@ -93,8 +93,7 @@ impl<'a> Constraint<'a> {
         Constraint { test: Test::Is(node), key: NAME, written: None }
     }
 
-    /// Converts a requirement for labels. Kubernetes: `NewRequirement`, apimachinery
-    /// pkg/labels/selector.go.
+    /// Kubernetes: `NewRequirement`, apimachinery pkg/labels/selector.go.
     fn expression(requirement: &'a NodeSelectorRequirement) -> Option<Self> {
         let values = requirement.values.as_deref().unwrap_or_default();
         let number = |test: fn(i64) -> Test<'a>| match values {
@@ -113,8 +112,8 @@ impl<'a> Constraint<'a> {
         Some(Constraint { test, key: &requirement.key, written: Some(requirement) })
     }
 
-    /// Converts a requirement for fields. Kubernetes: `nodeSelectorRequirementsAsFieldSelector`,
-    /// component-helpers scheduling/corev1/nodeaffinity/nodeaffinity.go.
+    /// Kubernetes: `nodeSelectorRequirementsAsFieldSelector`, component-helpers
+    /// scheduling/corev1/nodeaffinity/nodeaffinity.go.
     fn field(requirement: &'a NodeSelectorRequirement) -> Option<Self> {
         let values @ [_] = requirement.values.as_deref()? else { return None };
         let test = match requirement.operator.as_str() {
@@ -146,10 +145,10 @@ impl fmt::Display for Constraint<'_> {
     }
 }
 
-/// The number of other requirements with which one is compared to find the one that it contradicts.
+/// How many other requirements are searched for one that contradicts the culprit.
 const MOST_COMPARED: usize = 100;
 
-/// Explains by a small subset why the constraints for one key cannot be met together.
+/// Explains with a small subset why the constraints on one key contradict each other.
 fn explain_conflict(constraints: &[Constraint<'_>]) -> Option<String> {
     if can_be_met(constraints) {
         return None;
@@ -161,7 +160,7 @@ fn explain_conflict(constraints: &[Constraint<'_>]) -> Option<String> {
         };
         return Some(format!("{constraint} {why}"));
     }
-    // The shortest prefix that cannot be met ends with a culprit.
+    // The culprit is the last constraint of the shortest prefix that cannot be met.
     let lengths: Vec<usize> = (1..=constraints.len()).collect();
     let shortest = lengths.partition_point(|length| can_be_met(&constraints[..*length]));
     let (last, before) = constraints.get(..=shortest).unwrap_or(constraints).split_last()?;
@@ -173,7 +172,7 @@ fn explain_conflict(constraints: &[Constraint<'_>]) -> Option<String> {
     Some(format!("{} exclude each other", all.join(", ")))
 }
 
-/// Returns whether one value, or the absence of the label, passes all tests.
+/// Returns whether a single value, or the absence of the label, passes all tests.
 fn can_be_met(constraints: &[Constraint<'_>]) -> bool {
     Allowed::<Box<str>>::by(constraints.iter().map(|constraint| constraint.test))
         != Allowed::Nothing
@@ -244,14 +243,14 @@ mod tests {
         }
     }
 
-    // The universe is small: two labels, each with a few values and some that no requirement
-    // contains, and three node names, one of which no requirement contains.
+    // A small universe: two labels, each with a few values and some that no requirement contains,
+    // and three node names, one in no requirement.
     const WRITTEN: [&str; 6] = ["x", "y", "1", "2", "3", "02"];
     const VALUES: [&str; 12] =
         ["x", "y", "other", "0", "1", "2", "3", "02", "4", "0001", "0002", "0003"];
     const NAMES: [&str; 3] = ["n0", "n1", "other"];
 
-    /// Returns whether a requirement holds, according to the API documentation.
+    /// Evaluates a requirement as the API documentation describes it.
     fn holds(requirement: &NodeSelectorRequirement, actual: Option<&str>) -> bool {
         let values = requirement.values.clone().unwrap_or_default();
         let compare = |wanted: std::cmp::Ordering| {

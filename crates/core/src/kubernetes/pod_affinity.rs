@@ -1,5 +1,3 @@
-//! The terms of pod affinity and pod anti-affinity.
-
 use k8s_openapi::api::core::v1::{PodAffinityTerm, PodSpec};
 
 use super::absent::list;

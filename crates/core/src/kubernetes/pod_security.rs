@@ -12,15 +12,15 @@ use k8s_openapi::api::core::v1::PodTemplateSpec;
 pub(crate) use self::standard::Standard;
 use self::{checks::CHECKS, standard::Check};
 
-/// The label with the level that a namespace enforces.
+/// The label for the level that a namespace enforces.
 pub const ENFORCE_LABEL: &str = "pod-security.kubernetes.io/enforce";
-/// The label with the release of that level.
+/// The label for the release of that level.
 pub(crate) const VERSION_LABEL: &str = "pod-security.kubernetes.io/enforce-version";
 
-/// The maximum number of refused values that are named for a check.
+/// A refusal lists at most this many values per check.
 const MOST_NAMED: usize = 4;
 
-/// A check that a pod does not pass.
+/// A check that a pod fails.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct FailedCheck {
     check: u8,
@@ -28,17 +28,16 @@ pub(crate) struct FailedCheck {
 }
 
 impl FailedCheck {
-    /// Returns the refusals of a standard for a pod.
     pub(crate) fn by(standard: Standard, pod: &PodTemplateSpec) -> Vec<Self> {
         refusals(pod, |check| check.is_part_of(standard))
     }
 
-    /// Returns the refusals of any standard of any release for a pod.
+    /// Returns the refusals of every standard of every release.
     pub(crate) fn all(pod: &PodTemplateSpec) -> Vec<Self> {
         refusals(pod, |_| true)
     }
 
-    /// Returns whether the refusing check is part of this standard.
+    /// Returns whether the failed check belongs to this standard.
     pub(crate) fn is_by(&self, standard: Standard) -> bool {
         self.check().is_some_and(|check| check.is_part_of(standard))
     }
@@ -48,7 +47,7 @@ impl FailedCheck {
     }
 }
 
-/// Writes a refusal such as `hostPath volumes (proc, sys)`.
+/// For example, `hostPath volumes (proc, sys)`.
 impl fmt::Display for FailedCheck {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let reason = self.check().map(|check| check.reason).unwrap_or_default();

@@ -10,7 +10,7 @@ mod print;
 /// The smallest unit, as a power of ten.
 const NANO: i32 = -9;
 
-/// The notation of a quantity, in which it is also printed.
+/// The notation that a quantity is written and printed in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Format {
     /// `12e6`
@@ -30,13 +30,12 @@ pub struct Quantity<'a> {
     format: Format,
     /// The original text, if the API server keeps it.
     text: Option<&'a str>,
-    /// Whether the API server stores the value as a big number, of which it uses only the low 64
-    /// bits.
+    /// Whether the API server stores the value as a big number and uses only its low 64 bits.
     is_big: bool,
 }
 
 impl<'a> Quantity<'a> {
-    /// Parses a quantity in a resource list, which is rounded up to thousandths:
+    /// Parses a quantity in a resource list. The API server rounds it up to thousandths:
     /// `SetDefaults_ResourceList`.
     pub fn parse_resource(text: &'a str) -> Option<Quantity<'a>> {
         let mut quantity = Self::parse(text)?;
@@ -74,29 +73,28 @@ impl<'a> Quantity<'a> {
     }
 
     /// Returns whether the API server considers the value a whole number. For a resource it
-    /// computes `MilliValue() % 1000`, which overflows for a big number.
+    /// computes `MilliValue() % 1000`, and a big number overflows.
     pub fn is_integer(&self) -> bool {
         if !self.is_big || self.scale < -3 {
             return self.is_whole();
         }
         let shift = (0..self.scale + 3).fold(1u64, |shift, _| shift.wrapping_mul(10));
-        // Only the low 64 bits are needed.
         let low = (self.mantissa & u128::from(u64::MAX)) as u64;
         low.wrapping_mul(shift).cast_signed() % 1000 == 0
     }
 
-    /// Returns whether the value is an integer multiple of `size`, after both are rounded up to whole
+    /// Returns whether the value is a multiple of `size`, after both are rounded up to whole
     /// numbers.
     pub fn is_multiple_of(&self, size: &Quantity<'_>) -> bool {
         match (self.to_whole(), size.to_whole()) {
             (Some(value), Some(size)) => size != 0 && value % size == 0,
-            // The API server reads a number this long as zero.
+            // The API server reads such a long number as zero.
             (None, Some(_)) => true,
             _ => false,
         }
     }
 
-    /// Returns the value in thousandths, rounded up. Returns `None` if it is negative, or too large.
+    /// Returns the value in thousandths, rounded up. `None` if it is negative or too large.
     pub fn thousandths(&self) -> Option<u128> {
         let scale = self.scale.checked_add(3)?;
         let (mantissa, scale) = match scale {
@@ -173,7 +171,7 @@ mod tests {
     fn a_big_number_overflows_as_upstream() {
         let is_integer = |text| Quantity::parse_resource(text).unwrap().is_integer();
         assert!(is_integer("5") && is_integer("8E") && is_integer("9Ei") && !is_integer("1.5"));
-        // This was observed on a real API server.
+        // As a real API server does.
         assert!(!is_integer("12345678901234567890"));
     }
 

@@ -20,7 +20,7 @@ impl WorkloadKind {
         }
     }
 
-    /// Returns the name that the API server writes in some of its messages: `daemonset`.
+    /// Returns the lowercase name that some of the API server's messages use, such as `daemonset`.
     pub const fn lower(self) -> &'static str {
         match self {
             WorkloadKind::DaemonSet => "daemonset",
@@ -38,13 +38,13 @@ impl fmt::Display for WorkloadKind {
 /// A resource that setguard validates. Dispatch, webhook registrations and `check` depend on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Resource {
-    /// API group.
+    /// The API group.
     pub group: &'static str,
-    /// Version in the group.
+    /// The version within the group.
     pub version: &'static str,
-    /// Plural name, as in the URL.
+    /// The plural name, as in URLs.
     pub plural: &'static str,
-    /// The kind whose rules apply to the resource; its name is also the resource's `kind`.
+    /// Decides which rules apply. Its name is also the resource's `kind`.
     pub kind: WorkloadKind,
 }
 
@@ -77,8 +77,8 @@ pub const RESOURCES: &[Resource] = &[
     },
 ];
 
-/// The API group of OpenKruise's sets. The rules for the built-in sets apply to them wherever the
-/// fields have the same meaning.
+/// The API group of OpenKruise's sets. The rules for the built-in sets apply where the fields have
+/// the same meaning.
 const KRUISE: &str = "apps.kruise.io";
 
 impl Resource {

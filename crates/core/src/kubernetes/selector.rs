@@ -8,8 +8,8 @@ use serde_json::json;
 use super::{labels, names};
 use crate::finding::{Findings, Path, Value};
 
-/// Validates a label selector. `any_value` decides whether invalid label values in expressions are
-/// allowed; it is called only if there is one.
+/// Validates a label selector. `any_value` decides whether expressions may contain invalid label
+/// values; it is called only if one does.
 ///
 /// Kubernetes: `ValidateLabelSelector`, apimachinery `pkg/apis/meta/v1/validation/validation.go`.
 pub fn validate(
@@ -25,7 +25,7 @@ pub fn validate(
     }
 }
 
-/// Validates a requirement. Kubernetes: `ValidateLabelSelectorRequirement`, in the same file.
+/// Kubernetes: `ValidateLabelSelectorRequirement`, in the same file.
 fn validate_requirement(
     requirement: &LabelSelectorRequirement,
     any_value: &dyn Fn() -> bool,
@@ -98,8 +98,8 @@ pub fn parses(selector: &LabelSelector) -> bool {
         })
 }
 
-/// Returns whether a selector that [`parses`] matches the labels that `label` looks up. A selector
-/// without any requirement matches everything.
+/// Returns whether a selector that [`parses`] matches the labels that `label` looks up. An empty
+/// selector matches everything.
 ///
 /// Kubernetes: `Requirement.Matches`, apimachinery `pkg/labels/selector.go`.
 pub fn matches<'l>(selector: &LabelSelector, label: impl Fn(&str) -> Option<&'l str>) -> bool {
@@ -118,17 +118,17 @@ pub fn matches<'l>(selector: &LabelSelector, label: impl Fn(&str) -> Option<&'l 
         })
 }
 
-/// Calls [`matches()`] for a map of labels, as in a template.
+/// Like [`matches()`], for a map of labels, as in a template.
 pub fn matches_labels(selector: &LabelSelector, labels: Option<&BTreeMap<String, String>>) -> bool {
     matches(selector, |key| labels?.get(key).map(String::as_str))
 }
 
-/// Returns the selector as the API server prints it, with its fields in Go's order.
+/// Returns the selector as the API server prints it, with the fields in Go's order.
 pub fn to_value(selector: Option<&LabelSelector>) -> Value<'static> {
     Value::json(&to_json(selector))
 }
 
-/// Returns [`to_value`] for use inside another value.
+/// Like [`to_value`], for use inside another value.
 pub fn to_json(selector: Option<&LabelSelector>) -> serde_json::Value {
     let Some(selector) = selector else { return serde_json::Value::Null };
     let mut object = serde_json::Map::new();

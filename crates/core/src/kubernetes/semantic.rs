@@ -1,4 +1,4 @@
-//! Compares two values as the API server does, however they are written.
+//! Compares two values as the API server does, regardless of notation.
 //!
 //! `apiequality.Semantic.DeepEqual` on Go's types: quantities are compared by value; absent and
 //! empty lists and maps are equal; and so are an absent field and `0`, `""`, `false` or an empty
@@ -18,14 +18,13 @@ use serde_json::{Error, Map, Value};
 
 use super::quantity::Quantity;
 
-/// Returns whether two values, which have their defaults, are equal to the API server.
+/// Returns whether the API server considers two values equal. Both must have their defaults.
 pub fn equal<T: PartialEq + Serialize + ?Sized>(one: &T, other: &T) -> bool {
-    // A value that cannot be written is equal to no other.
+    // A value that cannot be serialized equals no other.
     one == other || canonical(one).is_some_and(|one| canonical(other) == Some(one))
 }
 
-/// Works like [`equal`], for two pod templates, which the API server converts before it compares
-/// them.
+/// Like [`equal`], for pod templates. The API server converts them before it compares them.
 ///
 /// Kubernetes: `Convert_v1_PodSpec_To_core_PodSpec` and `Convert_v1_PodTemplateSpec_To_core_…`,
 /// `pkg/apis/core/v1/conversion.go`.
@@ -49,21 +48,21 @@ fn converted(template: &PodTemplateSpec) -> PodTemplateSpec {
     template
 }
 
-/// Returns the canonical form: values with equal meaning have equal forms.
+/// Values with the same meaning have the same canonical form.
 fn canonical<T: Serialize + ?Sized>(value: &T) -> Option<Value> {
     value.serialize(Canonical { is_amount: false }).ok()
 }
 
-/// Writes the canonical form, in which a value that is equal to absent becomes null.
+/// Serializes the canonical form: a value that equals absence becomes null.
 struct Canonical {
-    /// Whether this is a value of a map: a quantity in it is an amount of a resource, which the API
-    /// server rounds up to thousandths.
+    /// Whether this is a value of a map. A quantity there is an amount of a resource, so the API
+    /// server rounds it up to thousandths.
     is_amount: bool,
 }
 
 const INNER: Canonical = Canonical { is_amount: false };
 
-/// A mapping that is being written, with the name of its Go type.
+/// A mapping being serialized, with the name of its Go type.
 struct Struct {
     name: &'static str,
     fields: Map<String, Value>,
@@ -288,7 +287,7 @@ impl Serializer for Canonical {
     }
 }
 
-/// Returns the error for a form that no type of Kubernetes uses.
+/// No type of Kubernetes uses such a form.
 fn unexpected(name: &str) -> Error {
     serde::ser::Error::custom(format!("{name} is not a type of Kubernetes"))
 }

@@ -1,7 +1,7 @@
 //! Taints that come and go with the state of a node.
 
-/// The prefixes of such taints' keys: those of Kubernetes itself, of cloud providers, and of
-/// programs that scale and prepare nodes.
+/// The key prefixes of these taints: Kubernetes' own, and the ones that cloud providers and
+/// programs for scaling and preparing nodes use.
 ///
 /// Kubernetes: k8s.io/api/core/v1/well_known_taints.go,
 /// k8s.io/cloud-provider/api/well_known_taints.go.
@@ -18,11 +18,11 @@ const TRANSIENT: [&str; 11] = [
     "cloud.google.com/impending-node-termination",
     "node.gardener.cloud/critical-components-not-ready",
 ];
-/// The suffix of the keys of taints that a driver removes when it runs on a node.
+/// The key suffix of taints that a driver removes once it runs on a node.
 const NOT_READY: &str = "/agent-not-ready";
 
-/// Returns whether a taint, as `key=value:effect`, shows the state of a node: a program sets it and
-/// removes it again, so no template should be changed to tolerate it.
+/// Returns whether a taint (`key=value:effect`) shows the state of a node. A program sets such a
+/// taint and removes it again, so no template should be changed to tolerate it.
 pub(crate) fn is_transient(taint: &str) -> bool {
     let key = taint.split(['=', ':']).next().unwrap_or_default();
     key.ends_with(NOT_READY) || TRANSIENT.iter().any(|it| key.starts_with(it))

@@ -17,20 +17,18 @@ pub(crate) fn covers(broad: &Toleration, narrow: &Toleration) -> bool {
     let key = text(&broad.key).is_empty() || text(&broad.key) == text(&narrow.key);
     let value = match (operator(broad), operator(narrow)) {
         ("Exists", _) => true,
-        // `Equal` tolerates one value only, so it cannot cover `Exists`, which tolerates all.
+        // `Equal` tolerates a single value, so it cannot cover `Exists`.
         ("Equal", "Equal") => text(&broad.value) == text(&narrow.value),
         _ => false,
     };
     lasts && effect && key && value
 }
 
-/// Returns whether a toleration tolerates a taint that has this key and effect, and no value.
+/// Returns whether a toleration tolerates a taint with this key and effect and no value.
 pub(crate) fn tolerates(toleration: &Toleration, key: &str, effect: &str) -> bool {
     tolerates_all_of(toleration, key, "", effect)
 }
 
-/// Returns whether a toleration tolerates a taint.
-///
 /// Kubernetes: `ToleratesTaint`, staging/src/k8s.io/api/core/v1/toleration.go.
 pub(crate) fn tolerates_taint(toleration: &Toleration, taint: &Taint) -> bool {
     tolerates_all_of(toleration, &taint.key, text(&taint.value), &taint.effect)
@@ -70,7 +68,7 @@ pub fn of_daemons(host_network: bool) -> impl Iterator<Item = Toleration> {
     })
 }
 
-/// Returns a text that may be missing; then an empty one.
+/// Returns the text, or an empty one.
 pub fn text(value: &Option<String>) -> &str {
     value.as_deref().unwrap_or_default()
 }
@@ -82,12 +80,12 @@ pub(crate) fn operator(toleration: &Toleration) -> &str {
     }
 }
 
-/// The scope of a toleration, regardless of its duration: key, effect, and the value, `None` for
-/// all.
+/// The taints that a toleration matches, regardless of its duration: key, effect and value (`None`
+/// for all values).
 type Scope<'a> = (&'a str, &'a str, Option<&'a str>);
 
-/// The tolerations of a list by scope, so that those that cover another are found without comparing
-/// it with all.
+/// The tolerations of a list by scope. Finds a toleration that covers another without comparing
+/// each pair.
 #[derive(Debug, Default)]
 pub(crate) struct Index<'a> {
     scopes: HashMap<Scope<'a>, Members>,
@@ -96,13 +94,13 @@ pub(crate) struct Index<'a> {
 /// The tolerations of one scope, by their positions in the list.
 #[derive(Debug, Default)]
 struct Members {
-    /// The tolerations that last longer than all earlier ones, with their seconds.
+    /// Each toleration that lasts longer than all before it, with its seconds.
     records: Vec<(usize, i64)>,
     unlimited: Vec<usize>,
 }
 
 impl<'a> Index<'a> {
-    /// Creates an index of these tolerations, which come in the order of their positions.
+    /// Expects the tolerations in the order of their positions.
     pub(crate) fn of(list: impl IntoIterator<Item = (usize, &'a Toleration)>) -> Self {
         let mut index = Index::default();
         for (position, toleration) in list {
@@ -119,7 +117,7 @@ impl<'a> Index<'a> {
         index
     }
 
-    /// Returns the first toleration of the list that covers this one, if it is before a position.
+    /// Returns the first toleration that covers this one, if it comes before `end`.
     pub(crate) fn first_before(&self, end: usize, narrow: &Toleration) -> Option<usize> {
         let covering = broader_scopes(narrow).filter_map(|scope| {
             let records = &self.scopes.get(&scope)?.records;
@@ -129,7 +127,7 @@ impl<'a> Index<'a> {
         covering.min().filter(|position| *position < end)
     }
 
-    /// Returns the first toleration after a position that tolerates more than this one, without a
+    /// Returns the first toleration after `start` that tolerates more than this one, without a time
     /// limit.
     pub(crate) fn first_after(&self, start: usize, narrow: &Toleration) -> Option<usize> {
         let own = scope(narrow);
@@ -141,8 +139,7 @@ impl<'a> Index<'a> {
     }
 }
 
-/// Returns the scope of a toleration. `None` for an operator that compares numbers, which covers
-/// nothing here.
+/// `None` for an operator that compares numbers. Such a toleration covers nothing here.
 fn scope(toleration: &Toleration) -> Option<Scope<'_>> {
     let value = match operator(toleration) {
         "Exists" => None,
@@ -152,8 +149,8 @@ fn scope(toleration: &Toleration) -> Option<Scope<'_>> {
     Some((text(&toleration.key), text(&toleration.effect), value))
 }
 
-/// Returns the scopes of all tolerations that cover this one if they last long enough; see
-/// [`covers`]. Some may be repeated.
+/// Returns the scopes of all tolerations that cover this one if they last long enough; see [`covers`]. A
+/// scope may occur twice.
 fn broader_scopes(narrow: &Toleration) -> impl Iterator<Item = Scope<'_>> {
     let keys = [text(&narrow.key), ""];
     let effects = [text(&narrow.effect), ""];
@@ -165,7 +162,7 @@ fn broader_scopes(narrow: &Toleration) -> impl Iterator<Item = Scope<'_>> {
     })
 }
 
-/// Returns the time for which it tolerates, in seconds; the largest number if there is no limit.
+/// Returns the largest number if there is no limit.
 fn seconds(toleration: &Toleration) -> i64 {
     toleration.toleration_seconds.unwrap_or(i64::MAX)
 }
@@ -202,7 +199,7 @@ mod tests {
             for (i, narrow) in list.iter().enumerate() {
                 let before = list[..i].iter().position(|broad| covers(broad, narrow));
                 prop_assert_eq!(index.first_before(i, narrow), before);
-                // Tolerations that cover each other have the same scope.
+                // Tolerations that cover each other share a scope.
                 let unlimited = narrow.toleration_seconds.is_none();
                 let after = (i + 1..list.len()).find(|j| {
                     let broad = &list[*j];

@@ -2,12 +2,12 @@
 
 use std::{fmt, str::FromStr};
 
-/// The minor releases whose first patch releases have different defaults of feature gates, and the
-/// first patch release without them; `cluster` has the gates.
+/// Minor releases whose first patch releases have other defaults of feature gates, each with the
+/// first patch release that doesn't. The gates are in `cluster`.
 const EARLY_PATCHES: &[(u32, u32)] = &[(35, 4)];
 
-/// A release of Kubernetes, such as 1.36, or a patch release that differs from the later ones of
-/// its minor release, such as 1.35.3.
+/// A Kubernetes release, such as 1.36, or a patch release that differs from the later ones of its
+/// minor release, such as 1.35.3.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Version {
     minor: u32,
@@ -18,7 +18,7 @@ pub struct Version {
 impl Version {
     /// The oldest release whose rules setguard knows.
     pub const OLDEST: Version = Version::of_minor(33);
-    /// The newest release whose rules setguard knows, which is k8s-openapi's.
+    /// The newest release whose rules setguard knows: the one that k8s-openapi describes.
     pub const NEWEST: Version = Version::of_minor(37);
 
     /// Returns the last patch release of a minor release.
@@ -36,7 +36,7 @@ impl Version {
         self.patch
     }
 
-    /// Returns this minor release, with the patch release that a text such as `v1.35.3` names.
+    /// Returns this minor release with the patch release from text such as `v1.35.3`.
     #[must_use]
     pub fn with_patch_of(self, text: &str) -> Self {
         let mut parts = text.strip_prefix('v').unwrap_or(text).split('.');
@@ -51,7 +51,7 @@ impl Version {
         Version { minor: self.minor, patch }
     }
 
-    /// Returns whether this is a patch release of this minor release, and earlier than this one.
+    /// Returns whether this is an earlier patch release of the same minor release.
     pub(super) fn is_before_patch(self, minor: u32, patch: u32) -> bool {
         self.minor == minor && self.patch.is_some_and(|own| own < patch)
     }
@@ -73,7 +73,7 @@ impl FromStr for Version {
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let bare = text.strip_prefix('v').unwrap_or(text);
         let mut parts = bare.split('.');
-        // Some clusters have a minor version such as `36+`.
+        // Some clusters report a minor version such as `36+`.
         let minor = |text: &str| text.strip_suffix('+').unwrap_or(text).parse();
         let version = match (parts.next(), parts.next().map(minor)) {
             (Some("1"), Some(Ok(minor))) => Version::of_minor(minor),

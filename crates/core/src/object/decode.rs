@@ -1,4 +1,4 @@
-//! Decodes JSON to types, unless that would take too much memory.
+//! Decodes JSON to types, unless the result would take too much memory.
 
 use serde::Deserialize;
 
@@ -8,10 +8,10 @@ use super::{
     size::{self, ObjectSize},
 };
 
-/// The object does not decode as the expected resource.
+/// The reason why an object does not decode as the expected resource.
 #[derive(Debug, thiserror::Error)]
 pub enum DecodeError {
-    /// The text isn't JSON, or a field has the wrong type.
+    /// The text is not JSON, or a field has the wrong type.
     #[error("the object cannot be read as a {kind}: {source}")]
     Json {
         /// The expected kind.
@@ -19,7 +19,7 @@ pub enum DecodeError {
         /// The parser's error.
         source: serde_json::Error,
     },
-    /// The object is too large to be read; see [`size`].
+    /// The object is too large to read; see [`size`].
     #[error("the object is too large to evaluate")]
     TooLarge(Box<ObjectSize>),
     /// The object has a different kind.
@@ -27,14 +27,13 @@ pub enum DecodeError {
     Kind {
         /// The expected resource, such as `an apps/v1 DaemonSet`.
         expected: String,
-        /// The `apiVersion` of the object.
+        /// The object's `apiVersion`.
         api_version: String,
-        /// The `kind` of the object.
+        /// The object's `kind`.
         kind: String,
     },
 }
 
-/// Reads the JSON of an object of this kind, unless it is too large.
 pub(crate) fn decode<'a, T: Deserialize<'a>>(
     kind: &'static str,
     json: &'a str,
@@ -46,7 +45,7 @@ pub(crate) fn decode<'a, T: Deserialize<'a>>(
     serde_json::from_str(json).map_err(wrong)
 }
 
-/// An object as its JSON has it: only the type of its spec is known.
+/// Only the type of the spec is known.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct RawObject<'a, S> {

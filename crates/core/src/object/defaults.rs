@@ -1,4 +1,4 @@
-//! The defaults that kube-apiserver sets in an object before validation.
+//! The defaults that kube-apiserver sets before validation.
 //!
 //! A field that already has a value costs no write and no allocation.
 //!
@@ -44,10 +44,10 @@ pub fn daemon_set<T>(spec: &mut DaemonSetSpec<T>) {
 }
 
 /// Applies the defaults that differ in an OpenKruise DaemonSet: if only one of `maxUnavailable` and
-/// `maxSurge` is set, the other is 0. A text without a number also counts as 0, and is not validated.
+/// `maxSurge` is set, the other is 0. Text without a number also counts as 0 and is not validated.
 ///
-/// OpenKruise: `SetDefaultsDaemonSet`, apis/apps/defaults/v1alpha1.go; `validateRollingUpdateDaemonSet`,
-/// pkg/webhook/daemonset/validating/daemonset_validation.go.
+/// OpenKruise: `SetDefaultsDaemonSet`, apis/apps/defaults/v1alpha1.go;
+/// `validateRollingUpdateDaemonSet`, pkg/webhook/daemonset/validating/daemonset_validation.go.
 pub fn kruise_daemon_set<T>(spec: &mut DaemonSetSpec<T>, own: &KruiseSpec) {
     let surges = own.rolling_update().and_then(|rolling| rolling.rolling_update_type.as_deref())
         == Some("Surging");
@@ -68,12 +68,12 @@ pub fn kruise_daemon_set<T>(spec: &mut DaemonSetSpec<T>, own: &KruiseSpec) {
     }
 }
 
-/// Applies `SetDefaults_StatefulSet`. The default of `maxUnavailable`, which depends on a feature
-/// gate, is left out: every rule assumes it.
+/// Applies `SetDefaults_StatefulSet`, except for the default of `maxUnavailable`: it depends on a
+/// feature gate, and every rule assumes it.
 pub fn stateful_set<T>(spec: &mut StatefulSetSpec<T>) {
     for claim in spec.volume_claim_templates.iter_mut().flatten() {
         let claim_spec = claim.spec.get_or_insert_default();
-        // The field is a pointer upstream, so an empty string is a value, and an invalid one.
+        // The field is a pointer in Go, so an empty string is a value, and an invalid one.
         claim_spec.volume_mode.get_or_insert_with(|| "Filesystem".to_owned());
         text(&mut claim.status.get_or_insert_default().phase, "Pending");
     }
@@ -81,7 +81,7 @@ pub fn stateful_set<T>(spec: &mut StatefulSetSpec<T>) {
     let strategy = spec.update_strategy.get_or_insert_default();
     if is_empty(strategy.type_.as_deref()) {
         text(&mut strategy.type_, "RollingUpdate");
-        // The block is created only here, not if the type is written explicitly.
+        // Only here: the API server creates no block if the type is set explicitly.
         strategy.rolling_update.get_or_insert_default();
     }
     if let StatefulSetUpdateStrategy { type_: Some(kind), rolling_update: Some(rolling) } = strategy

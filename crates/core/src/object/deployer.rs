@@ -1,25 +1,25 @@
-//! The tool that deploys an object, as the labels and annotations that it sets name it.
+//! The tool that deploys an object, as its labels and annotations show.
 
 use super::Metadata;
 
 /// The tool that deploys an object.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Deployer {
-    /// Flux, with this kind of object, its namespace and its name.
+    /// Flux, with the kind, namespace and name of its object.
     Flux(&'static str, Box<str>, Box<str>),
     /// Argo CD, with the name of the application.
     ArgoCd(Box<str>),
-    /// Helm, with the namespace and the name of the release.
+    /// Helm, with the namespace and name of the release.
     Helm(Box<str>, Box<str>),
 }
 
 impl Deployer {
-    /// Returns the tool that deploys an object, if it says so.
+    /// Returns the tool that deploys an object, if the metadata names one.
     pub fn of(metadata: &Metadata<'_>) -> Option<Self> {
         Deployer::named(|label| metadata.label(label), |annotation| metadata.annotation(annotation))
     }
 
-    /// Returns the tool that the labels and annotations with these values name.
+    /// Returns the tool that these labels and annotations name.
     pub(crate) fn named<'a>(
         label: impl Fn(&str) -> Option<&'a str>,
         annotation: impl Fn(&str) -> Option<&'a str>,
@@ -43,8 +43,8 @@ impl Deployer {
             .or_else(helm)
     }
 
-    /// Returns what else to do when a command rolls the object back: the tool would deploy the new state
-    /// again.
+    /// Returns what else to do after a command rolls the object back. Otherwise the tool deploys
+    /// the new state again.
     pub fn after_undo(&self) -> String {
         match self {
             Deployer::Helm(namespace, release) => format!(
@@ -56,8 +56,8 @@ impl Deployer {
         }
     }
 
-    /// Returns what else to do when a command changes the object: the tool would deploy the old state
-    /// again.
+    /// Returns what else to do after a command changes the object. Otherwise the tool deploys the
+    /// old state again.
     pub(crate) fn after_change(&self) -> String {
         let also = match self {
             Deployer::Helm(..) => {

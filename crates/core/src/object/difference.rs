@@ -1,4 +1,4 @@
-//! The fields that a change changes.
+//! The fields that an update changes.
 
 use std::collections::HashSet;
 
@@ -6,31 +6,31 @@ use serde_json::{Map, Value};
 
 use crate::finding::shorten;
 
-/// The longest value that is shown, in bytes.
+/// The longest value that is shown whole, in bytes.
 const LONG: usize = 80;
 
-/// The number of bytes that are shown before and after the part of a long value that differs.
+/// How many bytes are shown on each side of the part of a long value that differs.
 const AROUND: usize = 20;
 
-/// The length of the mark for what is cut off: an ellipsis, and a blank.
+/// The length of the mark where text is cut off.
 const MARK: usize = "… ".len();
 
-/// The fields that identify the elements of a list in a pod template or a claim template, the first that all
-/// elements have.
+/// The fields that can identify the elements of a list in a pod template or a claim template. The
+/// first one that all elements have is used.
 const KEYS: [&str; 5] = ["/mountPath", "/name", "/metadata/name", "/containerPort", "/key"];
 
-/// A field that changes.
+/// A changed field.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Difference {
     /// The path, such as `spec.template.spec.containers[0].image`.
     pub path: String,
     /// The old value; `None` if the field was absent.
     pub old: Option<String>,
-    /// The new value; `None` if the field is removed.
+    /// The new value; `None` if the field was removed.
     pub new: Option<String>,
 }
 
-/// Collects the fields in which two values differ, in the order of the new value.
+/// Collects the fields that differ, in the order of the new value.
 pub fn differences(old: &Value, new: &Value, path: &str, found: &mut Vec<Difference>) {
     match (old, new) {
         (Value::Object(old), Value::Object(new)) => {
@@ -67,7 +67,8 @@ pub fn differences(old: &Value, new: &Value, path: &str, found: &mut Vec<Differe
     }
 }
 
-/// Returns the field that identifies the elements of two lists, if they have elements at different places.
+/// Returns the field that identifies the elements of two lists, if their elements have different
+/// positions.
 fn key_of(old: &[Value], new: &[Value]) -> Option<&'static str> {
     KEYS.into_iter().find(|key| {
         let keys = |list: &[Value]| -> Option<Vec<String>> {
@@ -79,12 +80,11 @@ fn key_of(old: &[Value], new: &[Value]) -> Option<&'static str> {
     })
 }
 
-/// Returns the value of a key of an element.
 fn key_text(element: &Value, key: &str) -> Option<String> {
     text(element.pointer(key)?)
 }
 
-/// Returns whether a value is an empty list or mapping, which means the same as no value.
+/// An empty list or mapping means the same as no value.
 fn is_empty(value: &Value) -> bool {
     match value {
         Value::Null => true,
@@ -103,7 +103,7 @@ fn join(path: &str, key: &str) -> String {
     }
 }
 
-/// Returns two values as text. Of long ones, only the part that differs, and a little around it.
+/// Returns two values as text. Long values are cut to the part that differs, with a little context.
 fn texts(old: &Value, new: &Value) -> (Option<String>, Option<String>) {
     let (mut old, mut new) = (text(old), text(new));
     if let (Some(old), Some(new)) = (&mut old, &mut new)
@@ -140,7 +140,7 @@ mod tests {
 
     use super::*;
 
-    /// From the history of Azure/AKS, where both texts were shortened to the same one.
+    /// From the history of Azure/AKS: shortening made both texts equal.
     #[test]
     fn of_long_values_the_part_that_differs_is_shown() {
         let script = |word: &str| json!(format!("{}{word}{}", "a ".repeat(60), " z".repeat(60)));

@@ -1,4 +1,4 @@
-//! Fields that the API server drops before it validates, because their feature gate is off.
+//! Fields that the API server drops before validation, because their feature gate is off.
 //!
 //! Kubernetes: `dropDisabledFields` in `pkg/api/pod/util.go`, which keeps a field that the old spec
 //! uses.
@@ -241,13 +241,13 @@ fn drops(feature: &Feature, cluster: &Cluster) -> bool {
     exists && !cluster.enabled(feature.gate)
 }
 
-/// Returns whether [`drop_disabled`] would drop anything if there were no old spec.
+/// Returns whether [`drop_disabled`] would drop anything without an old spec.
 pub(crate) fn uses_disabled(spec: &PodSpec, cluster: &Cluster) -> bool {
     FEATURES.iter().any(|feature| (feature.used)(spec) && drops(feature, cluster))
 }
 
-/// Returns the feature gates because of which [`drop_disabled`] would drop something if there were no
-/// old spec, each with the spec without these fields.
+/// Returns the feature gates whose fields [`drop_disabled`] would drop without an old spec, each
+/// with the spec without these fields.
 pub(crate) fn disabled(
     spec: &PodSpec,
     cluster: &Cluster,
@@ -275,7 +275,7 @@ pub(crate) fn drop_disabled<'a>(
     spec
 }
 
-/// Works like [`drop_disabled`], for a template.
+/// Like [`drop_disabled`], for a template.
 pub(super) fn template<'a>(
     template: &'a PodTemplateSpec,
     old: Option<&PodSpec>,
@@ -291,20 +291,17 @@ pub(super) fn template<'a>(
     }
 }
 
-/// Returns whether an SELinux change policy is set.
 pub(crate) fn selinux_change_policy(spec: &PodSpec) -> bool {
     spec.security_context.as_ref().is_some_and(|c| c.se_linux_change_policy.is_some())
 }
 
-/// Returns whether a container's environment comes from a file.
 pub(crate) fn file_key_ref(spec: &PodSpec) -> bool {
     let mut sources =
         containers(spec).flat_map(|c| list(&c.env)).filter_map(|env| env.value_from.as_ref());
     sources.any(|source| source.file_key_ref.is_some())
 }
 
-/// Returns whether any container has restart rules or a restart policy that does not make it a
-/// sidecar.
+/// A restart policy that makes a container a sidecar does not count.
 pub(crate) fn container_restart_rules(spec: &PodSpec) -> bool {
     let rules = |c: &Container| !list(&c.restart_policy_rules).is_empty();
     let mut init = list(&spec.init_containers).iter();

@@ -1,4 +1,4 @@
-//! A glance at an old pod template, which finds the usual changes without reading the rest.
+//! A quick look at an old pod template that finds the usual changes without reading the rest.
 
 use std::{borrow::Cow, cell::OnceCell, collections::BTreeMap};
 
@@ -7,24 +7,23 @@ use serde::Deserialize;
 
 use super::lazy_json::LazyJson;
 
-/// Whether a glance has shown that two templates differ. Several rules ask.
+/// Whether a glance showed that two templates differ. Cached, because several rules ask.
 #[derive(Debug)]
 pub(super) struct Glance(OnceCell<bool>);
 
 impl Glance {
-    /// Begins without a glance.
     pub(super) const fn new() -> Self {
         Glance(OnceCell::new())
     }
 
-    /// Returns whether the images or the annotations of two templates certainly differ. `false` says nothing
-    /// about the templates.
+    /// Returns whether the images or the annotations of two templates differ. `false` means that
+    /// they may be equal or not.
     pub(super) fn differs(&self, old: LazyJson<'_>, new: &PodTemplateSpec) -> bool {
         *self.0.get_or_init(|| differs(old, new))
     }
 }
 
-/// The parts of a pod template that nearly every change of a template changes.
+/// The parts that nearly every change of a pod template touches.
 #[derive(Deserialize)]
 struct Template<'a> {
     #[serde(borrow)]

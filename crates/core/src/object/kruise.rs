@@ -1,14 +1,14 @@
-//! The additional fields of OpenKruise's sets that rules use.
+//! The fields that only OpenKruise's sets have, as far as rules use them.
 
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 use serde::{Deserialize, de::IgnoredAny};
 
-/// A part of the spec of an Advanced DaemonSet or an Advanced StatefulSet (`apps.kruise.io`). The
-/// fields with the same meaning as in the built-in sets are read as those fields.
+/// A part of the spec of an Advanced DaemonSet or an Advanced StatefulSet (`apps.kruise.io`).
+/// Fields with the same meaning as in the built-in sets are read into those.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct KruiseSpec {
-    /// Ordinals that no pod of a StatefulSet gets.
+    /// The ordinals that a StatefulSet skips.
     pub reserve_ordinals: Option<Vec<IntOrString>>,
     /// The update strategy for a changed template.
     pub update_strategy: Option<KruiseUpdateStrategy>,
@@ -30,7 +30,8 @@ pub struct KruiseRollingUpdate {
     pub rolling_update_type: Option<String>,
     /// The number or percentage of pods that keep the old template. A StatefulSet has a number.
     pub partition: Option<IntOrString>,
-    /// The minimum ready time of a StatefulSet, which has this field here and not in its spec.
+    /// The minimum ready time of a StatefulSet. OpenKruise has this field here instead of in the
+    /// spec.
     pub min_ready_seconds: Option<i32>,
     /// The settings that update the pods of a StatefulSet in an order other than by ordinal.
     pub unordered_update: Option<IgnoredAny>,
@@ -42,8 +43,8 @@ impl KruiseSpec {
         self.update_strategy.as_ref()?.rolling_update.as_ref()
     }
 
-    /// Returns whether the ordinals may have gaps, or the pods are updated in an order other than
-    /// by ordinal.
+    /// Returns whether ordinals may have gaps, or pods are updated in an order other than by
+    /// ordinal.
     pub fn has_custom_order(&self) -> bool {
         self.reserve_ordinals.as_ref().is_some_and(|reserved| !reserved.is_empty())
             || self.rolling_update().is_some_and(|rolling| rolling.unordered_update.is_some())

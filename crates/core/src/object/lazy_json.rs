@@ -3,25 +3,24 @@
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
-/// A part of an object that has not been read yet: absent, or the text of its JSON.
+/// A part of an object that has not been read: absent, or JSON text.
 ///
-/// Only the end of the part has been found, so a reader must expect errors.
+/// Only the end of the text has been located, so a reader must expect errors.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LazyJson<'a>(Option<&'a str>);
 
 impl<'a> LazyJson<'a> {
-    /// Creates the part with this text.
     #[cfg(test)]
     pub(crate) const fn new(json: &'a str) -> Self {
         LazyJson(Some(json))
     }
 
-    /// Returns the text of the part. `None` if it is absent, or null.
+    /// Returns the text of the part. `None` if it is absent or null.
     pub const fn json(self) -> Option<&'a str> {
         self.0
     }
 
-    /// Reads the part. `None` if it is absent or cannot be read.
+    /// Decodes the part. `None` if it is absent or does not decode.
     pub fn read<T: Deserialize<'a>>(self) -> Option<T> {
         serde_json::from_str(self.0?).ok()
     }

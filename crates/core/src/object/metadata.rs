@@ -1,4 +1,4 @@
-//! Metadata, borrowed from the JSON.
+//! Metadata that borrows from the JSON.
 
 use std::{borrow::Cow, collections::BTreeMap, fmt, ops::Deref};
 
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::lazy_json::LazyJson;
 
-/// Text that is borrowed from the input where it needs no unescaping.
+/// Text that borrows from the input unless it contains escapes.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Deserialize, Serialize)]
 pub struct Str<'a>(#[serde(borrow)] pub Cow<'a, str>);
 
@@ -35,62 +35,62 @@ pub type StrMap<'a> = BTreeMap<Str<'a>, Str<'a>>;
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Metadata<'a> {
-    /// The name; the API server does not distinguish `None` and empty.
+    /// The name. The API server treats `None` and empty alike.
     #[serde(borrow, default)]
     pub name: Option<Str<'a>>,
-    /// The prefix of a name that the API server will generate.
+    /// The prefix of a name that the API server generates.
     #[serde(borrow, default)]
     pub generate_name: Option<Str<'a>>,
-    /// The namespace, if the object sets it.
+    /// The namespace, if the object sets one.
     #[serde(borrow, default)]
     pub namespace: Option<Str<'a>>,
-    /// Labels.
+    /// The labels.
     #[serde(borrow, default)]
     pub labels: Option<StrMap<'a>>,
-    /// Annotations.
+    /// The annotations.
     #[serde(borrow, default)]
     pub annotations: Option<StrMap<'a>>,
-    /// Owner references.
+    /// The owner references.
     #[serde(default)]
     pub owner_references: Option<Vec<OwnerReference>>,
-    /// Finalizers.
+    /// The finalizers.
     #[serde(borrow, default)]
     pub finalizers: Option<Vec<Str<'a>>>,
-    /// The time of the deletion; set while the object is being deleted.
+    /// The time of the deletion, set while the object is being deleted.
     #[serde(borrow, default)]
     pub deletion_timestamp: Option<Str<'a>>,
-    /// The time that the deletion may take, in seconds; set together with `deletionTimestamp`.
+    /// The grace period of the deletion in seconds, set together with `deletionTimestamp`.
     #[serde(default)]
     pub deletion_grace_period_seconds: Option<i64>,
-    /// Unique id in time and space.
+    /// The unique id.
     #[serde(borrow, default)]
     pub uid: Option<Str<'a>>,
-    /// The version of the stored object. The API server sets it once the object is stored, after all
-    /// webhooks; it sets the uid before them.
+    /// The version of the stored object. The API server sets it when it stores the object, after
+    /// all webhooks; it sets the uid before them.
     #[serde(borrow, default)]
     pub resource_version: Option<Str<'a>>,
-    /// The number of changes to the spec. A manifest has none.
+    /// The number of changes to the spec; absent in a manifest.
     #[serde(default)]
     pub generation: Option<i64>,
-    /// The fields that each manager owns; often half of the object.
+    /// The fields that each manager owns, often half of the object.
     #[serde(borrow, default)]
     pub managed_fields: LazyJson<'a>,
 }
 
 impl Metadata<'_> {
-    /// Returns whether this is an object of a cluster, and not a manifest or an object that is being
-    /// created.
+    /// Returns whether the object comes from a cluster. `false` for a manifest and for an object
+    /// that is being created.
     pub fn is_stored(&self) -> bool {
         self.resource_version.as_deref().is_some_and(|version| !version.is_empty())
     }
 
-    /// Returns the name, or the prefix of the name that the API server will generate.
+    /// Returns the name, or the `generateName` prefix.
     pub fn name(&self) -> &str {
         let name = self.name.as_deref().filter(|name| !name.is_empty());
         name.or(self.generate_name.as_deref()).unwrap_or_default()
     }
 
-    /// Returns the namespace; `default` if the object does not set it, as with kubectl.
+    /// Returns the namespace, or `default` if the object sets none, as kubectl does.
     pub fn namespace(&self) -> &str {
         namespace_or_default(self.namespace.as_deref())
     }
@@ -106,7 +106,7 @@ impl Metadata<'_> {
     }
 }
 
-/// Returns a namespace, or `default` if none is given, because kubectl puts such an object there.
+/// Returns the namespace, or `default` if none is given. kubectl creates such an object there.
 pub fn namespace_or_default(namespace: Option<&str>) -> &str {
     namespace.filter(|namespace| !namespace.is_empty()).unwrap_or("default")
 }

@@ -2,7 +2,7 @@
 //! with `fieldValidation=Strict`: no unknown field, no wrong type.
 //!
 //! k8s-openapi's types pass the full list of their fields to serde, so the types are the schema of
-//! the newest release. `fields` has the differences of the other releases.
+//! the newest release. `fields` lists how other releases differ.
 
 mod fields;
 
@@ -36,12 +36,12 @@ use crate::{
     },
 };
 
-/// Returns the problems of a document that declares this resource, in a cluster of this release.
+/// Returns the problems of a document that declares this resource, for a cluster of this release.
 pub fn strict(node: &Node<'_>, resource: &'static Resource, release: Version) -> Vec<Problem> {
     read_for(node, resource, release).problems
 }
 
-/// The result of checking a document against the schema of its resource.
+/// A document, checked against the schema of its resource.
 #[derive(Debug)]
 pub struct Reading {
     /// The problems, in the order of the text.
@@ -58,21 +58,21 @@ impl Reading {
     }
 }
 
-/// Returns an object as the API server reads it (see [`Reading::json`]); `None` if it is not JSON.
-/// The API server accepts null even if a type has no null, for example in a list of strings. The
-/// types here do not.
+/// Returns an object as the API server reads it (see [`Reading::json`]), or `None` if it is not
+/// JSON. The API server accepts null even where a type has no null, for example in a list of
+/// strings; the types here do not.
 pub fn normalize(json: &str, resource: &'static Resource) -> Option<String> {
     let document = documents(json).next()?.ok()?;
     Some(read(&document.root, resource).json(&document.root))
 }
 
-/// Reads a document as the resource that it declares, by the schema of the newest release. The JSON
-/// does not depend on the release.
+/// Reads a document by the newest release's schema of its resource. The resulting JSON does not
+/// depend on the release.
 pub fn read(node: &Node<'_>, resource: &'static Resource) -> Reading {
     read_for(node, resource, Version::NEWEST)
 }
 
-/// Checks a document against the schema that the resource that it declares has in this release.
+/// Checks a document against the schema that its resource has in this release.
 pub fn read_for(node: &Node<'_>, resource: &'static Resource, release: Version) -> Reading {
     match (resource.kind, resource.is_kruise()) {
         (WorkloadKind::DaemonSet, false) => {
@@ -89,12 +89,11 @@ pub fn read_for(node: &Node<'_>, resource: &'static Resource, release: Version) 
     }
 }
 
-/// The annotation that is a field of the DaemonSet inside the API server.
+/// An annotation in the API, but a field of the DaemonSet inside the API server.
 ///
 /// Kubernetes: `Convert_v1_DaemonSet_To_apps_DaemonSet`, `pkg/apis/apps/v1/conversion.go`.
 const TEMPLATE_GENERATION: &str = "deprecated.daemonset.template.generation";
 
-/// Reports a template generation that is not a number.
 fn template_generation(node: &Node<'_>) -> Option<Problem> {
     let annotation = node.get("metadata")?.get("annotations")?.get(TEMPLATE_GENERATION)?;
     let text = annotation.as_str().filter(|text| text.parse::<i64>().is_err())?;
@@ -106,8 +105,8 @@ fn template_generation(node: &Node<'_>) -> Option<Problem> {
     Some(problem)
 }
 
-/// Reads a custom resource, which has fields that setguard does not know. The API server accepts
-/// anything in its pod template, so only the known fields are checked.
+/// A custom resource has fields that setguard does not know, and the API server accepts anything in
+/// its pod template. So only the known fields are checked.
 fn read_kruise<Shared: DeserializeOwned>(node: &Node<'_>) -> Reading {
     let mut reading = read_as::<Shared, IgnoredAny>(node, Unknown::Ignored, Version::NEWEST);
     let own = read_as::<KruiseSpec, IgnoredAny>(node, Unknown::Ignored, Version::NEWEST);
@@ -121,7 +120,7 @@ fn read_kruise<Shared: DeserializeOwned>(node: &Node<'_>) -> Reading {
     reading
 }
 
-/// The envelope of every resource.
+/// The fields that every resource has.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", bound = "Spec: DeserializeOwned, Status: DeserializeOwned")]
 #[allow(dead_code)]
@@ -172,14 +171,14 @@ fn quantity(node: &Node<'_>) -> Result<String, String> {
     if Quantity::parse(&text).is_some() {
         Ok(text)
     } else {
-        // This is the API server's own text.
+        // The API server's own text.
         Err("quantities must match the regular expression \
              '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
             .to_owned())
     }
 }
 
-/// Returns whether a text has the form of Go's `time.Parse(time.RFC3339, …)`. The type checks the
+/// Returns whether the text has the form of Go's `time.Parse(time.RFC3339, …)`. The type checks the
 /// range of the numbers.
 fn is_rfc3339(text: &str) -> bool {
     let matches = |text: &str, form: &str| {

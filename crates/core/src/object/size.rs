@@ -1,7 +1,7 @@
-//! Estimates the memory that an object will take, before it is read.
+//! Estimates how much memory an object will take before it is read.
 //!
 //! Kubernetes' types are large: `{}` in a list of volumes is two bytes of JSON and three kilobytes
-//! in memory. So an object is measured first, and an object that is too large is never read.
+//! in memory. So each object is measured first, and one that is too large is never read.
 
 use std::fmt;
 
@@ -14,45 +14,46 @@ use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess,
 use super::metadata::Str;
 use crate::finding::{Field, Path};
 
-/// The largest object that is read, in bytes. The objects of real charts take less than 200 KiB.
+/// The most memory that an object may take, in bytes. The objects of real charts take less than 200
+/// KiB.
 ///
 /// A review has a body of up to 8 MiB and two objects, and rules need room to compare their parts:
 /// at most 32 MiB in all.
 pub const MAX: usize = 8 << 20;
 
-/// The factor for a list that grows, which takes up to twice the memory of its elements.
+/// A growing list takes up to twice the memory of its elements.
 const GROWTH: usize = 2;
-/// The size of an entry of a map or an element of a list, with the allocation of its text.
+/// An entry of a map or an element of a list, with the allocation of its text.
 const ITEM: usize = 160;
-/// The number of copies of a text while it is read: unescaped, and copied from there.
+/// How often a text is held in memory while it is read: unescaped, and copied.
 const COPIES: usize = 3;
-/// The size of a list that is not empty.
+/// A list that is not empty.
 const LIST: usize = 128;
-/// The size of a node of a `BTreeMap` of texts, which has room for eleven entries.
+/// A node of a `BTreeMap` of texts. It has room for eleven entries.
 const MAP: usize = 600;
 
 /// The memory that an object takes once it is read.
 #[derive(Clone, Debug, Default)]
 pub struct ObjectSize {
-    /// The upper estimate of the memory that the object takes, in bytes.
+    /// An upper estimate of the object's memory, in bytes.
     pub bytes: usize,
     /// The list or map with the largest items.
     pub largest: Largest,
 }
 
-/// A list or map of an object.
+/// A list or map in an object.
 #[derive(Clone, Debug, Default)]
 pub struct Largest {
-    /// The field of the list or map.
+    /// The path of the list or map.
     pub field: Field,
     /// The number of items.
     pub items: usize,
-    /// The size of the list or map with its items, but without the lists and maps in them.
+    /// The size of the list or map with its items, without nested lists and maps.
     pub bytes: usize,
 }
 
-/// Returns the size of an object and its largest list or map; `None` if the object is small
-/// enough to be read.
+/// Returns the size of an object and its largest list or map, or `None` if the object is small
+/// enough to read.
 ///
 /// # Errors
 /// Returns an error if an object that may be too large is not JSON.
@@ -67,7 +68,7 @@ impl ObjectSize {
     /// Measures an object.
     ///
     /// # Errors
-    /// Returns an error if it is not JSON.
+    /// Returns an error if the text is not JSON.
     pub fn of(json: &str) -> serde_json::Result<ObjectSize> {
         let mut sum = ObjectSize::default();
         let mut reader = serde_json::Deserializer::from_str(json);
@@ -75,7 +76,7 @@ impl ObjectSize {
         Ok(sum)
     }
 
-    /// Adds a list or map with its content, except for the content of nested lists and maps.
+    /// Adds a list or map with its content, except for nested lists and maps.
     fn add(&mut self, at: Option<Path<'_>>, items: usize, bytes: usize) {
         self.bytes += bytes;
         if bytes > self.largest.bytes {
@@ -85,17 +86,16 @@ impl ObjectSize {
     }
 }
 
-/// Returns whether an object is small, however its braces and commas are meant. Nearly all objects
-/// are, and counting bytes takes a hundredth of the time of measuring.
+/// Returns whether an object is small, whatever its braces and commas mean. Nearly all objects are,
+/// and counting bytes takes a hundredth of the time of measuring.
 pub(crate) fn is_certainly_small(json: &str) -> bool {
     let count = |byte| memchr_iter(byte, json.as_bytes()).count();
     let objects = count(b'{') * (GROWTH * size_of::<Volume>() + MAP + ITEM);
     let is_small = |items: usize| objects + items * (LIST + ITEM) + COPIES * json.len() <= MAX;
-    // An item has at least two bytes.
+    // An item takes at least two bytes.
     is_small(json.len() / 2) || is_small(count(b',') + count(b'['))
 }
 
-/// Returns the size of the elements of a list, by the name of the list.
 fn element_size(list: &str) -> usize {
     match list {
         "volumes" => size_of::<Volume>(),
@@ -108,10 +108,10 @@ fn element_size(list: &str) -> usize {
     }
 }
 
-/// A value that is measured, and that yields its size in the list or map that contains it.
+/// Deserializes a value into the size that it adds to the list or map around it.
 struct Measured<'a> {
     sum: &'a mut ObjectSize,
-    /// The path of the value; `None` for the object itself.
+    /// `None` for the object itself.
     at: Option<Path<'a>>,
     /// The size of the value if it is an object.
     object: usize,
@@ -177,8 +177,7 @@ impl<'de> Visitor<'de> for Measured<'_> {
         let (mut items, mut size) = (0, MAP);
         while let Some(key) = map.next_key::<Str<'de>>()? {
             items += 1;
-            // These are the lists of fields that a manager owns: often half of an object, and never
-            // read.
+            // The fields that a manager owns: often half of an object, and never read.
             if &*key == "fieldsV1" {
                 map.next_value::<IgnoredAny>()?;
                 continue;

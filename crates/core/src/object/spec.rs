@@ -1,4 +1,4 @@
-//! The two specs, with k8s-openapi's types inside.
+//! The specs of both kinds, made of k8s-openapi's types.
 
 use k8s_openapi::{
     api::{
@@ -15,7 +15,7 @@ use k8s_openapi::{
 };
 use serde::{Deserialize, Deserializer, Serialize};
 
-/// The spec of a DaemonSet (apps/v1 `DaemonSetSpec`), with its template read, or as
+/// The spec of a DaemonSet (apps/v1 `DaemonSetSpec`). Its template is decoded or a
 /// [`LazyJson`](super::LazyJson).
 ///
 /// k8s-openapi's own type cannot distinguish an absent selector from an empty one; the API server
@@ -23,16 +23,16 @@ use serde::{Deserialize, Deserializer, Serialize};
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize)]
 #[serde(rename_all = "camelCase", bound(deserialize = "T: Deserialize<'de> + Default"))]
 pub struct DaemonSetSpec<T = PodTemplateSpec> {
-    /// The number of seconds that a pod must be ready to count as available.
+    /// How many seconds a pod must be ready to count as available.
     pub min_ready_seconds: Option<i32>,
-    /// The number of old revisions that are kept.
+    /// How many old revisions are kept.
     pub revision_history_limit: Option<i32>,
-    /// The selector of the pods that belong to the set.
+    /// The selector of the set's pods.
     pub selector: Option<LabelSelector>,
-    /// The template of its pods.
+    /// The pod template.
     #[serde(default, deserialize_with = "null_is_default")]
     pub template: T,
-    /// The update strategy for a changed template.
+    /// How pods are updated when the template changes.
     pub update_strategy: Option<DaemonSetUpdateStrategy>,
 }
 
@@ -40,35 +40,34 @@ pub struct DaemonSetSpec<T = PodTemplateSpec> {
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize)]
 #[serde(rename_all = "camelCase", bound(deserialize = "T: Deserialize<'de> + Default"))]
 pub struct StatefulSetSpec<T = PodTemplateSpec> {
-    /// The number of seconds that a pod must be ready to count as available.
+    /// How many seconds a pod must be ready to count as available.
     pub min_ready_seconds: Option<i32>,
-    /// The first ordinal of the pods.
+    /// The ordinal of the first pod.
     pub ordinals: Option<StatefulSetOrdinals>,
-    /// The policy for claims when the set is deleted or scaled down.
+    /// Whether claims are deleted when the set is deleted or scaled down.
     pub persistent_volume_claim_retention_policy:
         Option<StatefulSetPersistentVolumeClaimRetentionPolicy>,
     /// `OrderedReady` or `Parallel`.
     pub pod_management_policy: Option<String>,
     /// The number of pods.
     pub replicas: Option<i32>,
-    /// The number of old revisions that are kept.
+    /// How many old revisions are kept.
     pub revision_history_limit: Option<i32>,
-    /// The selector of the pods that belong to the set.
+    /// The selector of the set's pods.
     pub selector: Option<LabelSelector>,
-    /// The headless Service that names its pods.
+    /// The headless Service that the pods' DNS names come from.
     pub service_name: Option<String>,
-    /// The template of its pods.
+    /// The pod template.
     #[serde(default, deserialize_with = "null_is_default")]
     pub template: T,
-    /// The update strategy for a changed template.
+    /// How pods are updated when the template changes.
     pub update_strategy: Option<StatefulSetUpdateStrategy>,
-    /// The templates of the claims that each pod gets.
+    /// The templates for each pod's claims.
     #[serde(default, deserialize_with = "claim_templates")]
     pub volume_claim_templates: Option<Vec<PersistentVolumeClaim>>,
 }
 
 impl<T> DaemonSetSpec<T> {
-    /// Returns the spec with this template.
     pub(super) fn with_template<U>(self, template: U) -> DaemonSetSpec<U> {
         DaemonSetSpec {
             min_ready_seconds: self.min_ready_seconds,
@@ -81,7 +80,6 @@ impl<T> DaemonSetSpec<T> {
 }
 
 impl<T> StatefulSetSpec<T> {
-    /// Returns the spec with this template.
     pub(super) fn with_template<U>(self, template: U) -> StatefulSetSpec<U> {
         StatefulSetSpec {
             min_ready_seconds: self.min_ready_seconds,
@@ -99,8 +97,8 @@ impl<T> StatefulSetSpec<T> {
     }
 }
 
-/// A claim template. The API server ignores its `apiVersion` and `kind`; the type of k8s-openapi
-/// does not.
+/// A claim template. The API server ignores its `apiVersion` and `kind`; k8s-openapi's type does
+/// not.
 #[derive(Deserialize)]
 #[serde(rename = "PersistentVolumeClaim", rename_all = "camelCase")]
 struct ClaimTemplate {

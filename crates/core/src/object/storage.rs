@@ -1,4 +1,4 @@
-//! The known claims and volumes that an object may use.
+//! The claims and volumes that are known to exist.
 
 use std::collections::BTreeSet;
 
@@ -18,17 +18,15 @@ pub(crate) const DEFAULT_CLASS_ANNOTATIONS: [&str; 2] = [
 ];
 
 /// The known PersistentVolumeClaims and PersistentVolumes. The webhook knows none; `check` knows
-/// those of its input.
+/// the ones in its input.
 #[derive(Clone, Debug, Default)]
 pub struct Storage {
     /// The claims that pods on several nodes can use, by namespace and name.
     shareable: Vec<(Option<Box<str>>, Box<str>)>,
-    /// The names of all other claims.
     others: BTreeSet<Box<str>>,
     has_volumes_without_class: bool,
 }
 
-/// The fields that are read of a claim or a volume.
 #[derive(Deserialize)]
 struct RawVolume {
     metadata: Name,
@@ -49,7 +47,7 @@ struct Spec {
     storage_class_name: Option<Box<str>>,
 }
 
-/// Returns whether an access mode of a claim allows pods on several nodes.
+/// Returns whether an access mode lets pods on several nodes use a claim.
 pub fn is_shareable(access_mode: &str) -> bool {
     matches!(access_mode, "ReadWriteMany" | "ReadOnlyMany")
 }
@@ -80,17 +78,17 @@ impl Storage {
         Ok(())
     }
 
-    /// Adds a claim that pods on several nodes can use. The claim need not set its namespace.
+    /// Adds a claim that pods on several nodes can use. The claim may lack a namespace.
     pub fn add_shareable_claim(&mut self, namespace: Option<&str>, name: &str) {
         self.shareable.push((namespace.map(Into::into), name.into()));
     }
 
-    /// Adds a claim that only the pods of one node can use.
+    /// Adds a claim that only pods on a single node can use.
     pub fn add_other_claim(&mut self, name: &str) {
         self.others.insert(name.into());
     }
 
-    /// Returns whether there is a claim of this name that only the pods of one node can use.
+    /// Returns whether a claim of this name is usable only by pods on a single node.
     pub fn has_other_claim(&self, name: &str) -> bool {
         self.others.contains(name)
     }
@@ -100,8 +98,8 @@ impl Storage {
         self.has_volumes_without_class = true;
     }
 
-    /// Returns whether pods on several nodes can use a claim. If one of the two objects sets no
-    /// namespace, both may end up in the namespace of the user who applies them.
+    /// Returns whether pods on several nodes can use a claim. If the set or the claim has no
+    /// namespace, both may end up in the same one.
     pub fn can_share(&self, namespace: Option<&str>, claim: &str) -> bool {
         self.shareable.iter().any(|(its, name)| {
             let same = its.as_deref().zip(namespace).is_none_or(|(its, ours)| its == ours);
@@ -109,7 +107,7 @@ impl Storage {
         })
     }
 
-    /// Returns whether there is a volume without a storage class.
+    /// Returns whether any volume has no storage class.
     pub const fn has_volumes_without_class(&self) -> bool {
         self.has_volumes_without_class
     }

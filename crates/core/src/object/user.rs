@@ -9,16 +9,16 @@ use super::metadata::Str;
 /// The user who sent the object.
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
 pub struct User<'a> {
-    /// User name.
+    /// The user name.
     #[serde(borrow, default)]
     pub username: Str<'a>,
-    /// Groups.
+    /// The groups.
     #[serde(borrow, default, deserialize_with = "groups")]
     pub groups: Option<Vec<Str<'a>>>,
 }
 
 impl<'a> User<'a> {
-    /// Returns a user with the groups that the API server adds to every user, and to every service
+    /// Returns a user with the groups that the API server adds to every user and every service
     /// account.
     ///
     /// Kubernetes: `MakeGroupNames`,
@@ -34,8 +34,8 @@ impl<'a> User<'a> {
     }
 }
 
-/// The maximum number of groups of a user. The API server reads them from a token, a certificate or
-/// headers, which have room for a few hundred.
+/// The most groups that are read. The API server takes groups from a token, a certificate or
+/// headers. These have room for a few hundred.
 const MAX_GROUPS: usize = 10_000;
 
 fn groups<'de: 'a, 'a, D: Deserializer<'de>>(reader: D) -> Result<Option<Vec<Str<'a>>>, D::Error> {

@@ -15,40 +15,40 @@ use crate::{finding::Meta, policy::file_patterns::FilePatterns};
 pub struct Exception {
     pub(super) namespaces: Vec<String>,
     pub(super) names: Vec<String>,
-    /// Patterns of files; none for all of them.
+    /// Patterns of files. Empty: every file.
     pub(super) files: Vec<String>,
-    /// The names of the files of a run that the patterns match; see [`assign_files`].
+    /// The names of a run's files that match the patterns; see [`assign_files`].
     pub(super) matched: BTreeSet<String>,
     pub(super) rules: Vec<&'static Meta>,
-    /// The reason for the exception.
+    /// Why the exception exists.
     pub reason: String,
     /// The last day on which the exception applies.
     pub expires: Option<Date>,
 }
 
 impl Exception {
-    /// Returns whether the exception is about a rule.
+    /// Returns whether the exception covers a rule.
     pub fn is_about(&self, rule: &Meta) -> bool {
         self.rules.contains(&rule)
     }
 
-    /// Returns the patterns of namespaces; none for all of them.
+    /// Returns the patterns of namespaces. Empty: every namespace.
     pub fn namespaces(&self) -> &[String] {
         &self.namespaces
     }
 
-    /// Returns the patterns of names; none for all of them.
+    /// Returns the patterns of names. Empty: every name.
     pub fn names(&self) -> &[String] {
         &self.names
     }
 
-    /// Returns whether the exception is only about certain files, and so about no object of a cluster.
+    /// Returns whether the exception covers only certain files, and so no object in a cluster.
     pub const fn names_files(&self) -> bool {
         !self.files.is_empty()
     }
 
-    /// Returns whether the exception covers this rule for this object, expired or not. `file` is the
-    /// file of the object, if it has one.
+    /// Returns whether the exception covers this rule for this object, even if it has expired.
+    /// `file` is the object's file, if it has one.
     pub fn covers(&self, rule: &Meta, namespace: &str, name: &str, file: Option<&str>) -> bool {
         self.rules.contains(&rule)
             && any(&self.namespaces, namespace)
@@ -57,8 +57,7 @@ impl Exception {
     }
 }
 
-/// Applies the exceptions that name files to the files of a run, each given by its name and its path without links.
-/// `root` is the folder from which the patterns are meant, without links too.
+/// See [`super::Policy::assign_files`].
 pub(super) fn assign_files(
     exceptions: &mut [Exception],
     root: &Path,

@@ -13,7 +13,7 @@ pub const API_VERSION: &str = "setguard.io/v1alpha1";
 /// `kind` of the policy file.
 pub const KIND: &str = "Policy";
 
-/// A setguard policy: one file, read by `setguard serve` and by `setguard check`.
+/// A setguard policy: one file for both `setguard serve` and `setguard check`.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct PolicyFile {
@@ -26,41 +26,42 @@ pub struct PolicyFile {
     /// A name for people; setguard does not use it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub metadata: Option<PolicyMetadata>,
-    /// The mode of each rule that should differ from its default: `deny`, `warn`, `audit`, `off`.
+    /// The mode of each rule that should differ from its default: `deny`, `warn`, `audit` or `off`.
     #[serde(default)]
     #[schemars(extend("propertyNames" = schema::rule_ids()))]
     pub rules: BTreeMap<String, Mode>,
     /// Objects that are exempt from some rules.
     #[serde(default)]
     pub exceptions: Vec<ExceptionEntry>,
-    /// Consequences that changes must not have.
+    /// Limits on the effects of changes.
     #[serde(default)]
     pub limits: Vec<LimitEntry>,
-    /// The injection: what is injected into pods, and for which controllers.
+    /// The injections into pods, and the controllers that get them.
     #[serde(default)]
     pub injection: Settings,
     /// The cluster that the objects are meant for.
     #[serde(default)]
     pub kubernetes: Kubernetes,
-    /// Files and folders that `setguard check` leaves out of folders: patterns like those of
-    /// `.gitignore`, from the folder of this file. The server has no use for them.
+    /// Files and folders that `setguard check` skips when it reads a folder: patterns like those in
+    /// `.gitignore`, relative to the folder of this file. The server ignores them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub exclude: Vec<String>,
-    /// Names of folders below which `setguard check` lowers warnings to notes (`note`), or no longer does so although
-    /// the name is one like `test` or `hack` (`warn`). Denials stay. The server has no use for them.
+    /// Folder names below which `setguard check` lowers warnings to notes (`note`), or keeps them
+    /// although it lowers them for names such as `test` or `hack` by default (`warn`). Denials
+    /// stay. The server ignores them.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub folder_names: BTreeMap<String, InFolder>,
-    /// Files whose objects are applied to the same cluster, so that `setguard check` relates them with
-    /// each other. The server has no use for them.
+    /// Files whose objects are applied to the same cluster, so that `setguard check` relates them
+    /// to each other. The server ignores them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub clusters: Vec<ClusterFiles>,
 }
 
-/// The severity of warnings below a folder.
+/// How `setguard check` treats warnings below a folder.
 #[derive(Clone, Copy, Debug, Deserialize, Serialize, JsonSchema, PartialEq, Eq)]
 #[serde(rename_all = "camelCase")]
 pub enum InFolder {
-    /// Warnings are notes.
+    /// Warnings become notes.
     Note,
     /// Warnings stay.
     Warn,
@@ -70,15 +71,15 @@ pub enum InFolder {
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema, PartialEq, Eq)]
 #[serde(deny_unknown_fields)]
 pub struct ClusterFiles {
-    /// The name of the cluster. Different clusters have different names.
+    /// The name of the cluster, unique in this file.
     #[schemars(extend("pattern" = r"\S"))]
     pub name: String,
-    /// Patterns like those of `.gitignore`, from the folder of this file.
+    /// Patterns like those in `.gitignore`, relative to the folder of this file.
     #[schemars(extend("minItems" = 1))]
     pub paths: Vec<String>,
 }
 
-/// Metadata of a policy.
+/// The metadata of a policy.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PolicyMetadata {
@@ -87,7 +88,7 @@ pub struct PolicyMetadata {
     pub name: String,
 }
 
-/// Exempts the objects that it names from the rules that it names.
+/// Exempts objects from rules.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ExceptionEntry {
@@ -97,8 +98,9 @@ pub struct ExceptionEntry {
     /// Names of objects; `*` stands for any text. If empty: every name.
     #[serde(default)]
     pub names: Vec<String>,
-    /// Files: patterns like those of `.gitignore`, from the folder of this file. If empty: every file.
-    /// In a cluster, where objects have no file, an exception with files has no effect.
+    /// Files: patterns like those in `.gitignore`, relative to the folder of this file. If empty:
+    /// every file. Objects in a cluster have no file, so an exception with files has no effect
+    /// there.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub files: Vec<String>,
     /// Ids of rules.
@@ -117,7 +119,7 @@ pub struct ExceptionEntry {
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Kubernetes {
-    /// Its release, such as `1.36`.
+    /// The Kubernetes release, such as `1.36`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("pattern" = schema::release()))]
     pub version: Option<String>,

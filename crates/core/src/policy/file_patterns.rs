@@ -1,28 +1,29 @@
-//! Patterns of files, like the ones of `.gitignore`.
+//! File patterns like those in `.gitignore`.
 
 use std::path::Path;
 
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 
-/// Patterns of files, like the ones of `.gitignore`.
+/// File patterns like those in `.gitignore`.
 #[derive(Debug)]
 pub struct FilePatterns(Gitignore);
 
 impl FilePatterns {
-    /// Takes patterns and the folder from which they are meant, without links. Invalid patterns were reported
-    /// before, and are ignored.
+    /// Creates the patterns, relative to a folder with links resolved. Invalid patterns are
+    /// ignored: they were reported earlier.
     pub fn new(lines: &[String], root: &Path) -> Self {
         FilePatterns(patterns(root, lines))
     }
 
-    /// Returns whether the patterns match a file or a folder above it, given by its path without links.
+    /// Returns whether the patterns match a file or a folder above it. `file` has its links
+    /// resolved.
     pub fn matches(&self, file: &Path) -> bool {
         let inside = file.strip_prefix(self.0.path());
         inside.is_ok_and(|it| self.0.matched_path_or_any_parents(it, false).is_ignore())
     }
 }
 
-/// Returns patterns that are meant from a folder. Invalid ones are ignored.
+/// Compiles patterns that are relative to a folder. Invalid ones are ignored.
 pub fn patterns(root: &Path, lines: &[String]) -> Gitignore {
     let mut builder = GitignoreBuilder::new(root);
     for pattern in lines {
@@ -34,7 +35,7 @@ pub fn patterns(root: &Path, lines: &[String]) -> Gitignore {
 /// Checks a pattern.
 ///
 /// # Errors
-/// Returns the reason why it isn't a pattern.
+/// Returns why it is not a valid pattern.
 pub fn check(pattern: &str) -> Result<(), String> {
     let added = GitignoreBuilder::new("").add_line(None, pattern).map(|_| ());
     added.map_err(|error| error.to_string())

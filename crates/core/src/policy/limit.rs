@@ -1,4 +1,4 @@
-//! The limits of a policy: consequences that a change must not have, and where.
+//! The limits of a policy on the effects of changes.
 
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 use schemars::JsonSchema;
@@ -10,7 +10,7 @@ use crate::{
     finding::Mode, kubernetes::int_or_percent, object::User, rules::limit_exceeded::Limits,
 };
 
-/// Consequences that changes of the objects it names must not have.
+/// Limits on the effects of changes of certain objects.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[schemars(rename = "Limit", extend("anyOf" = consequences()))]
@@ -21,50 +21,50 @@ pub struct LimitEntry {
     /// Names of objects; `*` stands for any text. If empty: every name.
     #[serde(default)]
     pub names: Vec<String>,
-    /// The number of pods that a rollout may take down at once, or the percentage of the pods that there
-    /// are, rounded up.
+    /// How many pods a rollout may take down at once: a number, or a percentage of the existing
+    /// pods, rounded up.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "number_or_percentage")]
     pub at_most_unavailable: Option<IntOrString>,
     /// `false`: a change must not delete claims.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub deletes_claims: Option<bool>,
-    /// `false`: a change must not begin a rollout that waits for a pod that is broken.
+    /// `false`: a change must not begin a rollout that waits for a broken pod.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub never_ends: Option<bool>,
     /// `false`: a change must not replace all pods at once.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replaces_all: Option<bool>,
-    /// Those who may exceed the limit with the annotation `setguard.io/exceed`. If absent: no user.
+    /// Who may exceed the limit with the annotation `setguard.io/exceed`. If absent: nobody.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub may_exceed: Option<MayExceed>,
-    /// The reaction to a change beyond the limit: `deny` (the default) or `warn`.
+    /// How setguard reacts to a change beyond the limit: `deny` (the default) or `warn`.
     #[serde(default = "deny")]
     #[schemars(extend("enum" = ["deny", "warn"]))]
     pub mode: Mode,
-    /// The reason for the limit, which the message contains.
+    /// The reason for the limit. Messages contain it.
     #[schemars(extend("pattern" = r"\S"))]
     pub reason: String,
 }
 
-/// Those who may exceed a limit with an annotation.
+/// Who may exceed a limit with an annotation.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema, PartialEq, Eq)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct MayExceed {
-    /// The names of users, exactly as the API server knows them.
+    /// User names, exactly as the API server knows them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub users: Vec<String>,
-    /// The names of groups, exactly as the API server knows them.
+    /// Group names, exactly as the API server knows them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(extend("items" = json!({ "type": "string", "not": { "enum": EVERYONE } })))]
     pub groups: Vec<String>,
-    /// Whether `setguard check` and `setguard plan` honor the annotation in a manifest, although they know
-    /// no user.
+    /// Whether `setguard check` and `setguard plan` honor the annotation in a manifest, although
+    /// they do not know the user.
     #[serde(default)]
     pub in_manifests: bool,
 }
 
-/// The groups that have nearly every client.
+/// The groups that nearly every client belongs to.
 const EVERYONE: [&str; 3] =
     ["system:authenticated", "system:unauthenticated", "system:serviceaccounts"];
 
@@ -76,7 +76,7 @@ impl MayExceed {
             || groups.any(|group| self.groups.iter().any(|it| **it == **group))
     }
 
-    /// Returns whether this lists all whom another lists.
+    /// Returns whether everyone in `other` is also listed here.
     fn includes(&self, other: &MayExceed) -> bool {
         other.users.iter().all(|it| self.users.contains(it))
             && other.groups.iter().all(|it| self.groups.contains(it))
@@ -97,7 +97,7 @@ const fn deny() -> Mode {
     Mode::Deny
 }
 
-/// The entries that limit something, as JSON Schemas.
+/// JSON Schemas of entries with each kind of limit.
 fn consequences() -> Value {
     let forbids =
         |name: &str| json!({ "properties": { name: { "const": false } }, "required": [name] });
@@ -120,32 +120,32 @@ fn number_or_percentage(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
 pub struct Limit {
     namespaces: Vec<String>,
     names: Vec<String>,
-    /// The consequences.
+    /// The forbidden effects.
     pub limits: Limits,
-    /// The reaction to a change beyond the limit.
+    /// How setguard reacts to a change beyond the limit.
     pub mode: Mode,
-    /// Those who may exceed the limit.
+    /// Who may exceed the limit.
     pub may_exceed: Option<MayExceed>,
 }
 
 impl Limit {
-    /// Returns the patterns of namespaces; none for every namespace.
+    /// Returns the patterns of namespaces. Empty: every namespace.
     pub fn namespaces(&self) -> &[String] {
         &self.namespaces
     }
 
-    /// Returns the patterns of names; none for every name.
+    /// Returns the patterns of names. Empty: every name.
     pub fn names(&self) -> &[String] {
         &self.names
     }
 
-    /// Returns whether the limit is about this object.
+    /// Returns whether the limit applies to this object.
     pub fn covers(&self, namespace: &str, name: &str) -> bool {
         any(&self.namespaces, namespace) && any(&self.names, name)
     }
 
-    /// Returns whether this limit forbids everything that another forbids, for the same objects or more,
-    /// and as strictly. Patterns are compared as texts.
+    /// Returns whether this limit forbids everything that `other` forbids, for at least the same
+    /// objects and as strictly. Patterns are compared as text.
     pub(super) fn includes(&self, other: &Limit) -> bool {
         let has = |ours: &[String], theirs: &[String]| {
             ours.is_empty()
@@ -179,7 +179,7 @@ impl Limit {
 }
 
 impl LimitEntry {
-    /// Returns the validated limit, and the problems as fields with messages.
+    /// Returns the validated limit and its problems, each with a field and a message.
     pub(super) fn validate(self) -> (Limit, Vec<(&'static str, String)>) {
         let mut problems = Vec::new();
         if self.reason.trim().is_empty() {

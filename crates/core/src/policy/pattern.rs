@@ -1,13 +1,12 @@
-//! Patterns of names, in which `*` stands for any text.
+//! Name patterns, in which `*` stands for any text.
 
-/// Returns whether a text matches one of the patterns, or there is none.
+/// Returns whether the text matches one of the patterns. Without patterns, it does.
 pub(super) fn any(patterns: &[String], text: &str) -> bool {
     patterns.is_empty() || patterns.iter().any(|pattern| glob(pattern, text))
 }
 
-/// Returns whether a text matches a pattern, in which `*` stands for any text, including an empty
-/// one. Each part between two stars is taken where it occurs first, so that no part of the text is
-/// read twice.
+/// Matches a pattern, in which `*` stands for any text, including none. Each part between two stars
+/// is matched at its first occurrence, so no part of the text is read twice.
 fn glob(pattern: &str, text: &str) -> bool {
     let mut parts = pattern.split('*');
     let Some(mut rest) = text.strip_prefix(parts.next().unwrap_or_default()) else { return false };

@@ -1,7 +1,7 @@
-//! The parts of the JSON Schema that the types of the policy file do not express.
+//! The parts of the JSON Schema that the types of the policy file cannot express.
 //!
-//! The program accepts whatever the schema accepts, so that an editor, or Helm, reports a mistake
-//! before setguard does. Only the gates are fewer: the program also accepts gates that no rule
+//! The program accepts whatever the schema accepts, so an editor, or Helm, reports a mistake before
+//! setguard does. Feature gates are the exception: the program also accepts gates that no rule
 //! depends on.
 
 use serde_json::{Value, json};
@@ -11,8 +11,7 @@ use crate::{
     kubernetes::cluster::{self, Version},
 };
 
-/// Returns the ids of the rules whose mode a policy may change and from which it may make
-/// exceptions.
+/// The ids of the rules that a policy may change and make exceptions from.
 pub(super) fn rule_ids() -> Value {
     let adjustable = catalogue::all().iter().filter(|rule| rule.meta.adjustable);
     json!({"enum": adjustable.map(|rule| rule.meta.id).collect::<Vec<_>>()})
@@ -22,7 +21,7 @@ pub(super) fn gates() -> Value {
     json!({"enum": cluster::gates().collect::<Vec<_>>()})
 }
 
-/// Returns the pattern of a supported release, with any text after the minor version.
+/// Matches a supported release, with any text after the minor version.
 pub(super) fn release() -> String {
     let minors: Vec<_> = (Version::OLDEST.minor()..=Version::NEWEST.minor())
         .map(|minor| minor.to_string())
@@ -30,7 +29,7 @@ pub(super) fn release() -> String {
     format!(r"^v?1\.({})\+?(\.|$)", minors.join("|"))
 }
 
-/// Returns the pattern of a day that exists.
+/// Matches a day that exists.
 pub(super) fn date() -> String {
     let days = "(0[13578]|1[02])-(0[1-9]|[12][0-9]|3[01])|(0[469]|11)-(0[1-9]|[12][0-9]|30)\
                 |02-(0[1-9]|1[0-9]|2[0-8])";

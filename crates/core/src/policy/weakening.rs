@@ -1,5 +1,5 @@
-//! The comparison of a policy with an earlier one: the rules that it enforces less, the files that
-//! it leaves out, and what it lets pods do.
+//! Compares a policy with an earlier one: which rules it enforces less, which files it skips, and
+//! what it lets pods do.
 
 use std::collections::BTreeSet;
 
@@ -11,12 +11,13 @@ use crate::{
     rules::policy_weakened::POLICY_WEAKENED,
 };
 
-/// The number of rules that a message names.
+/// How many rules a message lists.
 const NAMED: usize = 5;
 
 impl Policy {
-    /// Finds what this policy enforces less than an earlier one, whose name the messages contain. A field of the policy
-    /// has a verdict here, or it weakens nothing; a test lists them all.
+    /// Finds what this policy enforces less than an earlier one. `name` is the earlier policy's
+    /// name for messages. Every field of the policy is either compared here or weakens nothing; a
+    /// test lists all of them.
     pub fn weaker_than(&self, earlier: &Policy, name: &str) -> Findings {
         let mut weaker = Weaker { found: Findings::of(POLICY_WEAKENED), name };
         weaker.modes(self, earlier);
@@ -37,7 +38,7 @@ impl Policy {
     }
 }
 
-/// What is weaker than in the policy of this name.
+/// `name` is the earlier policy's.
 struct Weaker<'a> {
     found: Findings,
     name: &'a str,
@@ -96,7 +97,8 @@ impl Weaker<'_> {
         }
     }
 
-    /// Who is paired chooses the nodes of pods, and what is injected lets pods run where they did not.
+    /// Paired controllers choose the nodes of their pods, and injected tolerations let pods run on
+    /// more nodes.
     fn injection(&mut self, now: &Settings, earlier: &Settings) {
         let injection = Path::new("injection");
         let paired = injection.child("pairedControllers");
@@ -128,7 +130,7 @@ impl Weaker<'_> {
         }
     }
 
-    /// Some rules hold for newer releases and others for older ones, so that every change counts.
+    /// Some rules apply to newer releases, others to older ones, so every change counts.
     fn cluster(&mut self, now: &Policy, earlier: &Policy) {
         let kubernetes = Path::new("kubernetes");
         let release = |it: &Policy| (it.names_release, it.cluster.version);
@@ -153,8 +155,8 @@ impl Weaker<'_> {
         }
     }
 
-    /// A name that neither policy has may be one of setguard's own, so that every change counts but a name that is taken
-    /// away.
+    /// A name in neither policy may be one of setguard's own. So every change counts, except a
+    /// change to `warn`.
     fn folder_names(&mut self, now: &Policy, earlier: &Policy) {
         let names: BTreeSet<_> =
             now.folder_names.keys().chain(earlier.folder_names.keys()).collect();
@@ -170,7 +172,7 @@ impl Weaker<'_> {
         }
     }
 
-    /// A pattern that begins with `!` takes back a part of those before it.
+    /// A pattern that begins with `!` excludes from the patterns before it.
     fn exclude(&mut self, now: &[String], earlier: &[String]) {
         let exclude = Path::new("exclude");
         for (i, pattern) in now.iter().enumerate().filter(|(_, it)| !earlier.contains(it)) {
@@ -196,15 +198,14 @@ impl Weaker<'_> {
 }
 
 impl Exception {
-    /// Returns whether this exception exempts everything that another exempts, for at least as
-    /// long. Patterns are compared as texts, so different patterns with the same meaning count as
-    /// different.
+    /// Returns whether this exception exempts everything that `other` does, for at least as long.
+    /// Patterns are compared as text, so equivalent patterns may count as different.
     fn includes(&self, other: &Exception) -> bool {
         let has = |ours: &[String], theirs: &[String]| {
             ours.is_empty()
                 || !theirs.is_empty() && theirs.iter().all(|pattern| ours.contains(pattern))
         };
-        // With `!`, a pattern takes back what others match, so fewer patterns may match more.
+        // A pattern with `!` excludes from the others, so fewer patterns may match more.
         let plain = |it: &Exception| !it.files.iter().any(|pattern| pattern.starts_with('!'));
         has(&self.namespaces, &other.namespaces)
             && has(&self.names, &other.names)
@@ -231,9 +232,9 @@ mod tests {
         found.into_vec().iter().map(|found| found.field.to_string()).collect()
     }
 
-    /// Each field of the policy, a policy with `%` in the place of a change, the text there before and now, and the field
-    /// that is reported then; none if the change weakens nothing. A pattern with `!` takes back a part of another, and is
-    /// reviewed too.
+    /// On each line: a field of the policy; a policy with `%` in place of the change; the text
+    /// there before and now; and the reported field, or nothing if the change weakens nothing. A
+    /// pattern with `!` excludes from the others and is reviewed too.
     const FIELDS: &str = "\
 apiVersion |  |  |  |
 kind |  |  |  |
@@ -300,7 +301,7 @@ clusters[].paths[] | % |  | clusters: [{name: a, paths: [b]}] |
         assert_eq!(fields, known);
     }
 
-    /// Collects the fields of a schema that have no fields of their own.
+    /// Collects the fields of a schema that have no subfields.
     fn collect(schema: &Value, root: &Value, path: &str, fields: &mut BTreeSet<String>) {
         let named = schema["$ref"].as_str().and_then(|it| it.strip_prefix("#/$defs/"));
         let schema = named.map_or(schema, |name| &root["$defs"][name]);

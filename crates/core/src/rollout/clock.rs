@@ -1,13 +1,13 @@
-//! The time of a simulation, and the pods that change by themselves as it passes.
+//! The time of a simulation, and the pods that change on their own as it passes.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::Health;
 
-/// The clock, and the pods that wait for it. `K` names a pod.
+/// `K` identifies a pod.
 #[derive(Debug)]
 pub(super) struct Clock<K> {
-    /// The time in seconds from the beginning.
+    /// In seconds from the beginning.
     pub(super) now: i64,
     min_ready: i64,
     starting: BTreeSet<K>,
@@ -20,7 +20,7 @@ impl<K: Ord + Copy> Clock<K> {
         Clock { now: 0, min_ready, starting: BTreeSet::new(), ready: BTreeMap::new() }
     }
 
-    /// Remembers a pod, if it changes by itself.
+    /// Tracks a pod, if it changes on its own.
     pub(super) fn add(&mut self, pod: K, health: Health) {
         match health {
             Health::Starting => {
@@ -34,7 +34,6 @@ impl<K: Ord + Copy> Clock<K> {
         }
     }
 
-    /// Forgets a pod.
     pub(super) fn remove(&mut self, pod: K, health: Health) {
         match health {
             Health::Starting => {

@@ -1,4 +1,4 @@
-//! A simulation of the controller of DaemonSets.
+//! A simulation of the DaemonSet controller.
 //!
 //! Kubernetes: pkg/controller/daemon/{daemon_controller,update}.go.
 
@@ -17,73 +17,74 @@ use super::{
     waves::{self, Controller},
 };
 
-/// The pods that a node has, and whether it should have one.
+/// The DaemonSet's pods on a node, and whether the node should have one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct NodePods {
     /// Whether the node should get a pod.
     pub runs: bool,
-    /// Whether the node may keep a pod that it has.
+    /// Whether the node may keep an existing pod.
     pub keeps: bool,
     /// The pod with the old template.
     pub old: Option<Health>,
     /// The pod with the new template.
     pub new: Option<Health>,
-    /// Whether the pod with the new template was created before the other one, as after a rollback.
+    /// Whether the pod with the new template is the older one, as after a rollback.
     pub new_is_older: bool,
-    /// Whether the pod that counts as new was made from an old template: it has the generation of the new
-    /// one, as after the set was deleted without its pods and created again.
+    /// Whether the pod that counts as new was made from an old template. It has the new generation
+    /// number, as after the set was deleted without its pods and created again.
     pub new_is_stale: bool,
     /// The number of further pods with old templates, as after a change in the middle of a rollout
     /// with `maxSurge`. They are younger than the other pod, or have terminated for good.
     pub excess: usize,
-    /// The number of further pods with the new template. Those that only count as new are in `excess`.
+    /// The number of further pods with the new template. Pods that only count as new are in
+    /// `excess`.
     pub excess_new: usize,
-    /// Whether a pod is being deleted. A node without another pod counts as unavailable until it is gone.
+    /// Whether a pod is terminating. Until it ends, a node without any other pod counts as
+    /// unavailable.
     pub is_ending: bool,
 }
 
 impl NodePods {
-    /// Returns whether there is a pod.
+    /// Returns whether the node has a pod that is not terminating.
     pub const fn has_pods(&self) -> bool {
         self.old.is_some() || self.new.is_some() || self.excess + self.excess_new > 0
     }
 
-    /// Returns whether a pod is available.
     fn serves(&self) -> bool {
         let is_up = |health| health == Some(Health::Available);
         is_up(self.old) || is_up(self.new)
     }
 }
 
-/// Simulates the controller, starting from this state of the nodes.
+/// Simulates the controller, starting from these nodes.
 pub fn simulate(settings: &Settings, nodes: Vec<NodePods>, never_ready: &NeverReady) -> Course {
     let mut simulation = Simulation::new(settings, nodes, never_ready);
     waves::run(&mut simulation);
     simulation.finish()
 }
 
-/// The groups of nodes by the controller's next action on them.
+/// The nodes, grouped by what the controller does next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Group {
-    /// A node that should have a pod and has none.
+    /// The node should have a pod and has none.
     Empty,
-    /// A node that has pods and must not.
+    /// The node has pods and must not.
     Forbidden,
-    /// An old pod that is available, on a node that should have one.
+    /// An available old pod on a node that should have a pod.
     Old,
-    /// An old pod that is available, on a node that gets no new pod.
+    /// An available old pod on a node that gets no new one.
     OldLeaving,
-    /// An old pod that is not available.
+    /// An unavailable old pod.
     OldDown,
-    /// An old pod that is not available, on a node that gets no new pod.
+    /// An unavailable old pod on a node that gets no new one.
     OldDownLeaving,
-    /// A new pod that is not available.
+    /// An unavailable new pod.
     NewDown,
-    /// Both pods; the new one is not available.
+    /// An old pod and an unavailable new one.
     BothWaiting,
-    /// Both pods; the old one can be deleted.
+    /// An old and a new pod; the old one can be deleted.
     BothDone,
-    /// A node that needs no action.
+    /// Nothing to do.
     Settled,
 }
 
@@ -98,31 +99,31 @@ struct Simulation<'a> {
     never_ready: &'a NeverReady,
     nodes: Vec<NodePods>,
     groups: [BTreeSet<usize>; GROUPS],
-    /// Nodes that get no new pod, and whose deleted pods are not gone yet.
+    /// Nodes that get no new pod and whose deleted pods are still terminating.
     leaving: BTreeSet<usize>,
-    /// Nodes that get a new pod as soon as one is gone that was being deleted already.
+    /// Nodes that get a new pod once a pod that was already terminating ends.
     ending: BTreeSet<usize>,
     clock: Clock<(usize, Revision)>,
-    /// The nodes with excess pods, once for each of these pods: the old pods, and the new ones.
+    /// The nodes with excess pods, one entry for each pod: old pods, then new ones.
     excess: [Vec<usize>; 2],
-    /// The nodes from which the controller has begun to choose at random.
+    /// The nodes that the controller has begun to choose from at random.
     candidates: Option<Rc<[usize]>>,
-    /// For each node, whether the old and the new pod that it had are still there.
+    /// For each node, whether the old and the new pod that it started with still exist.
     kept: Vec<[bool; 2]>,
-    /// For each node, whether it had a pod. A node that gets no new one stays down.
+    /// For each node, whether it had a pod. If it gets no new one, it stays down.
     had_pod: Vec<bool>,
     down: usize,
     /// The number of nodes with an available pod.
     serving: usize,
-    /// The number of nodes with an available pod that there were, or that there should be if those
-    /// are fewer.
+    /// The number of nodes that had an available pod, or that should have one, whichever is
+    /// smaller.
     expected: usize,
     course: Course,
 }
 
 impl Controller for Simulation<'_> {
-    /// Kubernetes: `updateDaemonSet`. After the controller has created or deleted pods, it waits
-    /// until it has seen the change before it goes on with the rolling update.
+    /// Kubernetes: `updateDaemonSet`. After creating or deleting pods, the controller waits until
+    /// it has seen the change before it continues the rolling update.
     fn sync(&mut self) -> bool {
         let steps = self.course.steps.len();
         self.manage();
@@ -207,8 +208,8 @@ impl<'a> Simulation<'a> {
         simulation
     }
 
-    /// Ends the pods that were being deleted already on nodes that get new ones. If the controller could do
-    /// nothing before, the others have ended by then too.
+    /// Ends the already terminating pods on nodes that get new ones. If the controller had nothing
+    /// to do until now, the other terminating pods have ended too.
     fn end_pods(&mut self) {
         if self.course.steps.is_empty() {
             self.leaving.clear();
@@ -218,8 +219,7 @@ impl<'a> Simulation<'a> {
         }
     }
 
-    /// Creates missing pods and deletes superfluous ones. Kubernetes: `manage` and
-    /// `podsShouldBeOnNode`.
+    /// Creates missing pods and deletes excess ones. Kubernetes: `manage` and `podsShouldBeOnNode`.
     fn manage(&mut self) {
         self.create_on(Group::Empty);
         let [old, new] = mem::take(&mut self.excess);
@@ -284,7 +284,6 @@ impl<'a> Simulation<'a> {
         }
     }
 
-    /// Puts a new pod on a node.
     fn put(&mut self, index: usize) {
         let health = self.never_ready.start(Revision::New, None);
         self.change(index, |node| {
@@ -328,7 +327,7 @@ impl<'a> Simulation<'a> {
         self.serving = self.serving + usize::from(after.serves()) - usize::from(before.serves());
     }
 
-    /// Returns whether the node had a pod, and has no available one now.
+    /// Returns whether the node had a pod and has no available one.
     fn is_down(&self, index: usize) -> bool {
         self.had_pod.get(index) == Some(&true)
             && self.nodes.get(index).is_some_and(|node| !node.serves())

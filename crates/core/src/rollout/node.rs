@@ -1,4 +1,4 @@
-//! The nodes on which the pods of a DaemonSet run.
+//! The nodes that a DaemonSet's pods run on.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use crate::kubernetes::{
     tolerations::{self, of_daemons},
 };
 
-/// The fields of a pod spec that determine on which nodes the pods of a DaemonSet run.
+/// The fields of a pod spec that decide which nodes a DaemonSet's pods run on.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Placing {
@@ -34,7 +34,7 @@ struct NodeAffinity {
 }
 
 impl Placing {
-    /// Reads the fields of a pod template.
+    /// Reads these fields from a pod template.
     pub fn of(template: &PodTemplateSpec) -> Self {
         let Some(spec) = &template.spec else { return Placing::default() };
         let affinity = spec.affinity.as_ref().and_then(|it| it.node_affinity.as_ref());
@@ -51,7 +51,6 @@ impl Placing {
         }
     }
 
-    /// Returns whether a node meets the required node affinity.
     fn meets_affinity(&self, node: &NodeInfo) -> bool {
         let affinity = self.affinity.as_ref().and_then(|it| it.node_affinity.as_ref());
         let required =
@@ -61,7 +60,7 @@ impl Placing {
         required.is_none_or(|required| required.node_selector_terms.iter().any(meets))
     }
 
-    /// Returns whether the pod spec has a list of tolerations.
+    /// Returns whether the pod spec lists tolerations.
     pub const fn has_tolerations(&self) -> bool {
         self.tolerations.is_some()
     }
@@ -78,34 +77,34 @@ pub struct NodeInfo {
     pub taints: Vec<Taint>,
 }
 
-/// Whether a node gets a pod of a DaemonSet.
+/// Whether a node gets a DaemonSet's pod.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Placement {
     /// The node gets a pod.
     Runs,
-    /// The node gets no pod, but keeps one that it has: a taint keeps new pods away.
+    /// The node gets no pod but keeps an existing one: a taint keeps only new pods away.
     Keeps(WhyNot),
-    /// The node gets no pod, and loses one that it has.
+    /// The node gets no pod and loses an existing one.
     Loses(WhyNot),
 }
 
-/// The reason why a node gets no pod.
+/// Why a node gets no pod.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum WhyNot {
-    /// The template names another node.
+    /// The template names a different node.
     NodeName(String),
-    /// The first label that the pod requires and the node does not have.
+    /// The first label that the pod requires and the node lacks.
     NodeSelector(String, String),
-    /// The node affinity.
+    /// The node does not meet the node affinity.
     Affinity,
-    /// A taint that the pods do not tolerate, as `key=value:effect`.
+    /// A taint (`key=value:effect`) that the pods do not tolerate.
     Taint(String),
-    /// The node does not exist any more.
+    /// The node no longer exists.
     Gone,
 }
 
-/// Returns all reasons why the labels and taints of a node keep a pod with this spec away. The pod has no
-/// tolerations except those of its template.
+/// Returns all reasons why a node's labels and taints keep a pod away. The only tolerations are the
+/// template's.
 ///
 /// Kubernetes: `Filter`, pkg/scheduler/framework/plugins/nodeaffinity/node_affinity.go and
 /// plugins/tainttoleration/taint_toleration.go.
@@ -120,13 +119,13 @@ pub fn reasons(pod: &Placing, node: &NodeInfo) -> Vec<WhyNot> {
             && !own.iter().any(|it| tolerations::tolerates_taint(it, taint))
     };
     let mut taints: Vec<&Taint> = node.taints.iter().filter(keeps_away).collect();
-    // A node that is down has each of its taints with two effects.
+    // A node that is down has each of its taints twice, with different effects.
     taints.dedup_by_key(|taint| &taint.key);
     let taints = taints.into_iter().map(|taint| WhyNot::Taint(text(taint)));
     missing.chain(affinity).chain(taints).collect()
 }
 
-/// Returns where the pods of a DaemonSet run, node by node.
+/// Returns the placement of a DaemonSet's pods on each node.
 pub fn placements<'a>(
     pod: &Placing,
     nodes: impl IntoIterator<Item = &'a NodeInfo>,
@@ -136,9 +135,8 @@ pub fn placements<'a>(
     nodes.into_iter().map(|node| placement(pod, &tolerations, node)).collect()
 }
 
-/// Returns whether a node gets a pod with this spec.
-///
-/// Kubernetes: `NodeShouldRunDaemonPod` and `predicates`, pkg/controller/daemon/daemon_controller.go.
+/// Kubernetes: `NodeShouldRunDaemonPod` and `predicates`,
+/// pkg/controller/daemon/daemon_controller.go.
 fn placement(pod: &Placing, tolerations: &[Toleration], node: &NodeInfo) -> Placement {
     let named = pod.node_name.as_deref().filter(|name| !name.is_empty());
     if let Some(name) = named.filter(|name| *name != node.name) {

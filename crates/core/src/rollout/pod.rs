@@ -1,4 +1,4 @@
-//! The template and the health of the pods in a simulation.
+//! The template and health of simulated pods.
 
 /// The template that a pod was made from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -22,11 +22,11 @@ impl Revision {
 /// The health of a pod.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Health {
-    /// The pod has been ready for long enough to be available.
+    /// The pod has been ready long enough to be available.
     Available,
-    /// The pod has been ready since this time, in seconds, but not for long enough.
+    /// The pod has been ready since this second, but not long enough to be available.
     Ready(i64),
-    /// The pod becomes ready soon.
+    /// The pod will become ready soon.
     Starting,
     /// The pod never becomes ready.
     Broken,
@@ -35,7 +35,7 @@ pub enum Health {
 }
 
 impl Health {
-    /// Returns the health at time 0 of a pod that has to be ready for this number of seconds.
+    /// Returns the health, at second 0, of a pod that must be ready for `min_ready_seconds`.
     pub const fn after(self, min_ready_seconds: i64) -> Self {
         match self {
             Health::Ready(since) if since + min_ready_seconds <= 0 => Health::Available,
@@ -44,23 +44,23 @@ impl Health {
     }
 }
 
-/// The new pods that never become ready.
+/// Which new pods never become ready.
 #[derive(Clone, Debug, Default)]
 pub struct NeverReady {
-    /// Whether this applies to all pods of the new revision.
+    /// Whether no new pod becomes ready.
     pub all_new: bool,
-    /// The pods of a StatefulSet with these ordinals.
+    /// The ordinals of the StatefulSet's pods that never become ready.
     pub ordinals: Vec<i64>,
 }
 
 impl NeverReady {
-    /// Returns all pods of the new revision.
+    /// Makes every pod of the new revision fail to become ready.
     pub const fn all_new() -> Self {
         NeverReady { all_new: true, ordinals: Vec::new() }
     }
 
-    /// Returns the health of a pod of this revision that is not ready yet, and that has this ordinal if
-    /// it is a pod of a StatefulSet.
+    /// Returns the health of a pod that is not ready yet. `ordinal` is `None` for a DaemonSet's
+    /// pod.
     pub fn start(&self, revision: Revision, ordinal: Option<i64>) -> Health {
         let is_listed = ordinal.is_some_and(|ordinal| self.ordinals.contains(&ordinal));
         match is_listed || (self.all_new && revision == Revision::New) {
@@ -69,7 +69,7 @@ impl NeverReady {
         }
     }
 
-    /// Returns the health of a pod that exists.
+    /// Returns the health of an existing pod.
     pub fn health(&self, health: Health, revision: Revision, ordinal: Option<i64>) -> Health {
         match health {
             Health::Starting => self.start(revision, ordinal),

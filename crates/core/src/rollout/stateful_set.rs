@@ -1,4 +1,4 @@
-//! A simulation of the controller of StatefulSets.
+//! A simulation of the StatefulSet controller.
 //!
 //! Kubernetes: pkg/controller/statefulset/stateful_set_control.go.
 
@@ -21,41 +21,42 @@ use super::{
     waves::{self, Controller},
 };
 
-/// A pod that exists.
+/// An existing pod.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Replica {
     /// The template that the pod was made from.
     pub revision: Revision,
-    /// The health of the pod.
+    /// The pod's health.
     pub health: Health,
 }
 
-/// The state from which the controller starts.
+/// The state that the controller starts from.
 #[derive(Clone, Debug, Default)]
 pub struct State {
-    /// The pods, by their ordinals.
+    /// The pods by ordinal.
     pub pods: BTreeMap<i64, Replica>,
-    /// The pods that are being deleted already. They count until they are gone.
+    /// The pods that are already terminating, by ordinal. They count until they end.
     pub terminating: BTreeMap<i64, Replica>,
     /// The claims that exist.
     pub claims: BTreeSet<String>,
-    /// The claims that pods own, by the ordinals of these pods: the claims are deleted with them.
+    /// The claims that pods own, by the pods' ordinals. They are deleted with these pods.
     pub owned: BTreeMap<i64, BTreeSet<String>>,
-    /// The claims that are being deleted, by the ordinals of the pods that still keep them: they are gone
-    /// with these pods.
+    /// The claims that are being deleted, by the ordinals of the pods that still use them. They
+    /// disappear with these pods.
     pub ending_claims: BTreeMap<i64, BTreeSet<String>>,
-    /// The claims that are deleted with pods that the set does not have, by ordinal. These pods are being
-    /// deleted, and have the names of pods of the set.
+    /// The claims that disappear with pods that do not belong to the set but have the names of its
+    /// pods, by ordinal. These pods are terminating.
     pub doomed: Vec<(i64, Vec<String>)>,
-    /// Whether the last rollout already completed with the new template, or there was none.
-    /// Otherwise pods below the partition are made from the old template.
+    /// Whether the last rollout completed with the new template, or there was none. Otherwise pods
+    /// below the partition are made from the old template.
     pub is_current: bool,
-    /// The pods that lack the volume of a claim template, as after the claim templates were renamed.
+    /// The ordinals of pods that lack the volume of a claim template, as after the claim templates
+    /// were renamed.
     pub misfits: BTreeSet<i64>,
-    /// The ordinals of missing pods whose names other pods have.
+    /// The ordinals of missing pods whose names are taken by other pods.
     pub taken: BTreeSet<i64>,
-    /// The pods that wait to be started, also those that are being deleted. The controller creates claims
-    /// that they lack.
+    /// The ordinals of pods that wait to be started, including terminating ones. The controller
+    /// creates their missing claims.
     pub pending: BTreeSet<i64>,
 }
 
@@ -72,34 +73,34 @@ struct Simulation<'a> {
     never_ready: &'a NeverReady,
     pods: BTreeMap<i64, Replica>,
     claims: BTreeSet<String>,
-    /// The claims that pods own, by the ordinals of these pods.
+    /// The claims that pods own, by the pods' ordinals.
     owned: BTreeMap<i64, BTreeSet<String>>,
-    /// The claims that are being deleted, by the ordinals of the pods that still keep them.
+    /// The claims that are being deleted, by the ordinals of the pods that still use them.
     ending_claims: BTreeMap<i64, BTreeSet<String>>,
     is_current: bool,
     clock: Clock<i64>,
-    /// The ordinals in the range of the set whose pods are missing, terminating or not available.
+    /// The ordinals within the set's range whose pods are missing, terminating or unavailable.
     unavailable: BTreeSet<i64>,
-    /// The ordinals in the range of the set whose pods have the old revision.
+    /// The ordinals within the set's range whose pods have the old revision.
     outdated: BTreeSet<i64>,
-    /// The ordinals of the pods outside the range of the set, unless they are terminating.
+    /// The ordinals of pods outside the set's range, unless they are terminating.
     condemned: BTreeSet<i64>,
-    /// The pods that are not gone yet, with the step that deleted them; none for those that were being
-    /// deleted already.
+    /// The terminating pods, with the step that deleted them; `None` for pods that were already
+    /// terminating.
     terminating: BTreeMap<i64, Option<usize>>,
-    /// The pods that lack the volume of a claim template.
+    /// The ordinals of pods that lack the volume of a claim template.
     misfits: BTreeSet<i64>,
-    /// The ordinals whose names other pods have.
+    /// The ordinals whose names are taken by other pods.
     taken: BTreeSet<i64>,
-    /// The pods that wait to be started.
+    /// The ordinals of pods that wait to be started.
     pending: BTreeSet<i64>,
-    /// The pods that exist before and after.
+    /// The ordinals that have a pod both before and after.
     lasting: BTreeSet<i64>,
-    /// The number of those pods that are unavailable.
+    /// How many `lasting` pods are unavailable.
     down: usize,
-    /// The pods that are available.
+    /// The ordinals of available pods.
     serving: BTreeSet<i64>,
-    /// The number of available pods that there were, or that there should be if those are fewer.
+    /// The number of pods that were available, or that should be, whichever is smaller.
     expected: usize,
     course: Course,
 }
@@ -124,7 +125,7 @@ impl Controller for Simulation<'_> {
     }
 
     fn goes_on(&mut self) -> bool {
-        // Each new pod waits until all old ones are gone.
+        // New pods wait until all old ones have terminated.
         if self.settings.strategy == Strategy::Recreate && !self.terminating.is_empty() {
             return false;
         }
@@ -213,8 +214,7 @@ impl<'a> Simulation<'a> {
         usize::try_from(self.settings.ordinals.end - self.settings.ordinals.start).unwrap_or(0)
     }
 
-    /// Creates a pod. Kubernetes: `newVersionedStatefulSetPod`,
-    /// pkg/controller/statefulset/stateful_set_utils.go.
+    /// Kubernetes: `newVersionedStatefulSetPod`, pkg/controller/statefulset/stateful_set_utils.go.
     fn create(&mut self, ordinal: i64) {
         let is_below = match self.settings.strategy {
             Strategy::OnDelete | Strategy::Recreate => false,

@@ -1,22 +1,22 @@
-//! The revision to which a change has to be rolled back.
+//! The revision to roll a change back to.
 
-/// The way back from a template that does not work.
+/// How to undo a template that does not work.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Undo {
-    /// To the revision before. It works, or nothing is known about revisions.
+    /// Roll back to the previous revision. It works, or nothing is known about the revisions.
     #[default]
     Before,
-    /// To the revision with this number. The one before does not work either.
+    /// Roll back to the revision with this number. The previous one does not work either.
     To(i64),
-    /// Not by a revision: the change is not in the template, so the previous manifest has to be applied.
+    /// Apply the previous manifest: the change is not in the template, so no revision helps.
     Manifest,
     /// There is no other revision.
     None,
 }
 
 impl Undo {
-    /// Chooses between revisions other than the newest, each with its number, and whether a pod of it is available:
-    /// the newest with such a pod.
+    /// Chooses the newest revision with an available pod. `others` contains the number of each
+    /// revision except the newest, and whether one of its pods is available.
     pub fn among(others: impl IntoIterator<Item = (i64, bool)>) -> Self {
         let mut others: Vec<_> = others.into_iter().collect();
         others.sort_unstable_by_key(|(number, _)| std::cmp::Reverse(*number));
@@ -28,7 +28,7 @@ impl Undo {
         }
     }
 
-    /// Returns the option for `kubectl rollout undo`, if it needs one.
+    /// Returns the option that `kubectl rollout undo` needs, if any.
     pub fn option(self) -> Option<String> {
         match self {
             Undo::To(number) => Some(format!("--to-revision={number}")),

@@ -1,8 +1,8 @@
-//! The loop of a simulation, which is the same for both controllers.
+//! The loop that both simulations share.
 
 use super::Course;
 
-/// A controller, with the pods that it works on.
+/// A controller and its pods.
 pub(super) trait Controller {
     /// Runs one round of the controller. Returns whether it did anything.
     fn sync(&mut self) -> bool;
@@ -12,17 +12,17 @@ pub(super) trait Controller {
         true
     }
 
-    /// Lets time pass until something changes. Returns whether anything changed.
+    /// Lets time pass until something changes. Returns whether anything did.
     fn advance(&mut self) -> bool;
 
-    /// Returns the number of pods that are missing or unavailable now.
+    /// Returns how many pods are missing or unavailable.
     fn down(&self) -> usize;
 
     /// Returns the course so far.
     fn course(&mut self) -> &mut Course;
 }
 
-/// Runs a controller until nothing changes any more.
+/// Runs a controller until nothing changes.
 pub(super) fn run(controller: &mut impl Controller) {
     loop {
         controller.course().waves += 1;

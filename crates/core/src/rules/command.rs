@@ -1,22 +1,21 @@
-//! Commands for the reader that can be pasted safely.
+//! Commands that a reader can paste safely.
 
 use std::borrow::Cow;
 
 use crate::finding::{Command, Effect};
 
-/// The way kubectl reaches an object.
+/// How kubectl reaches an object.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Kubectl<'a> {
     /// The context, if it is not the current one.
     pub(super) context: Option<&'a str>,
-    /// The namespace. `None` for a cluster-scoped object, or if the namespace is kubectl's current
-    /// one.
+    /// `None` for a cluster-scoped object, or if the namespace is kubectl's current one.
     pub(super) namespace: Option<&'a str>,
 }
 
 impl Kubectl<'_> {
-    /// Returns `kubectl COMMAND -n NAMESPACE WORDS`, without quotes around the whole. The command
-    /// is written verbatim, and each word so that a shell takes it as one.
+    /// Returns `kubectl COMMAND -n NAMESPACE WORDS`. The command is written as it is, and each word
+    /// is quoted for a shell if necessary.
     pub(super) fn does(&self, effect: Effect, command: &str, words: &[&str]) -> Command {
         let mut line = format!("kubectl {command}");
         let options = [("--context", self.context), ("-n", self.namespace)];
@@ -31,13 +30,13 @@ impl Kubectl<'_> {
         Command::new(line, effect)
     }
 
-    /// Returns a command that only reads, written like [`Self::does`].
+    /// Like [`Self::does`], for a command that only reads.
     pub(super) fn looks(&self, command: &str, words: &[&str]) -> Command {
         self.does(Effect::Looks, command, words)
     }
 }
 
-/// Returns the text as one word for a shell. Names that the API server accepts need no quotes.
+/// Quotes the text as one word for a shell. Names that the API server accepts need no quotes.
 pub(super) fn quoted(text: &str) -> Cow<'_, str> {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-._/=:,".contains(c);
     if !text.is_empty() && text.chars().all(is_plain) {

@@ -1,7 +1,7 @@
-//! What the rules about several objects have in common.
+//! Code that cross-object rules share.
 //!
-//! Such a rule checks one object against the other items of an inventory. There may be many, so no rule iterates over all of
-//! them: the inventory has indexes.
+//! Such a rule compares one object with the others in an inventory. There may be many, so no rule
+//! iterates over all of them: the inventory has indexes.
 
 pub(super) mod budgets;
 pub(super) mod missing;

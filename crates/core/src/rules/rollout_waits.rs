@@ -1,12 +1,11 @@
-//! Rollouts that wait for pods that do not become available: code that the rules about an UPDATE
-//! and the rules about a running cluster share.
+//! Rollouts that wait for unavailable pods. Rules about an UPDATE and rules about a running cluster
+//! share this code.
 
 use k8s_openapi::api::apps::v1::DaemonSetStatus;
 
 use crate::{finding::Help, object::DaemonSetSpec, rollout::daemon_set::Settings};
 
-/// The number of unavailable pods of a DaemonSet, and the number that may be unavailable while it
-/// is updated.
+/// How many pods of a DaemonSet are unavailable, and how many may be during an update.
 ///
 /// Kubernetes: `rollingUpdate`, pkg/controller/daemon/update.go; `UnavailableCount`,
 /// pkg/controller/daemon/util/daemonset_util.go.
@@ -18,8 +17,7 @@ pub(super) struct Unavailability {
 }
 
 impl Unavailability {
-    /// Returns the budget of a DaemonSet. Returns `None` if the DaemonSet is not updated by
-    /// deleting pods, a few at a time.
+    /// `None` if the update does not delete the pods of the DaemonSet a few at a time.
     pub(super) fn of<T>(spec: &DaemonSetSpec<T>, status: &DaemonSetStatus) -> Option<Self> {
         let settings = Settings::of(spec);
         let desired = status.desired_number_scheduled;
@@ -32,12 +30,11 @@ impl Unavailability {
     }
 
     /// Returns whether available pods must wait for unavailable ones. If no pod is available, all
-    /// are replaced at once.
+    /// of them are replaced at once.
     pub(super) fn is_used_up(&self) -> bool {
         i64::from(self.unavailable) >= self.allowed && self.unavailable < self.desired
     }
 
-    /// Returns the consequence as text.
     pub(super) fn consequence(&self) -> String {
         let Unavailability { desired, unavailable, allowed } = self;
         format!(
@@ -47,7 +44,7 @@ impl Unavailability {
     }
 }
 
-/// Returns the consequence for a new template of an ordered StatefulSet while pods are not ready.
+/// Returns what follows when an ordered StatefulSet gets a new template while pods are not ready.
 /// `who` names these pods.
 ///
 /// Kubernetes: `processReplica`, pkg/controller/statefulset/stateful_set_control.go.
@@ -55,13 +52,13 @@ pub(super) fn ordered(who: &str) -> String {
     format!("{who}, and {ORDERED}")
 }
 
-/// The consequence alone.
+/// Without the pods.
 pub(super) const ORDERED: &str = "with podManagementPolicy OrderedReady the new template is not rolled \
                                   out until every pod is ready, even if it is the fix";
 
-/// Returns why deleting a broken pod of a StatefulSet would not help, if it is below the partition:
-/// the pod comes back with the old template. The partition is an index, not an ordinal. `lower`
-/// says how to lower it and delete the pod.
+/// Returns why it would not help to delete a broken pod below the partition: it comes back with the
+/// old template. The partition is an index, not an ordinal. `lower` explains how to lower it and
+/// delete the pod.
 pub(super) fn below_partition(index: i64, partition: i64, lower: Help) -> Option<Help> {
     let why = format!(
         "it is below the partition, {partition}, and comes back with the old template: repair it, \
@@ -95,7 +92,7 @@ mod tests {
         assert_eq!(budget(rolling(json!(1), 0), 10, 0), Some(false));
         assert_eq!(budget(rolling(json!(1), 0), 10, 1), Some(true));
         assert_eq!(budget(rolling(json!(1), 0), 1, 1), Some(false));
-        // 5 % of 288 is 14.4, and is rounded up.
+        // 5 % of 288 is 14.4, rounded up.
         assert_eq!(budget(rolling(json!("5%"), 0), 288, 14), Some(false));
         assert_eq!(budget(rolling(json!("5%"), 0), 288, 20), Some(true));
         assert_eq!(budget(rolling(json!(0), 1), 10, 1), None);

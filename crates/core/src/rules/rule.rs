@@ -18,33 +18,33 @@ use crate::{
     object::{DaemonSetSpec, Object, StatefulSetSpec, Subject, Workload},
 };
 
-/// A rule: its description, and its function.
+/// A rule: its description and its functions.
 #[derive(Debug)]
 pub struct Rule {
     /// The description.
     pub meta: Meta,
-    /// The functions, and what each needs to see. Functions are pure: they use no IO, no clock and no policy.
+    /// The functions, and what each needs to see. Functions are pure: no IO, no clock, no policy.
     pub scopes: &'static [Scope],
-    /// The expressions with which the API server can find the fault itself.
+    /// CEL expressions that let the API server find the fault itself.
     pub cel: Option<&'static Cel>,
 }
 
-/// The part of the world that the function of a rule needs to see.
+/// The scope of a rule's function: how much it needs to see.
 #[derive(Clone, Copy, Debug)]
 pub enum Scope {
-    /// One DaemonSet or StatefulSet, and its former state: a trap, which is a setting that the API
-    /// server accepts but that does not work, or not as its author intended.
+    /// One DaemonSet or StatefulSet and its previous state. The rule is a trap: it finds a setting
+    /// that the API server accepts, but that does not work, or not as its author intended.
     Object {
-        /// The phase in which the trap can be found.
+        /// When the trap can be found.
         phase: Phase,
         /// Whether the trap applies to OpenKruise too.
         openkruise: OpenKruise,
         /// The function that finds the fault.
         check: ObjectCheck,
     },
-    /// One object among others. The rule can run only where the others are known.
+    /// One object among others. The rule runs only where the others are known.
     Inventory {
-        /// The kinds of object that the findings are about.
+        /// The kinds of object that findings are about.
         kinds: &'static [Kind],
         /// The evidence for the findings.
         evidence: Evidence,
@@ -53,77 +53,77 @@ pub enum Scope {
     },
     /// A part of the program reports the finding, not a function of the rule.
     Engine {
-        /// The kinds of object that the findings are about.
+        /// The kinds of object that findings are about.
         kinds: &'static [Kind],
         /// The commands that report it.
         by: &'static [Runner],
     },
-    /// The status of the objects in a running cluster.
+    /// The status of objects in a running cluster.
     Status {
-        /// The kinds of object that the findings are about.
+        /// The kinds of object that findings are about.
         kinds: &'static [Kind],
         /// The function that finds the fault.
         check: StatusCheck,
     },
 }
 
-/// The point of an admission at which a trap can detect its fault.
+/// When a trap can detect its fault during an admission.
 ///
 /// The API server runs mutating webhooks, drops the fields of disabled features, validates the
 /// object itself, and then runs validating webhooks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Phase {
-    /// The trap works only before the API server drops or refuses the setting: in `/mutate`, as a
-    /// warning, and in `check`.
+    /// Only before the API server drops or rejects the setting: in `/mutate`, as a warning, and in
+    /// `check`.
     Before {
-        /// The operations in which the trap can find something: `CREATE`, `UPDATE`.
+        /// The operations that can contain the fault: `CREATE`, `UPDATE`.
         operations: &'static [Operation],
         /// A CEL expression that selects the writes that the API server sends to `/mutate` for this
-        /// trap. It is true for every write in which the trap can find something, and for few
-        /// others. An error counts as false, so the expression must not fail, whatever fields an
-        /// object of the built-in kinds has.
+        /// trap. It is true for every write in which the trap can find a fault, and for few others.
+        /// An error counts as false, so the expression must not fail, whatever fields an object of
+        /// the built-in kinds has.
         sent_if: &'static str,
     },
-    /// The trap works only on a manifest: in `check`. The API server drops the setting before
-    /// `/validate`, and a condition for `/mutate` would have to read every container of every write.
+    /// Only in a manifest, in `check`. The API server drops the setting before `/validate`, and a
+    /// condition for `/mutate` would have to read every container of every write.
     Manifest,
-    /// The API server warns of the fault itself in each write. The trap works in `check` and `audit`, and in
-    /// `/validate` only to deny.
+    /// In `check` and `audit`, and in `/validate` only to deny: the API server itself warns about
+    /// the fault in each write.
     Warned,
-    /// The trap works once the API server has accepted the object: in `/validate` and in `check`.
+    /// Once the API server has accepted the object, in `/validate` and in `check`.
     After,
 }
 
-/// Whether a trap of the built-in controllers applies to OpenKruise's DaemonSets and StatefulSets.
+/// Whether a trap for the built-in controllers applies to OpenKruise's DaemonSets and StatefulSets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OpenKruise {
-    /// Yes: the OpenKruise controller does the same.
+    /// Yes: the OpenKruise controller behaves the same.
     Applies,
-    /// Yes, unless the StatefulSet reserves ordinals or updates its pods in another order.
+    /// Yes, unless the StatefulSet reserves ordinals or updates its pods in a different order.
     AppliesInOrder,
-    /// No: OpenKruise refuses the setting, or does something else.
+    /// No: OpenKruise rejects the setting or behaves differently.
     DoesNotApply,
 }
 
 /// The function of a trap, by the kinds that it checks.
 #[derive(Clone, Copy, Debug)]
 pub enum ObjectCheck {
-    /// DaemonSets.
+    /// For DaemonSets.
     DaemonSet(fn(&DaemonSetSpec, &Subject<'_>, &Cluster, &mut Findings)),
-    /// StatefulSets.
+    /// For StatefulSets.
     StatefulSet(fn(&StatefulSetSpec, &Subject<'_>, &Cluster, &mut Findings)),
-    /// Both.
+    /// For both kinds.
     Both(fn(&Subject<'_>, &Cluster, &mut Findings)),
 }
 
-/// The function of a rule about status, by its subject.
+/// The function of a status rule, by its subject.
 #[derive(Clone, Copy, Debug)]
 pub enum StatusCheck {
-    /// One set with its surroundings. Runs only on sets whose status is up to date.
+    /// A set with its surroundings. Runs only if the set's status is up to date.
     Workload(fn(&StatusQuery<'_>, &mut StatusFindings)),
-    /// The same, for what keeps no rollout from its end.
+    /// As `Workload`, for faults that do not keep a rollout from finishing.
     Aside(fn(&StatusQuery<'_>, &mut StatusFindings)),
-    /// One set in which no other rule about status has found anything but notes.
+    /// A set in which no other status rule has found anything but notes.
     IfSilent(fn(&StatusQuery<'_>, &mut StatusFindings)),
     /// Objects that belong to no set.
     Others(fn(&Audit<'_>, &mut StatusFindings)),
@@ -134,18 +134,18 @@ pub enum StatusCheck {
 pub enum Runner {
     /// `setguard check`
     Check,
-    /// `setguard serve`, as a webhook that validates.
+    /// `setguard serve`, as a validating webhook.
     Validate,
-    /// `setguard serve`, as a webhook that mutates.
+    /// `setguard serve`, as a mutating webhook.
     Mutate,
-    /// `setguard audit`, and `setguard wait` if the rule is about status.
+    /// `setguard audit`, and for status rules also `setguard wait`.
     Audit,
-    /// The API server itself, by a policy of `setguard export vap`.
+    /// The API server itself, through a policy from `setguard export vap`.
     Policy,
 }
 
 impl Runner {
-    /// Returns the words for a table.
+    /// Returns the name for a table.
     pub const fn as_str(self) -> &'static str {
         match self {
             Runner::Check => "`check`",
@@ -201,18 +201,19 @@ impl Rule {
         kinds
     }
 
-    /// Returns whether the rule checks objects of a kind.
+    /// Returns whether the rule checks objects of this kind.
     pub fn is_about(&self, kind: Kind) -> bool {
         self.scopes.iter().any(|scope| scope.kinds().contains(&kind))
     }
 
-    /// Returns the commands that run the rule.
+    /// Returns which commands run the rule.
     pub fn runners(&self) -> BTreeSet<Runner> {
         let in_cel = self.cel.map(|_| Runner::Policy);
         self.scopes.iter().flat_map(Scope::runners).copied().chain(in_cel).collect()
     }
 
-    /// Returns the point of an admission at which a trap can detect its fault. `None` if the rule is no trap.
+    /// Returns when a trap can detect its fault during an admission. `None` if the rule is not a
+    /// trap.
     pub fn phase(&self) -> Option<Phase> {
         self.scopes.iter().find_map(|scope| match scope {
             Scope::Object { phase, .. } => Some(*phase),
@@ -220,7 +221,7 @@ impl Rule {
         })
     }
 
-    /// Returns the evidence for the findings of a cross-object rule. `None` if the rule is none.
+    /// Returns the evidence for the findings of a cross-object rule. `None` for any other rule.
     pub fn evidence(&self) -> Option<Evidence> {
         self.scopes.iter().find_map(|scope| match scope {
             Scope::Inventory { evidence, .. } => Some(*evidence),
@@ -228,7 +229,7 @@ impl Rule {
         })
     }
 
-    /// Returns the function of a rule about status. `None` if the rule is none.
+    /// Returns the function of a status rule and its kinds. `None` for any other rule.
     pub fn status(&self) -> Option<(&'static [Kind], StatusCheck)> {
         self.scopes.iter().find_map(|scope| match scope {
             Scope::Status { kinds, check } => Some((*kinds, *check)),
@@ -243,7 +244,7 @@ impl Rule {
         })
     }
 
-    /// Returns whether a trap applies to OpenKruise's objects too, at least to some.
+    /// Returns whether a trap applies to at least some of OpenKruise's objects.
     pub fn covers_openkruise(&self) -> bool {
         self.object().is_some_and(|(openkruise, _)| openkruise != OpenKruise::DoesNotApply)
     }
@@ -260,7 +261,7 @@ impl Rule {
         }
     }
 
-    /// Runs a trap on an object, if the trap checks objects of this kind.
+    /// Runs a trap on an object of a kind that it checks.
     pub fn run(&self, subject: &Subject<'_>, cluster: &Cluster, found: &mut Findings) {
         let Some((_, check)) = self.object() else { return };
         match (check, &subject.object.workload) {

@@ -1,6 +1,6 @@
 //! The claim templates of a StatefulSet.
 //!
-//! Only their `spec` is validated here. Their names are validated as names of volumes.
+//! Only the `spec` is validated here. Names are validated as names of volumes.
 //!
 //! Kubernetes: `validateVolumeClaimTemplates`, `pkg/apis/apps/validation/validation.go`, and
 //! `ValidatePersistentVolumeClaimSpec`, `pkg/apis/core/validation/validation.go`.
@@ -19,7 +19,6 @@ const ACCESS_MODES: [&str; 4] =
     ["ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod"];
 const ALONE: &str = "ReadWriteOncePod";
 
-/// Validates the spec of a claim template.
 pub(crate) fn validate(
     claim: &PersistentVolumeClaim,
     cluster: &Cluster,
@@ -71,13 +70,13 @@ fn access_modes(spec: &PersistentVolumeClaimSpec, path: &Path<'_>, found: &mut F
     }
 }
 
-/// Validates the requested size: `ValidatePositiveQuantityValue`.
+/// `ValidatePositiveQuantityValue`.
 fn storage(spec: &PersistentVolumeClaimSpec, path: &Path<'_>, found: &mut Findings) {
     let requests = spec.resources.as_ref().and_then(|resources| resources.requests.as_ref());
     match requests.and_then(|requests| requests.get("storage")) {
         None => found.required(path, ""),
         Some(size) => {
-            // The decoder rejects a size that does not parse.
+            // The decoder has rejected a size that does not parse.
             let size = Quantity::parse_resource(&size.0);
             if let Some(size) = size.filter(|size| size.is_negative() || size.is_zero()) {
                 found.invalid(path, &*size.to_text(), "must be greater than zero");
@@ -94,7 +93,7 @@ fn class_name(name: Option<&str>, path: &Path<'_>, found: &mut Findings) {
     }
 }
 
-/// Validates `dataSource` and `dataSourceRef`, each alone and both together.
+/// Validates `dataSource` and `dataSourceRef`, alone and together.
 fn sources(spec: &PersistentVolumeClaimSpec, path: &Path<'_>, found: &mut Findings) {
     let source = spec.data_source.as_ref();
     let reference = spec.data_source_ref.as_ref();
@@ -112,7 +111,7 @@ fn sources(spec: &PersistentVolumeClaimSpec, path: &Path<'_>, found: &mut Findin
             }
         }
     }
-    // Upstream prints a field path here, which is an empty object in JSON.
+    // Upstream prints a field path here. As JSON, it is an empty object.
     let value = || Value::Json("{}".to_owned());
     let (Some(source), Some(reference)) = (source, reference) else { return };
     if elsewhere {

@@ -1,4 +1,5 @@
-//! Faults that the API server rejects in a claim although it accepts them in a claim template.
+//! Faults in a claim template that the API server accepts there, but not in the claims made from
+//! it.
 //!
 //! The StatefulSet controller creates a claim from each template for each pod: it sets the name and
 //! the namespace, and adds the labels of the selector (`getPersistentVolumeClaims`,
@@ -23,7 +24,7 @@ use crate::{
     object::StatefulSetSpec,
 };
 
-/// The beginning of each message. The API server's text follows.
+/// The API server's text follows.
 const REFUSED: &str = "no claim, and so no pod, can be created: ";
 const KEY: &str = "use up to 63 letters, digits, '-', '_' and '.', with a letter or digit at both ends, and \
      optionally a domain and '/' in front";
@@ -31,7 +32,7 @@ const VALUE: &str =
     "use up to 63 letters, digits, '-', '_' and '.', with a letter or digit at both ends";
 const LEAVE_OUT: &str = "leave it out of the claim template";
 
-/// Reports the faults that keep the claims from being created.
+/// Reports the faults that prevent the creation of the claims.
 pub(crate) fn validate(
     set: &StatefulSetSpec,
     claim: &PersistentVolumeClaim,
@@ -48,7 +49,7 @@ pub(crate) fn validate(
     }
 }
 
-/// Follows `ValidateObjectMeta`, with one finding for each fault.
+/// Follows `ValidateObjectMeta`, with one finding per fault.
 fn metadata(set: &StatefulSetSpec, metadata: &ObjectMeta, path: &Path<'_>, found: &mut Findings) {
     found.quote(REFUSED, LEAVE_OUT, |found| {
         let prefix = text(&metadata.generate_name);
@@ -84,7 +85,7 @@ fn metadata(set: &StatefulSetSpec, metadata: &ObjectMeta, path: &Path<'_>, found
 }
 
 fn key_values(set: &StatefulSetSpec, metadata: &ObjectMeta, path: &Path<'_>, found: &mut Findings) {
-    // The labels of the selector replace the template's.
+    // The selector's labels replace the template's.
     let selected = set.selector.as_ref().and_then(|selector| selector.match_labels.as_ref());
     let is_own = |key: &str| selected.is_none_or(|selected| !selected.contains_key(key));
     let at = path.child("labels");
@@ -99,7 +100,7 @@ fn key_values(set: &StatefulSetSpec, metadata: &ObjectMeta, path: &Path<'_>, fou
     let mut size = 0;
     for (key, value) in metadata.annotations.iter().flatten() {
         size += key.len() + value.len();
-        // The key is checked like a label key, but in either case.
+        // Keys are checked like label keys, but in either case.
         if let Some(fault) = names::label_key(&names::lower_case(key)).into_iter().next() {
             found.quote(REFUSED, KEY, |found| found.invalid(&at.key(key), key, fault));
         }
@@ -111,8 +112,8 @@ fn key_values(set: &StatefulSetSpec, metadata: &ObjectMeta, path: &Path<'_>, fou
 }
 
 /// Returns whether the store takes the text for the version of an existing object
-/// (`ObjectResourceVersion`, apiserver pkg/storage/api_object_versioner.go). The store ignores a
-/// text that isn't a number.
+/// (`ObjectResourceVersion`, apiserver pkg/storage/api_object_versioner.go). It ignores text that
+/// isn't a number.
 fn is_version(text: &str) -> bool {
     text.bytes().all(|byte| byte.is_ascii_digit()) && text.parse().is_ok_and(|it: u64| it != 0)
 }

@@ -1,9 +1,9 @@
-//! Faults that the API server rejects in a pod although it accepts them in a template.
+//! Faults in a pod template that the API server accepts there, but not in the pods made from it.
 //!
-//! A controller creates pods from a template: it sets the name, labels, owner, and for a
-//! StatefulSet the hostname, the subdomain and the volumes of claims. Each of the functions here
-//! handles one difference between `ValidatePodTemplateSpec` for the template and the processing of
-//! such a pod on its way into the store:
+//! A controller that creates a pod from a template sets the name, labels and owner, and for a
+//! StatefulSet the hostname, the subdomain and the volumes of claims. Each function here handles
+//! one difference between `ValidatePodTemplateSpec` for the template and what happens to such a pod
+//! on its way into the store:
 //!
 //! | difference | Kubernetes |
 //! |---|---|
@@ -17,8 +17,8 @@
 //! | validation of a new pod | `ValidatePodCreate` |
 //! | releases that do not validate the template of a StatefulSet | `ValidateStatefulSetSpec` before 1.34 |
 //!
-//! The functions without a file are in `pkg/apis/core/validation/validation.go`. Nothing is
-//! reported that validation of the template reports.
+//! Functions without a file are in `pkg/apis/core/validation/validation.go`. Errors that validation
+//! of the template reports are not repeated.
 
 mod admission;
 mod ephemeral;
@@ -48,7 +48,7 @@ use crate::{
     object::Object,
 };
 
-/// Reports the faults that keep every pod of this object from being created.
+/// Reports the faults that prevent the creation of every pod of this object.
 pub(crate) fn validate(object: &Object<'_>, cluster: &Cluster, found: &mut Findings) {
     finalizers(object, found);
     let Some(spec) = &object.template().spec else { return };
@@ -65,8 +65,8 @@ pub(crate) fn validate(object: &Object<'_>, cluster: &Cluster, found: &mut Findi
     node_name(pod, found);
 }
 
-/// Follows `ValidateObjectMeta`. Templates are validated without their finalizers, and the
-/// controller sets all metadata except labels and annotations.
+/// Follows `ValidateObjectMeta`. A template's finalizers are not validated, and the controller sets
+/// all metadata except labels and annotations.
 fn finalizers(object: &Object<'_>, found: &mut Findings) {
     let metadata = object.template().metadata.as_ref();
     let Some(all) = metadata.and_then(|metadata| metadata.finalizers.as_deref()) else { return };
@@ -76,8 +76,7 @@ fn finalizers(object: &Object<'_>, found: &mut Findings) {
     });
 }
 
-/// Validates the whole template, where the API server does not validate the template of a
-/// StatefulSet.
+/// Validates the whole template of a StatefulSet for releases whose API server does not.
 fn whole_template(pod: &CreatedPod<'_>, found: &mut Findings) {
     let Some(set) = pod.stateful_set() else { return };
     if pod.cluster.has(since::STATEFUL_SET_TEMPLATE_VALIDATED) {
@@ -94,13 +93,13 @@ fn whole_template(pod: &CreatedPod<'_>, found: &mut Findings) {
     });
 }
 
-/// Follows `validateImageVolumeSource`, for a pod.
+/// Follows `validateImageVolumeSource` for a pod.
 fn image_volumes(pod: &CreatedPod<'_>, found: &mut Findings) {
     let lacks_reference = |volume: &Volume| {
         volume.image.as_ref().is_some_and(|image| text(&image.reference).is_empty())
     };
-    // Since 1.37, validation of the template reports this; and a volume without a source if the
-    // feature is off.
+    // Since 1.37, validation of the template reports this. It also reports a volume without a
+    // source if the feature is off.
     let all = list(&pod.spec.volumes);
     let reported = pod.cluster.has(since::IMAGE_REFERENCE_REQUIRED);
     if reported || !all.iter().any(lacks_reference) || !pod.cluster.enabled("ImageVolume") {
@@ -126,8 +125,8 @@ fn images(pod: &CreatedPod<'_>, found: &mut Findings) {
     });
 }
 
-/// Returns whether the pods have both a node and scheduling gates, which `ValidatePodCreate`
-/// rejects.
+/// Returns whether the pods have both a node and scheduling gates; `ValidatePodCreate` rejects
+/// that.
 pub(crate) fn is_bound_and_gated(spec: &PodSpec) -> bool {
     !text(&spec.node_name).is_empty() && !list(&spec.scheduling_gates).is_empty()
 }

@@ -1,4 +1,4 @@
-//! Metadata of the object itself.
+//! The metadata of the object itself.
 //!
 //! Kubernetes: `staging/src/k8s.io/apimachinery/pkg/api/validation/objectmeta.go`, with the
 //! additions of `pkg/apis/core/validation/validation.go` for finalizers, and the changes of
@@ -23,9 +23,8 @@ use crate::{
 };
 pub(crate) use owners::each_owner;
 
-/// The message for a field that cannot change.
 pub(crate) const IMMUTABLE: &str = "field is immutable";
-/// A generated name consists of at most this many bytes of the prefix and five more
+/// The API server generates a name from at most this many bytes of the prefix, and adds five
 /// (apiserver `pkg/storage/names/generate.go`).
 const GENERATED_PREFIX: usize = 58;
 const STANDARD_FINALIZERS: [&str; 3] = ["kubernetes", ORPHAN, FOREGROUND];
@@ -44,7 +43,7 @@ pub(crate) fn validate_create(
     let path = &METADATA;
     let check = match kind {
         WorkloadKind::DaemonSet => names::dns1123_subdomain,
-        // `ValidateStatefulSetName`: the hostname of each pod contains it.
+        // `ValidateStatefulSetName`: each pod's hostname contains the name.
         WorkloadKind::StatefulSet => names::dns1123_label,
     };
     let name = metadata.name.as_deref().unwrap_or_default();
@@ -66,7 +65,7 @@ pub(crate) fn validate_create(
             }
         }
     }
-    // If the namespace is absent, the request's applies.
+    // Without a namespace, the request's applies.
     let namespace = metadata.namespace.as_deref().unwrap_or_default();
     if !namespace.is_empty() {
         for message in names::dns1123_label(namespace) {
@@ -89,8 +88,8 @@ fn generate_name(
     }
 }
 
-/// Validates the metadata of an object that replaces another: `ValidateObjectMetaUpdate`. The name
-/// is not validated again by the rule of its kind.
+/// Validates the metadata of an object that replaces `old`: `ValidateObjectMetaUpdate`. The name is
+/// not validated again by its kind's rule.
 pub(crate) fn validate_update(
     kind: WorkloadKind,
     metadata: &Metadata<'_>,
@@ -112,7 +111,7 @@ pub(crate) fn validate_update(
     }
 }
 
-/// Validates that no client starts or prolongs a deletion: only the server can start one.
+/// Validates that a client neither starts nor prolongs a deletion. Only the server can start one.
 fn deletion(metadata: &Metadata<'_>, old: &Metadata<'_>, path: &Path<'_>, found: &mut Findings) {
     // The server removes these fields from new objects, so they do not count in an object that was
     // never stored, such as the previous state of a manifest.
@@ -146,7 +145,7 @@ fn validate_common(
     owners::owner_references(owners, &path.child("ownerReferences"), cluster, found);
     let all = metadata.finalizers.as_deref().unwrap_or_default();
     finalizers(all, &path.child("finalizers"), found);
-    // The server itself wrote the entries of a stored object, which are often half of the object.
+    // The server itself wrote the entries of a stored object, often half of the object.
     let json = metadata.managed_fields.json().filter(|_| metadata.uid.is_none());
     managed_fields(json.unwrap_or_default(), &path.child("managedFields"), found);
 }
@@ -164,7 +163,7 @@ fn finalizers(all: &[Str<'_>], path: &Path<'_>, found: &mut Findings) {
     }
 }
 
-/// Validates finalizers like [`validate_create`], with one finding for each fault.
+/// Validates finalizers like [`validate_create`], with one finding per fault.
 pub(crate) fn each_finalizer(all: &[String], path: &Path<'_>, found: &mut Findings) {
     for (i, name) in all.iter().enumerate() {
         let unqualified = || is_unqualified(name).then_some(UNQUALIFIED);
@@ -177,7 +176,7 @@ pub(crate) fn each_finalizer(all: &[String], path: &Path<'_>, found: &mut Findin
     }
 }
 
-/// Returns whether [`each_finalizer`] finds something.
+/// Returns whether [`each_finalizer`] finds anything.
 pub(crate) fn refuses_finalizers(all: &[String]) -> bool {
     let mut found = Findings::of(&SOME_RULE);
     each_finalizer(all, &METADATA, &mut found);
@@ -217,7 +216,7 @@ fn no_new_finalizers(
     }
 }
 
-/// Masks a dash at the end of a prefix, which is valid because a suffix follows it:
+/// Replaces a dash at the end of a prefix. It is valid, because a suffix follows it:
 /// `maskTrailingDash`.
 pub(crate) fn without_trailing_dash(prefix: &str) -> String {
     match prefix.len().checked_sub(2).and_then(|end| prefix.get(..end)) {
@@ -226,7 +225,7 @@ pub(crate) fn without_trailing_dash(prefix: &str) -> String {
     }
 }
 
-/// Returns a name like one that the server generates from a prefix.
+/// Returns a name such as the server generates from a prefix.
 fn generated_name(prefix: &str) -> String {
     let end = prefix.floor_char_boundary(GENERATED_PREFIX);
     format!("{}xxxxx", &prefix[..end])

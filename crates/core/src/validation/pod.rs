@@ -1,4 +1,4 @@
-//! The rules for a pod spec, one module for each part. `pod_template` combines them.
+//! The validation of a pod spec, one module per part. `pod_template` combines them.
 //!
 //! Kubernetes: `ValidatePodSpec` and the functions that it calls in
 //! `pkg/apis/core/validation/validation.go`.

@@ -1,7 +1,7 @@
-//! The API server's validation of the spec of a pod template.
+//! The API server's validation of a pod template's spec.
 //!
 //! Kubernetes: `ValidatePodTemplateSpec` and `ValidatePodSpec` in
-//! `pkg/apis/core/validation/validation.go`. The rules themselves are in [`pod`].
+//! `pkg/apis/core/validation/validation.go`. The parts are in [`pod`].
 
 use std::collections::BTreeMap;
 
@@ -26,21 +26,21 @@ use crate::{
     object::dropped::{drop_disabled, uses_disabled},
 };
 
-/// The inputs of the validation of a pod spec, in addition to the spec.
+/// The inputs of validation besides the pod spec.
 #[derive(Clone, Copy)]
 pub(crate) struct PodInputs<'a> {
-    /// The annotations of the template, some of which the fields must not contradict.
+    /// The template's annotations. The fields must not contradict some of them.
     pub annotations: Option<&'a BTreeMap<String, String>>,
     /// The cluster that the pod is meant for.
     pub cluster: &'a Cluster,
-    /// The names of a StatefulSet's claim templates, which count as volumes.
+    /// The names of a StatefulSet's claim templates. They count as volumes.
     pub claims: &'a [&'a str],
-    /// Returns the old spec, on UPDATE. Called only if the result may depend on it.
+    /// Returns the old spec on UPDATE. Called only if the result may depend on it.
     pub old: &'a dyn Fn() -> Option<&'a PodSpec>,
 }
 
-/// Reports the errors of the API server for the pod spec of a StatefulSet's template. The
-/// controller sets `hostname` and `subdomain` of its pods and adds volumes for its claim templates.
+/// Reports the API server's errors for the pod spec of a StatefulSet's template. The controller
+/// sets `hostname` and `subdomain` of its pods and adds volumes for its claim templates.
 ///
 /// Kubernetes: `ValidatePodTemplateSpecForStatefulSet` and `ValidateStatefulSetSpec`,
 /// `pkg/apis/apps/validation/validation.go`.
@@ -61,8 +61,8 @@ pub(crate) fn validate_of_stateful_set<'a>(
     validate_pod_spec(pod, &inputs, &POD_SPEC, found);
 }
 
-/// Reports the errors of the API server for a pod spec, and the fields that contradict the
-/// annotations of the template.
+/// Reports the API server's errors for a pod spec, and fields that contradict the template's
+/// annotations.
 pub(crate) fn validate_pod_spec(
     spec: &PodSpec,
     inputs: &PodInputs<'_>,
@@ -71,8 +71,8 @@ pub(crate) fn validate_pod_spec(
 ) {
     let before = found.checkpoint();
     let count = found.len();
-    // If the spec uses a disabled feature or label keys, the old spec can make a rule stricter.
-    // Otherwise the old spec can only relax one.
+    // If the spec uses a disabled feature or label keys, the old spec can make validation stricter.
+    // Otherwise the old spec can only relax it.
     let cluster = inputs.cluster;
     let old_can_only_relax = !uses_disabled(spec, cluster) && !spread::uses_label_keys(spec);
     if old_can_only_relax {
@@ -148,7 +148,7 @@ fn all_containers(spec: &PodSpec, cx: &PodContext<'_>, path: &Path<'_>, found: &
     ephemeral_containers::validate(spec, cx, &path.child("ephemeralContainers"), found);
 }
 
-/// Validates the fields from the service account on, mostly single strings and numbers.
+/// Validates the fields from the service account on, most of them single strings and numbers.
 fn remaining_fields(spec: &PodSpec, opts: &Options, path: &Path<'_>, found: &mut Findings) {
     let account = text(&spec.service_account_name);
     // The deprecated field `serviceAccount` counts if `serviceAccountName` is empty.
@@ -309,8 +309,8 @@ mod tests {
         );
     }
 
-    /// Returns the findings if the old spec is read up front, which [`validate_pod_spec`] must
-    /// reproduce.
+    /// Returns the findings if the old spec is read up front. [`validate_pod_spec`] must reproduce
+    /// them.
     fn at_once(spec: &PodSpec, old: Option<&PodSpec>, cluster: &Cluster) -> Vec<String> {
         let mut found = Findings::of(&crate::finding::TEST_RULE);
         let spec = drop_disabled(spec, old, cluster);
@@ -351,7 +351,7 @@ mod tests {
         let clusters = [Cluster::default(), off("1.33"), off("1.36")];
         let specs = recorded();
         let (mut reads, mut pairs) = (0, 0);
-        // Neighbours share a base; specs that are far apart share nothing.
+        // Neighbors share a base; specs that are far apart share nothing.
         for (i, new) in specs.iter().enumerate() {
             for old in [0, 1, 977].map(|step| &specs[(i + step) % specs.len()]) {
                 for cluster in &clusters {

@@ -1,5 +1,3 @@
-//! IP addresses.
-
 use std::net::{IpAddr, Ipv6Addr};
 
 use super::text::Messages;
@@ -27,7 +25,8 @@ pub fn ip(value: &str, strict: bool) -> Messages {
     wrong
 }
 
-/// Returns the API server's warning about the form of an IP address: `GetWarningsForIP` (`util/validation/ip.go`).
+/// Returns the API server's warning about the form of an IP address: `GetWarningsForIP`
+/// (`util/validation/ip.go`).
 pub fn ip_warning(value: &str, cluster: &Cluster) -> Option<String> {
     let parsed = value.parse::<IpAddr>();
     let standard = match parsed {
@@ -55,7 +54,7 @@ fn is_v4_in_v6(address: &Ipv6Addr) -> bool {
     address.to_ipv4_mapped().is_some()
 }
 
-/// Returns the address without leading zeros, which upstream's old parser ignores.
+/// Go's old parser ignores leading zeros.
 fn without_leading_zeros(value: &str) -> String {
     let mut out = String::with_capacity(value.len());
     let mut rest = value;

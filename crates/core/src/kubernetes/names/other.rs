@@ -6,7 +6,7 @@ const NO_MORE_THAN_15: &str = "must be no more than 15 characters";
 /// The message for a port number that is out of range.
 pub const PORT_RANGE: &str = "must be between 1 and 65535, inclusive";
 
-/// Checks the beginning of a name as a segment of a URL: `IsPathSegmentPrefix`.
+/// Checks a prefix of a name that becomes a URL path segment: `IsPathSegmentPrefix`.
 pub fn path_segment_prefix(value: &str) -> Messages {
     let mut wrong = Vec::new();
     if value.contains('/') {
@@ -27,7 +27,7 @@ pub fn percent(value: &str) -> Messages {
     )
 }
 
-/// Returns whether this consists of digits and a percent sign.
+/// Returns whether the text is digits and a percent sign.
 pub fn is_percent(value: &str) -> bool {
     value.strip_suffix('%').is_some_and(|digits| all(digits, |b| b.is_ascii_digit()))
 }

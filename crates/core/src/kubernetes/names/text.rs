@@ -17,12 +17,13 @@ pub(super) const fn config_key_byte(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.')
 }
 
-/// Returns whether there is at least one byte, and all bytes are of one class.
+/// Returns whether the text is not empty and all its bytes are of one class.
 pub(super) fn all(value: &str, class: impl Fn(u8) -> bool) -> bool {
     !value.is_empty() && value.bytes().all(class)
 }
 
-/// Returns whether the first and the last byte are of one class, and all bytes between of another.
+/// Returns whether the first and last byte are of the class `ends`, and the bytes between of the
+/// class `inside`.
 pub(super) fn framed(value: &str, ends: impl Fn(u8) -> bool, inside: impl Fn(u8) -> bool) -> bool {
     match value.as_bytes() {
         [] => false,
@@ -39,7 +40,8 @@ pub(crate) mod testing {
 
     type Check = fn(&str) -> Messages;
 
-    /// Checks that good values pass, and that bad ones and good ones with a trailing newline fail.
+    /// Checks that good values pass, and that bad values and good values with a trailing newline
+    /// fail.
     pub(crate) fn borders(check: Check, good: &[&str], bad: &[&str]) {
         for value in good {
             assert_eq!(check(value), Messages::new(), "{value:?}");

@@ -1,4 +1,4 @@
-//! The checks, in the order in which the API server reports them.
+//! The checks, in the API server's order.
 
 use std::collections::BTreeSet;
 
@@ -25,7 +25,7 @@ const fn replaced(since: u32, check: Check) -> Check {
     Check { replaced: since, ..check }
 }
 
-/// The checks. Kubernetes: the files `check_*.go` of policy/.
+/// Kubernetes: the files `check_*.go` of policy/.
 pub(super) static CHECKS: &[Check] = &[
     check(Baseline, 0, EVER, "forbidden AppArmor profile", app_armor),
     replaced(22, check(Baseline, 0, EVER, "non-default capabilities", added_capabilities)),
@@ -71,20 +71,20 @@ fn of_pod(pod: &PodTemplateSpec) -> Option<&PodSecurityContext> {
     spec(pod)?.security_context.as_ref()
 }
 
-/// Returns the names of the containers for which this is true.
+/// Returns the names of the refused containers.
 fn names(pod: &PodTemplateSpec, is_refused: impl Fn(&Container) -> bool) -> Vec<String> {
     let all = spec(pod).into_iter().flat_map(containers);
     all.filter(|container| is_refused(container)).map(|it| it.name.clone()).collect()
 }
 
-/// Returns the names of the containers whose security context is refused; a missing one has no
-/// fields set.
+/// Returns the names of the containers with a refused security context. A missing context has no fields
+/// set.
 fn by_context(pod: &PodTemplateSpec, is_refused: impl Fn(&SecurityContext) -> bool) -> Vec<String> {
     let none = SecurityContext::default();
     names(pod, |container| is_refused(container.security_context.as_ref().unwrap_or(&none)))
 }
 
-/// Returns these names, and `pod` if the context of the pod is refused.
+/// Adds `pod` if the pod's context is refused.
 fn with_pod(mut names: Vec<String>, pod_is_refused: bool) -> Vec<String> {
     names.extend(pod_is_refused.then(|| "pod".to_owned()));
     names
@@ -95,14 +95,14 @@ fn unless_windows(pod: &PodTemplateSpec, refuses: Refuses) -> Vec<String> {
     if os.is_some_and(|os| os.name == "windows") { Vec::new() } else { refuses(pod) }
 }
 
-/// Skips a check for a pod with its own users. Kubernetes: `relaxPolicyForUserNamespacePod`,
+/// Skips a check for a pod in its own user namespace. Kubernetes: `relaxPolicyForUserNamespacePod`,
 /// policy/helpers.go.
 fn unless_own_users(pod: &PodTemplateSpec, refuses: Refuses) -> Vec<String> {
     let host_users = spec(pod).and_then(|spec| spec.host_users);
     if host_users == Some(false) { Vec::new() } else { refuses(pod) }
 }
 
-/// Returns the annotations of the pod whose names begin with this, and whose values are refused.
+/// Returns the annotations with this prefix whose values are refused.
 fn annotations(
     pod: &PodTemplateSpec,
     is_refused: impl Fn(&str, &str) -> bool,
@@ -171,8 +171,7 @@ fn host_path(pod: &PodTemplateSpec) -> Vec<String> {
     volumes(pod, |volume| volume.host_path.is_some())
 }
 
-/// Returns the host ports. With `hostNetwork` the pod, unlike the template, gets a `hostPort` for
-/// each port.
+/// With `hostNetwork` the pod, unlike the template, gets a `hostPort` for each port.
 ///
 /// Kubernetes: `defaultHostNetworkPorts`, pkg/apis/core/v1/defaults.go.
 fn host_ports(pod: &PodTemplateSpec) -> Vec<String> {
@@ -270,7 +269,7 @@ fn no_seccomp(pod: &PodTemplateSpec) -> Vec<String> {
     with_pod(refused, pod_refused)
 }
 
-/// The allowed sysctls, in the order in which they were added.
+/// In the order that Kubernetes added them.
 const SYSCTLS: [&str; 12] = [
     "kernel.shm_rmid_forced",
     "net.ipv4.ip_local_port_range",

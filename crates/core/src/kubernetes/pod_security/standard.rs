@@ -28,7 +28,7 @@ pub(crate) struct Standard {
 }
 
 impl Standard {
-    /// Returns the standard that labels of a namespace request, in a cluster of this minor release,
+    /// Returns the standard that a namespace's labels request in a cluster of this minor release,
     /// if any. Unreadable labels count as the strictest level.
     ///
     /// Kubernetes: `PolicyToEvaluate`, `ParseLevel` and `ParseVersion`, api/helpers.go;
@@ -49,18 +49,17 @@ impl Standard {
     }
 }
 
-/// A check of the standards, in the form that some releases have.
+/// A check in the form that it has in some releases.
 #[derive(Clone, Copy)]
 pub(super) struct Check {
     pub(super) level: Level,
-    /// The minor releases with this form of the check: from the first to before the second.
+    /// From the first minor release with this form to before the second.
     pub(super) minors: (u32, u32),
-    /// The minor release since which a check of `restricted` replaces this one there.
+    /// Since this minor release, a check of `restricted` replaces this one at that level.
     pub(super) replaced: u32,
-    /// The reason for a refusal, in the words of the API server.
+    /// In the API server's words.
     pub(super) reason: &'static str,
-    /// The refused parts of the pod: names of containers or volumes, or values. Empty if there are
-    /// none.
+    /// Returns the refused parts of the pod: names of containers or volumes, or values.
     pub(super) refuses: fn(&PodTemplateSpec) -> Vec<String>,
 }
 

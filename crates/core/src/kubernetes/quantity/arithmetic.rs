@@ -8,7 +8,7 @@ use super::{Quantity, strip};
 const MAX_MANTISSA: u128 = 10u128.pow(37);
 
 impl Quantity<'_> {
-    /// Adds another quantity: `Add`. If this one is zero, it takes the format of the other.
+    /// Adds `other`: `Add`. Zero takes the other quantity's format.
     pub fn add(&mut self, other: &Quantity<'_>) {
         self.text = None;
         if self.is_zero() {
@@ -28,7 +28,7 @@ impl Quantity<'_> {
             let value = i128::try_from(q.mantissa).ok()?.checked_mul(shift)?;
             Some(if q.negative { -value } else { value })
         };
-        // If the two are too far apart to be added, the greater one stands for the sum.
+        // If the two are too far apart to be added, the sum is the greater one.
         let sum = at(self).zip(at(other)).and_then(|(a, b)| a.checked_add(b));
         if let Some(sum) = sum.filter(|sum| sum.unsigned_abs() < MAX_MANTISSA) {
             self.negative = sum < 0;
@@ -49,7 +49,7 @@ impl Quantity<'_> {
         let length = |q: &Quantity<'_>| q.mantissa.ilog10();
         let order = |q: &Quantity<'_>| i64::from(length(q)) + i64::from(q.scale);
         order(self).cmp(&order(other)).then_with(|| {
-            // Both mantissas are padded to the same number of digits: at most 37, so they fit.
+            // Both mantissas are padded to the same length, at most 37 digits, so they fit.
             let longest = length(self).max(length(other));
             let padded = |q: &Quantity<'_>| q.mantissa * 10u128.pow(longest - length(q));
             padded(self).cmp(&padded(other))

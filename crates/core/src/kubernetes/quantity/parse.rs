@@ -4,18 +4,17 @@ use std::cmp::Ordering;
 
 use super::{Format, NANO, Quantity, round_up, strip};
 
-/// The maximum number of significant digits that are kept; no real quantity has this many.
+/// How many significant digits are kept. No real quantity has this many.
 const DIGITS: u32 = 36;
 
 /// A quantity cut into its parts: `parseQuantityString`.
 struct Parts<'a> {
     negative: bool,
-    /// The digits before the point, without leading zeros.
+    /// Without leading zeros.
     whole: &'a str,
-    /// The digits after the point.
     fraction: &'a str,
     suffix: &'a str,
-    /// Whether there is any digit before the suffix.
+    /// Whether a digit precedes the suffix.
     has_number: bool,
 }
 
@@ -48,7 +47,7 @@ fn split(text: &str) -> Option<Parts<'_>> {
     })
 }
 
-/// Returns the base, the exponent and the format of a suffix: `suffixHandler.interpret`.
+/// `suffixHandler.interpret`.
 fn interpret(suffix: &str) -> Option<(u32, i32, Format)> {
     Some(match suffix {
         "n" => (10, -9, Format::DecimalSi),
@@ -69,7 +68,7 @@ fn interpret(suffix: &str) -> Option<(u32, i32, Format)> {
         "Ei" => (2, 60, Format::BinarySi),
         _ => {
             let exponent: i64 = suffix.strip_prefix(['e', 'E'])?.parse().ok()?;
-            // Upstream wraps the exponent into 32 bits; no sensible quantity is outside this range.
+            // Go wraps the exponent to 32 bits. No sensible quantity is outside this range.
             let exponent = exponent.clamp(-1_000_000, 1_000_000);
             (10, i32::try_from(exponent).ok()?, Format::DecimalExponent)
         }
@@ -137,7 +136,6 @@ const fn exponent_of(base: u32, exponent: i32) -> i32 {
     if base == 10 { exponent } else { 0 }
 }
 
-/// Returns whether the digits end in three zeros.
 fn ends_with_thousand(whole: &str, fraction: &str) -> bool {
     let mut tail = whole.bytes().chain(fraction.bytes()).rev().take(3);
     (0..3).all(|_| tail.next() == Some(b'0'))
@@ -163,7 +161,7 @@ fn number(whole: &str, fraction: &str) -> (u128, i32, Option<u128>) {
     (mantissa, scale, written)
 }
 
-/// Multiplies, dropping digits that do not fit.
+/// Drops the digits that do not fit.
 fn times(mut mantissa: u128, mut scale: i32, factor: u128) -> (u128, i32) {
     loop {
         match mantissa.checked_mul(factor) {

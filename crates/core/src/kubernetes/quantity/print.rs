@@ -8,7 +8,7 @@ use std::{
 use super::{Format, Quantity};
 
 impl<'a> Quantity<'a> {
-    /// Returns a text that is identical for equal quantities.
+    /// Returns the same text for all equal quantities.
     pub fn comparison_key(&self) -> String {
         let sign = if self.is_negative() { "-" } else { "" };
         format!("{sign}{}e{}", self.mantissa, self.scale)
@@ -25,7 +25,7 @@ impl<'a> Quantity<'a> {
         out.into()
     }
 
-    /// Writes the canonical form: `CanonicalizeBytes`.
+    /// `CanonicalizeBytes`.
     fn write_canonical(&self, out: &mut String) -> fmt::Result {
         if self.is_zero() {
             return out.write_str("0");

@@ -1,14 +1,14 @@
-//! The fields that are pointers in Go, and those that are structs without a pointer.
+//! The fields that are pointers in Go, and the fields that are structs without a pointer.
 //!
-//! Kubernetes: the internal types, `pkg/apis/core/types.go` and `pkg/apis/apps/types.go`, which the
-//! API server compares. Only types that a DaemonSet or a StatefulSet can contain are listed.
+//! Kubernetes: the internal types in `pkg/apis/core/types.go` and `pkg/apis/apps/types.go`; the API
+//! server compares these. Only types that a DaemonSet or a StatefulSet can contain are listed.
 
-/// Returns whether a scalar field is a pointer, so that its zero value differs from absent.
+/// The zero value of a pointer to a scalar differs from absence.
 pub(super) fn is_pointer(owner: &str, field: &str) -> bool {
     contains(POINTERS, owner, field)
 }
 
-/// Returns whether a field is a struct without a pointer, so that an empty one is equal to absent.
+/// An empty struct without a pointer equals absence.
 pub(super) fn is_plain_struct(owner: &str, field: &str) -> bool {
     contains(PLAIN_STRUCTS, owner, field)
 }

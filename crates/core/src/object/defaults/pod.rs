@@ -1,6 +1,6 @@
 //! The defaults of a pod template.
 //!
-//! Resource quantities are not rounded here: the code that reads a quantity rounds it.
+//! Resource quantities are not rounded here, but by the code that reads them.
 //!
 //! Kubernetes: `pkg/apis/core/v1/defaults.go`. A template does not get the defaults that only a Pod
 //! gets, such as host ports from container ports or requests from limits.
@@ -34,8 +34,8 @@ pub(super) fn template(template: &mut PodTemplateSpec) {
     }
 }
 
-/// Applies `SetDefaults_Container` and `SetDefaults_EphemeralContainer`: the types have these
-/// fields in common, but no trait.
+/// `SetDefaults_Container` and `SetDefaults_EphemeralContainer`: the two types share these fields
+/// but no trait.
 macro_rules! container_defaults {
     ($name:ident, $Container:ty) => {
         fn $name(container: &mut $Container) {
@@ -72,7 +72,7 @@ fn environment(env: &mut Option<Vec<EnvVar>>) {
     }
 }
 
-/// Applies `SetDefaults_Probe`, to which zero and absent are equal.
+/// Applies `SetDefaults_Probe`, which treats zero and absent alike.
 fn probe(probe: &mut Option<Probe>) {
     let Some(probe) = probe else { return };
     for (value, default) in [

@@ -2,7 +2,7 @@
 
 use k8s_openapi::api::core::v1::DownwardAPIVolumeFile;
 
-/// Sets a default. Absent and empty are equal for a string that is not a pointer upstream.
+/// Sets a default. For a string that is not a pointer in Go, absent and empty are equal.
 pub(super) fn text(value: &mut Option<String>, default: &str) {
     if is_empty(value.as_deref()) {
         *value = Some(default.to_owned());
@@ -13,9 +13,8 @@ pub(super) fn is_empty(value: Option<&str>) -> bool {
     value.unwrap_or_default().is_empty()
 }
 
-/// Returns the default pull policy: `Always` for the tag `latest`, written or implied. Upstream
-/// finds no tag in an image name that it cannot parse; of those names, only the empty one is
-/// handled here.
+/// Returns the default pull policy: `Always` for the tag `latest`, written or implied. Kubernetes
+/// finds no tag in an image name that it cannot parse; only the empty name is handled here.
 pub(super) fn pull_policy_of(image: &str) -> &'static str {
     let (name, digest) = image.split_once('@').map_or((image, None), |(n, d)| (n, Some(d)));
     let last = name.rsplit('/').next().unwrap_or_default();

@@ -6,7 +6,6 @@ use k8s_openapi::api::core::v1::{PodAffinityTerm, PodSpec};
 
 use crate::kubernetes::{absent::list, pod_affinity::pod_terms};
 
-/// Returns whether any term has one of these fields.
 pub(super) fn used(spec: &PodSpec) -> bool {
     let uses = |term: &PodAffinityTerm| {
         !list(&term.match_label_keys).is_empty() || !list(&term.mismatch_label_keys).is_empty()
@@ -14,7 +13,6 @@ pub(super) fn used(spec: &PodSpec) -> bool {
     pod_terms(spec).any(uses)
 }
 
-/// Removes these fields.
 pub(super) fn drop(spec: &mut PodSpec) {
     let Some(affinity) = &mut spec.affinity else { return };
     let drop = |term: &mut PodAffinityTerm| {

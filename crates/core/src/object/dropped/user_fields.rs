@@ -1,4 +1,4 @@
-//! The fields that set the owner of the files in volumes.
+//! The fields that set the owner of the files in a volume.
 //!
 //! Kubernetes: `dropDisabledAtomicWriteVolumeUserFields`, `pkg/api/pod/util.go`.
 
@@ -6,12 +6,10 @@ use k8s_openapi::api::core::v1::{
     DownwardAPIVolumeFile, KeyToPath, PodSpec, Volume, VolumeProjection,
 };
 
-/// Returns whether any volume has one of these fields.
 pub(super) fn used(spec: &PodSpec) -> bool {
     spec.volumes.iter().flatten().any(has)
 }
 
-/// Removes these fields.
 pub(super) fn drop(spec: &mut PodSpec) {
     spec.volumes.iter_mut().flatten().for_each(|volume| each(volume, |user| *user = None));
 }

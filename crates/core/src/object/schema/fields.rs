@@ -1,13 +1,13 @@
-//! The fields that not every release has.
+//! The fields that some releases lack.
 //!
 //! `tests/conformance/generation/README.md` has the command that derives the table from the OpenAPI
 //! of running API servers.
 
 use crate::kubernetes::version::Version;
 
-/// A field that some of the supported releases do not have.
+/// A field that some supported release lacks.
 struct Field {
-    /// The type, by k8s-openapi's name.
+    /// k8s-openapi's name of the type that has the field.
     of: &'static str,
     name: &'static str,
     /// The first minor release with the field.
@@ -20,7 +20,7 @@ const fn since(minor: u32, of: &'static str, name: &'static str) -> Field {
     Field { of, name, since: minor, until: None }
 }
 
-/// Types that are new as a whole are not listed, since only a new field leads to them.
+/// Entirely new types are not listed: only a new field leads to them.
 const FIELDS: &[Field] = &[
     since(37, "ClusterTrustBundleProjection", "user"),
     since(37, "ConfigMapVolumeSource", "defaultUser"),
@@ -47,11 +47,12 @@ const FIELDS: &[Field] = &[
     since(34, "VolumeProjection", "podCertificate"),
 ];
 
-/// The fields that k8s-openapi's newest types no longer have. All are texts.
+/// The fields that k8s-openapi's newest types lack. All of them are strings.
 const REMOVED: &[(&str, &str, &[&str])] =
     &[("PodSpec", "workloadRef", &["name", "podGroup", "podGroupReplicaKey"])];
 
-/// Fields of other types, which are often written here: the types, the fields, and where they belong.
+/// Fields that are often written in the wrong place: the types that lack them, the fields, and
+/// where they belong.
 const ELSEWHERE: &[(&[&str], &[&str], &str)] = &[
     (
         &["DaemonSetSpec"],
@@ -104,7 +105,7 @@ const OF_CONTAINER: &[&str] = &[
     "volumeMounts",
 ];
 
-/// Returns where a field belongs that this type does not have.
+/// Returns where the field belongs.
 fn elsewhere(of: &str, name: &str) -> Option<String> {
     let here =
         |(types, names, _): &&(&[&str], &[&str], _)| types.contains(&of) && names.contains(&name);
@@ -118,7 +119,8 @@ impl Field {
     }
 }
 
-/// Returns the reason why this type has no such field: the releases that have it, or the place where it belongs.
+/// Returns why this type has no such field: the releases that have it, or the place where it
+/// belongs.
 pub(super) fn absent(of: &str, name: &str, release: Version) -> Option<String> {
     let Some(field) = FIELDS.iter().find(|field| field.of == of && field.name == name) else {
         return elsewhere(of, name);
@@ -140,7 +142,7 @@ pub(super) fn absent(of: &str, name: &str, release: Version) -> Option<String> {
     })
 }
 
-/// Returns the names in a field that this release has and k8s-openapi's type does not.
+/// Returns the names in a field that this release has and k8s-openapi's type lacks.
 pub(super) fn extra(of: &str, name: &str, release: Version) -> Option<&'static [&'static str]> {
     let field = FIELDS.iter().find(|field| field.of == of && field.name == name)?;
     let (.., names) = REMOVED.iter().find(|(it, field, _)| *it == of && *field == name)?;

@@ -1,11 +1,11 @@
-//! The pods that are left alone, and the templates that pods were really made from.
+//! The pods that a rollout does not touch, and the templates that pods were really made from.
 
 use super::Simulation;
 use crate::rollout::{Revision, Target};
 
 impl Simulation<'_> {
-    /// Returns the pods that are left alone. Of nodes from which the controller chooses at random, only the
-    /// number of old pods is known.
+    /// Returns the pods that the rollout does not touch. Where the controller chooses nodes at
+    /// random, only the number of old pods is certain.
     pub(super) fn kept_daemons(&self) -> Vec<(Target, Revision)> {
         let (mut all, mut some) = (Vec::new(), 0);
         for (index, [old, new]) in self.kept.iter().copied().enumerate() {
@@ -24,7 +24,7 @@ impl Simulation<'_> {
         all
     }
 
-    /// Returns the template that a pod on a node was made from; `revision` is what it counts as.
+    /// Returns the template that a pod was made from; `revision` is the one that it counts as.
     pub(super) fn template_of(&self, revision: Revision, index: usize) -> Revision {
         match self.nodes.get(index) {
             Some(node) if node.new_is_stale => Revision::Old,

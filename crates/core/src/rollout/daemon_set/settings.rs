@@ -4,23 +4,22 @@ use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 
 use crate::{kubernetes::int_or_percent::scaled, object::DaemonSetSpec};
 
-/// The settings in the new spec.
+/// The settings of the new spec.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// The time that a pod must be ready to count as available.
+    /// How many seconds a pod must be ready to count as available.
     pub min_ready_seconds: i64,
-    /// The rolling update; `None` if old pods are replaced only after they are deleted by hand.
+    /// `None` if old pods are replaced only after somebody deletes them.
     rolling: Option<Rolling>,
 }
 
-/// A rolling update.
 #[derive(Clone, Debug)]
 struct Rolling {
     max_unavailable: IntOrString,
     max_surge: IntOrString,
 }
 
-/// The number of pods that a rolling update replaces at one time.
+/// How many pods a rolling update replaces at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RolloutBudget {
     /// The number of pods that may be unavailable.
@@ -30,7 +29,7 @@ pub struct RolloutBudget {
 }
 
 impl Settings {
-    /// Reads a spec, in which the defaults must have been set.
+    /// Reads a spec that has its defaults.
     pub fn of<T>(spec: &DaemonSetSpec<T>) -> Self {
         let strategy = spec.update_strategy.as_ref();
         let is_rolling = strategy.and_then(|it| it.type_.as_deref()) != Some("OnDelete");
@@ -46,19 +45,18 @@ impl Settings {
         }
     }
 
-    /// Returns these settings without a rollout.
+    /// Returns the same settings with `OnDelete`, so without a rollout.
     #[must_use]
     pub fn without_rollout(self) -> Self {
         Settings { rolling: None, ..self }
     }
 
-    /// Returns whether old pods must be deleted by hand before they are replaced.
+    /// Returns whether old pods are replaced only after somebody deletes them.
     pub const fn is_on_delete(&self) -> bool {
         self.rolling.is_none()
     }
 
-    /// Returns the number of pods that are replaced at one time if this number of nodes should have
-    /// one.
+    /// Returns how many pods are replaced at once if this number of nodes should have one.
     ///
     /// Kubernetes: `updatedDesiredNodeCounts`; both percentages are rounded up.
     pub fn budget(&self, nodes: usize) -> RolloutBudget {
@@ -78,14 +76,13 @@ impl Settings {
         RolloutBudget { max_unavailable, max_surge }
     }
 
-    /// Returns whether new pods start before old ones are deleted.
     pub(super) fn surges(&self) -> bool {
         self.rolling.as_ref().is_some_and(|rolling| is_surge(&rolling.max_surge))
     }
 }
 
 /// Returns whether a rolling update starts new pods before it deletes the old ones. `false` if
-/// `maxSurge` is neither a number nor a percentage: the API server refuses that.
+/// `maxSurge` is neither a number nor a percentage: the API server rejects that.
 pub fn surges<T>(spec: &DaemonSetSpec<T>) -> bool {
     let strategy = spec.update_strategy.as_ref();
     let strategy = strategy.filter(|it| it.type_.as_deref() == Some("RollingUpdate"));
@@ -93,8 +90,7 @@ pub fn surges<T>(spec: &DaemonSetSpec<T>) -> bool {
     rolling.and_then(|rolling| rolling.max_surge.as_ref()).is_some_and(is_surge)
 }
 
-/// Returns whether a value of `maxSurge` allows surging. Kubernetes: `AllowsSurge`,
-/// pkg/controller/daemon/util/daemonset_util.go.
+/// Kubernetes: `AllowsSurge`, pkg/controller/daemon/util/daemonset_util.go.
 fn is_surge(max_surge: &IntOrString) -> bool {
     scaled(max_surge, 1, true).is_some_and(|count| count > 0)
 }

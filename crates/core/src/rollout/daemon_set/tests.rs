@@ -138,9 +138,9 @@ fn pods_that_are_being_deleted_already_use_up_the_budget_until_they_are_gone() {
     let ending = NodePods { is_ending: true, ..RUNS };
     let gone = NodePods { runs: false, keeps: false, ..ending };
     let two = rolling(&json!(2), &json!(0));
-    // One on a node that gets a new pod leaves room for another.
+    // The terminating pod leaves room for one more.
     assert_eq!(text(&course(&two, vec![ending, OLD])), "1 -1 +1 +0");
-    // With two more, nothing happens until they are gone, all at the same time.
+    // With two more, nothing happens until all of them end at the same time.
     assert_eq!(text(&course(&two, vec![ending, OLD, gone, gone])), "1 +0 -1 +1");
     let one = rolling(&json!(1), &json!(0));
     assert_eq!(text(&course(&one, vec![ending, OLD])), "1 +0 | 2 -1 +1");

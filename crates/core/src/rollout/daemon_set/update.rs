@@ -4,12 +4,12 @@ use super::{Group, NodePods, Simulation};
 use crate::rollout::{Action, Health, Revision};
 
 impl Simulation<'_> {
-    /// Renodes old pods. Kubernetes: `rollingUpdate`, without `maxSurge`.
+    /// Deletes old pods to replace them. Kubernetes: `rollingUpdate`, without `maxSurge`.
     pub(super) fn replace(&mut self) {
         let down = [Group::Empty, Group::NewDown, Group::BothWaiting, Group::BothDone];
         let old_down = [Group::OldDown, Group::OldDownLeaving];
         let unavailable: usize = down.iter().chain(&old_down).map(|it| self.count(*it)).sum();
-        // A pod counts until it is gone.
+        // A pod counts until it has terminated.
         let unavailable = unavailable + self.leaving.len() + self.ending.len();
         let budget = self.budget.max_unavailable.saturating_sub(unavailable);
         for group in old_down {
@@ -51,9 +51,9 @@ impl Simulation<'_> {
         }
     }
 
-    /// Returns at most this number of nodes of these groups, and whether others could have been
-    /// chosen. The controller goes through the nodes in random order; the simulation uses the order
-    /// of the input.
+    /// Returns at most `count` nodes of these groups, and whether others could have been chosen.
+    /// The controller goes through the nodes in random order; the simulation uses the order of the
+    /// input.
     fn choose(&mut self, groups: &[Group], count: usize) -> (Vec<usize>, bool) {
         let total: usize = groups.iter().map(|group| self.count(*group)).sum();
         if count < total && count > 0 && self.candidates.is_none() {

@@ -1,17 +1,18 @@
-//! The claims that pods own, so that they are deleted with them.
+//! The claims that pods own and that are therefore deleted with them.
 //!
-//! The controller makes a pod outside the range of the set the owner of its claims, if `whenScaled` is
-//! `Delete`, and takes the claims from any other pod, as soon as it gets to the pod. The garbage
-//! collector deletes the claims of a pod that is gone. A claim that is being deleted already is gone with
-//! the pod that uses it.
+//! When the controller gets to a pod, it makes the pod the owner of its claims if the pod is
+//! outside the set's range and `whenScaled` is `Delete`; otherwise it removes this ownership. The
+//! garbage collector deletes the claims of a terminated pod. A claim that is already being deleted
+//! disappears with the pod that uses it.
 
 use super::Simulation;
 use crate::rollout::Health;
 
 impl Simulation<'_> {
-    /// Takes the claims from the pods in the range that the controller gets to. An ordered set ends its
-    /// round at the first pod that is not available, but looks at the claims of that one if it waits to be
-    /// started. `end` is the end of the pods that it tries.
+    /// Removes the ownership of claims from the pods in range that the controller gets to. An
+    /// ordered set ends its round at the first unavailable pod, but still handles the claims of
+    /// this pod if it waits to be started. `end` is the first ordinal that the controller does not
+    /// try.
     ///
     /// Kubernetes: `ClaimsMatchRetentionPolicy` and `createMissingPersistentVolumeClaims` in
     /// `processReplica`.
@@ -33,7 +34,8 @@ impl Simulation<'_> {
         }
     }
 
-    /// Makes the pods outside the range the owners of their claims, or not, as the retention policy says.
+    /// Sets or removes the ownership of claims for the pods outside the range, as the retention
+    /// policy says.
     ///
     /// Kubernetes: `fixPodClaim` in `updateStatefulSet`.
     pub(super) fn own_claims_of_condemned(&mut self) {
@@ -63,8 +65,8 @@ impl Simulation<'_> {
         }
     }
 
-    /// Deletes the claims that a pod owned that is gone now, and those that only the pod kept. `step` is the
-    /// one that deleted the pod.
+    /// Deletes the claims that a terminated pod owned, and the claims that it alone kept from
+    /// deletion. `step` deleted the pod.
     pub(super) fn lose_claims(&mut self, ordinal: i64, step: Option<usize>) {
         let mut lost = self.owned.remove(&ordinal).unwrap_or_default();
         lost.append(&mut self.ending_claims.remove(&ordinal).unwrap_or_default());

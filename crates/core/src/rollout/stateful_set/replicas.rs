@@ -1,15 +1,15 @@
-//! The pods in the range of the set: the creation of missing ones, and the volumes of the others.
+//! The pods within the set's range: creates missing ones, and claims for the others.
 
 use std::ops::Range;
 
 use super::Simulation;
 use crate::rollout::Health;
 
-/// The most parallel pods that the controller works on at once.
+/// The most parallel pods that the controller handles at once.
 const MAX_BATCH_SIZE: i64 = 500;
 
 impl Simulation<'_> {
-    /// Creates the pods that are missing. Returns whether this is all that can be done now.
+    /// Creates missing pods. Returns whether nothing else can be done in this round.
     ///
     /// Kubernetes: `processReplica`.
     pub(super) fn keep_replicas(&mut self) -> bool {
@@ -37,8 +37,8 @@ impl Simulation<'_> {
         end.is_some()
     }
 
-    /// Returns the ordinals at which a round of the controller fails. An ordered set waits for a pod
-    /// to be available before it looks at its volumes.
+    /// Returns the ordinals that make a round of the controller fail. An ordered set looks at a
+    /// pod's volumes only once the pod is available.
     pub(super) fn failing(&self) -> impl Iterator<Item = i64> {
         let is_tried = |ordinal: &i64| match self.pods.get(ordinal) {
             None => self.taken.contains(ordinal),
@@ -49,7 +49,8 @@ impl Simulation<'_> {
         self.misfits.union(&self.taken).copied().filter(is_tried)
     }
 
-    /// Creates the claims that a pod lacks. Then the API server refuses to add their volumes to it.
+    /// Creates the pod's missing claims. The API server then refuses to add their volumes to the
+    /// pod.
     ///
     /// Kubernetes: `UpdateStatefulPod`, pkg/controller/statefulset/stateful_pod_control.go.
     fn try_volumes(&mut self, ordinal: i64) {
@@ -59,7 +60,7 @@ impl Simulation<'_> {
         }
     }
 
-    /// Returns the claims of a pod that were missing and are created now.
+    /// Creates the pod's missing claims and returns their names.
     pub(super) fn new_claims(&mut self, ordinal: i64) -> Vec<String> {
         let claims = self.settings.claims_of(ordinal).filter(|it| !self.claims.contains(it));
         let claims: Vec<_> = claims.collect();
@@ -77,7 +78,7 @@ impl Simulation<'_> {
         }
     }
 
-    /// Creates the claims that a pod lacks that waits to be started.
+    /// Creates the missing claims of a pod that waits to be started.
     ///
     /// Kubernetes: `createMissingPersistentVolumeClaims`,
     /// pkg/controller/statefulset/stateful_pod_control.go.
@@ -89,8 +90,8 @@ impl Simulation<'_> {
     }
 }
 
-/// Returns the end of the batch of parallel pods with this ordinal. The controller works on one pod,
-/// then on two at once, then on four, and so on, and stops after a batch in which something failed.
+/// Returns the end of the batch that contains this ordinal. The controller handles one parallel
+/// pod, then two at once, then four, and so on, and stops after a batch with a failure.
 ///
 /// Kubernetes: `slowStartBatch`, pkg/controller/statefulset/stateful_set_control.go.
 fn batch_end(ordinals: &Range<i64>, ordinal: i64) -> i64 {

@@ -11,57 +11,56 @@ use crate::{
     object::StatefulSetSpec,
 };
 
-/// The release from which a pod that is ready but not available counts as unhealthy. Before, an
-/// update of parallel pods waited only until the pods were ready, and ordered pods outside the
-/// range of the set were never deleted between being ready and being available.
+/// Since this release, a pod that is ready but not available counts as unhealthy. In earlier
+/// releases, an update of parallel pods waited only until the pods were ready, and ordered pods
+/// outside the set's range were never deleted between being ready and being available.
 ///
 /// Kubernetes: `isHealthy`, which became `isUnavailable`,
 /// pkg/controller/statefulset/stateful_set_utils.go.
 const READY_IS_NOT_HEALTHY: Version = Version::of_minor(34);
 
-/// The settings in the new spec.
+/// The settings of the new spec.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// The range of the ordinals of the set.
+    /// The range of the set's ordinals.
     pub ordinals: Range<i64>,
-    /// The way old pods are replaced.
+    /// How old pods are replaced.
     pub strategy: Strategy,
-    /// Whether pods are created and deleted one after the other, as `podManagementPolicy` says.
+    /// Whether pods are created and deleted one after the other: `podManagementPolicy`.
     pub is_ordered: bool,
-    /// The time that a pod must be ready to count as available.
+    /// How many seconds a pod must be ready to count as available.
     pub min_ready_seconds: i64,
-    /// Whether a pod that is ready but not available is healthy.
+    /// Whether a pod that is ready but not available counts as healthy.
     ready_is_healthy: bool,
-    /// Whether old pods that are not available are replaced first.
+    /// Whether unavailable old pods are replaced first.
     pub(super) unavailable_first: bool,
-    /// The volumes of a pod that are claims, with the prefixes of the names of the claims; the
-    /// ordinal of the pod follows.
+    /// For each claim template, the name of the volume and the name of the claim up to the pod's
+    /// ordinal.
     claims: Vec<(String, String)>,
     /// Whether claims are deleted when the set is scaled down.
     pub deletes_claims: bool,
 }
 
-/// The way old pods are replaced.
+/// How old pods are replaced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Strategy {
-    /// Old pods are replaced after they are deleted by hand.
+    /// Old pods are replaced only after somebody deletes them.
     OnDelete,
-    /// All old pods are deleted at once, before new ones are created.
+    /// All old pods are deleted at once, before any new one is created.
     Recreate,
     /// Old pods are replaced from the last to the first.
     RollingUpdate {
-        /// The index below which pods are left alone. The first pod has index 0, whatever its
-        /// ordinal.
+        /// Pods below this index stay as they are. The first pod has index 0, whatever its ordinal.
         partition: i64,
-        /// The number of pods that may be unavailable at one time. `None` if the feature is off;
-        /// then only the pods after the next one have to be available.
+        /// The number of pods that may be unavailable at once. `None` if the feature is off; then
+        /// only the pods after the next one have to be available.
         max_unavailable: Option<i64>,
     },
 }
 
 impl Settings {
-    /// Reads the spec of the set with this name, in which the defaults must have been set. Returns
-    /// `None` if the update strategy is unknown.
+    /// Reads the spec of the set with this name. The spec must have its defaults. Returns `None` if
+    /// the update strategy is unknown.
     pub fn of<T>(name: &str, spec: &StatefulSetSpec<T>, cluster: &Cluster) -> Option<Self> {
         let replicas = spec.replicas.unwrap_or(1).max(0);
         let strategy = spec.update_strategy.as_ref();
@@ -107,8 +106,8 @@ impl Settings {
         }
     }
 
-    /// Returns whether a pod in this state is healthy, so that it isn't deleted before the other
-    /// pods outside the range.
+    /// Returns whether a pod in this state is healthy. Of the pods outside the range, only the
+    /// first unhealthy one may be deleted before it is available.
     pub(super) fn is_healthy(&self, health: Health) -> bool {
         match health {
             Health::Available => true,
@@ -117,13 +116,13 @@ impl Settings {
         }
     }
 
-    /// Returns the names of the claims of a pod.
+    /// Returns the names of a pod's claims.
     pub fn claims_of(&self, ordinal: i64) -> impl Iterator<Item = String> + '_ {
         self.claims.iter().map(move |(_, name)| format!("{name}{ordinal}"))
     }
 
-    /// Returns whether a pod has the volumes of all claim templates. `claims` are the claims of its
-    /// volumes, by the names of the volumes.
+    /// Returns whether a pod has the volumes of all claim templates. `claims` contains the names of
+    /// the pod's volumes, each with its claim.
     ///
     /// Kubernetes: `storageMatches`, pkg/controller/statefulset/stateful_set_utils.go.
     pub fn fits(&self, ordinal: i64, claims: &[(Box<str>, Box<str>)]) -> bool {
@@ -136,7 +135,8 @@ impl Settings {
         })
     }
 
-    /// Returns whether the pods of these settings have the volumes of all claim templates.
+    /// Returns whether pods made with `other` have the volumes of all claim templates of these
+    /// settings.
     pub fn fit_pods_of(&self, other: &Settings) -> bool {
         self.claims.iter().all(|claim| other.claims.contains(claim))
     }
@@ -159,8 +159,8 @@ pub fn ordinals<T>(spec: &StatefulSetSpec<T>) -> Range<i64> {
     start..start + i64::from(spec.replicas.unwrap_or(1).max(0))
 }
 
-/// Returns the index below which a rolling update leaves pods alone. `None` if the strategy is not
-/// `RollingUpdate`.
+/// Returns the index below which a rolling update leaves pods as they are. `None` if the strategy
+/// is not `RollingUpdate`.
 pub fn partition<T>(spec: &StatefulSetSpec<T>) -> Option<i32> {
     let strategy = spec.update_strategy.as_ref();
     let strategy = strategy.filter(|it| it.type_.as_deref() == Some("RollingUpdate"))?;

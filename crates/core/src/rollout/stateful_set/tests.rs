@@ -11,7 +11,7 @@ fn settings(spec: Value, gates: &str) -> Settings {
     settings_in(36, spec, gates)
 }
 
-/// Reads the settings as in this minor release.
+/// Reads the settings for this minor release.
 fn settings_in(minor: u32, spec: Value, gates: &str) -> Settings {
     let mut spec: StatefulSetSpec = serde_json::from_value(spec).unwrap();
     defaults::stateful_set(&mut spec);
@@ -22,7 +22,7 @@ fn settings_in(minor: u32, spec: Value, gates: &str) -> Settings {
     Settings::of("db", &spec, &cluster).unwrap()
 }
 
-/// Returns a state with available pods of the old template.
+/// Returns a state in which all pods have the old template and are available.
 fn old(ordinals: Range<i64>, settings: &Settings) -> State {
     let pod = Replica { revision: Revision::Old, health: Health::Available };
     State {
@@ -210,7 +210,7 @@ fn pods_without_the_volumes_of_the_set_end_each_round() {
     let at = |ordinal, why| Stop { target: Target::Ordinal(ordinal), why };
     let stop = at(1, Waits::Volumes);
     assert_eq!(misfits("OrderedReady", [1, 2, 3, 4]), (String::new(), vec![1], stop.clone()));
-    // The controller works on one parallel pod, then on two, then on four.
+    // The controller handles one parallel pod, then two, then four.
     assert_eq!(misfits("Parallel", [1, 2, 3, 4]), (String::new(), vec![1, 2], stop));
     let (steps, unused, stop) = misfits("Parallel", [4, 5, 6, 7]);
     assert_eq!(unused, [4, 5, 6]);
@@ -230,8 +230,8 @@ fn a_name_that_another_pod_has_ends_each_round() {
     assert_eq!(of("Parallel"), ("1 +0 +2".to_owned(), stop));
 }
 
-/// Returns the steps, and the claims that go with pod 1, which is being deleted and owns its claim. The
-/// set had two pods more than these replicas before.
+/// Returns the steps, and the claims that disappear with pod 1. The pod is terminating and owns its
+/// claim. The set had two pods, and now wants `replicas`.
 fn while_a_pod_ends(
     health: Health,
     is_pending: bool,
@@ -260,7 +260,7 @@ fn while_a_pod_ends(
 fn the_claim_of_a_pod_that_is_being_deleted_stays_only_if_the_controller_gets_to_it() {
     let data = vec!["data-db-1".to_owned()];
     for (replicas, policy, when_scaled, steps, going) in [
-        // The ordered controller waits for the end of the pod before it looks at its claims.
+        // The ordered controller waits until the pod has terminated before it looks at its claims.
         (2, "OrderedReady", "Delete", "1 +1(data-db-1)", &data),
         (2, "OrderedReady", "Retain", "1 +1(data-db-1)", &data),
         (2, "Parallel", "Delete", "1 +1", &vec![]),

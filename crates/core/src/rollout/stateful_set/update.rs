@@ -1,4 +1,4 @@
-//! The pods that are deleted: those outside the range of the set, and those that an update replaces.
+//! Deletes pods outside the set's range, and pods that an update replaces.
 
 use super::{Simulation, Strategy};
 use crate::rollout::Revision;
@@ -6,8 +6,8 @@ use crate::rollout::Revision;
 impl Simulation<'_> {
     /// Deletes all old pods. Returns whether any of them still exist.
     ///
-    /// The claims of pods outside the range stay, whatever the retention policy says: the
-    /// controller makes a pod the owner of its claims later in its round than here.
+    /// The claims of pods outside the range stay, whatever the retention policy says: later in its
+    /// round than here, the controller makes a pod the owner of its claims.
     ///
     /// Kubernetes: `recreateDeleteAndWait`.
     pub(super) fn delete_old(&mut self) -> bool {
@@ -32,7 +32,7 @@ impl Simulation<'_> {
         }
     }
 
-    /// Deletes the pods outside the range. Returns whether this is all that can be done now.
+    /// Deletes the pods outside the range. Returns whether nothing else can be done in this round.
     ///
     /// Kubernetes: `processCondemned`.
     pub(super) fn scale_down(&mut self) -> bool {
@@ -56,7 +56,7 @@ impl Simulation<'_> {
         true
     }
 
-    /// Returns the first pod outside the range that is not healthy, or is being deleted.
+    /// Returns the first pod outside the range that is unhealthy or terminating.
     fn first_unhealthy_outside(&self) -> Option<i64> {
         let is_healthy = |ordinal: &i64| {
             self.pods.get(ordinal).is_some_and(|pod| self.settings.is_healthy(pod.health))
@@ -67,7 +67,7 @@ impl Simulation<'_> {
         unhealthy.into_iter().chain(gone).min().copied()
     }
 
-    /// Replaces the last old pod, if all pods after it are available.
+    /// Replaces the last old pod if all pods after it are available.
     pub(super) fn replace_next(&mut self) {
         let Some(next) = self.outdated.range(self.settings.replaced()).next_back().copied() else {
             return;
@@ -77,7 +77,7 @@ impl Simulation<'_> {
         }
     }
 
-    /// Replaces the last old pods, as long as no more than this number of pods is unavailable.
+    /// Replaces the last old pods while at most `max_unavailable` pods are unavailable.
     ///
     /// Kubernetes: `updateStatefulSetAfterInvariantEstablished`.
     pub(super) fn replace(&mut self, max_unavailable: i64) {
@@ -85,8 +85,8 @@ impl Simulation<'_> {
         let budget = usize::try_from(max_unavailable - unavailable).unwrap_or(0);
         let old = self.outdated.range(self.settings.replaced()).rev().copied();
         let chosen: Vec<_> = if self.settings.unavailable_first {
-            // The few that are unavailable are looked up among the old ones: the other way around takes
-            // a look at all pods in each wave.
+            // Few pods are unavailable, so they are looked up among the old ones. The other way
+            // around, each wave would look at all pods.
             let broken = self.unavailable.range(self.settings.replaced()).rev().copied();
             let broken = broken.filter(|ordinal| self.outdated.contains(ordinal));
             let good = old.filter(|ordinal| !self.unavailable.contains(ordinal));

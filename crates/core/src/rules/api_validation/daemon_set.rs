@@ -80,8 +80,8 @@ pub(super) fn validate(
     non_negative(spec.revision_history_limit, &SPEC.child("revisionHistoryLimit"), found);
 }
 
-/// Returns whether invalid label values in the selector's expressions are allowed: on UPDATE, if
-/// the old object has one in its selector or an invalid selector in a pod affinity term.
+/// Returns whether the selector's expressions may contain invalid label values. On UPDATE they may,
+/// if the old object has one in its selector or an invalid selector in a pod affinity term.
 ///
 /// Kubernetes: `ValidateUpdate` in the strategy, and `hasInvalidLabelValueInAffinitySelector`,
 /// `pkg/api/pod/util.go`.
@@ -122,15 +122,15 @@ fn bad_term(term: &PodAffinityTerm) -> bool {
     !found.is_empty()
 }
 
-/// Validates the update strategy (`ValidateDaemonSetUpdateStrategy`). With `OnDelete`, nothing else
-/// is validated.
+/// Validates the update strategy (`ValidateDaemonSetUpdateStrategy`). With `OnDelete`, only the
+/// type is validated.
 fn update_strategy(strategy: &DaemonSetUpdateStrategy, path: &Path<'_>, found: &mut Findings) {
     match (strategy.type_.as_deref(), &strategy.rolling_update) {
         (Some("OnDelete"), _) => {}
         (Some("RollingUpdate"), Some(rolling)) => {
             rolling_update(rolling, &path.child("rollingUpdate"), found);
         }
-        // This does not happen after defaulting, which sets `rollingUpdate`.
+        // This does not happen after defaulting, because that sets `rollingUpdate`.
         (Some("RollingUpdate"), None) => found.required(&path.child("rollingUpdate"), ""),
         _ => found.not_supported(path, as_internal_json(strategy), &["RollingUpdate", "OnDelete"]),
     }
@@ -157,7 +157,7 @@ fn rolling_update(rolling: &RollingUpdateDaemonSet, path: &Path<'_>, found: &mut
     }
 }
 
-/// Returns the strategy as the API server prints it: its internal type has no JSON names.
+/// Formats the strategy as the API server does: its internal type has no JSON names.
 fn as_internal_json(strategy: &DaemonSetUpdateStrategy) -> Value<'static> {
     let rolling = strategy.rolling_update.as_ref().map(|rolling| {
         let or_zero = |value: &Option<IntOrString>| value.clone().unwrap_or(IntOrString::Int(0));

@@ -1,7 +1,7 @@
 //! Validation of OpenKruise's sets beyond the rules for the built-in ones.
 //!
-//! OpenKruise's own webhooks reject the same objects. Checks that concern only OpenKruise's own
-//! fields are left to them.
+//! OpenKruise's own webhooks reject the same objects. They alone check fields that only OpenKruise
+//! has.
 //!
 //! OpenKruise: `validateRollingUpdateDaemonSet`,
 //! pkg/webhook/daemonset/validating/daemonset_validation.go;
@@ -17,11 +17,11 @@ use crate::{
     validation::pod::util::non_negative,
 };
 
-/// The message for an immutable field of a StatefulSet. Its claim templates can change.
+/// For an immutable field of a StatefulSet. Claim templates can change.
 pub(super) const IMMUTABLE: &str =
     "the fields 'selector', 'serviceName' and 'podManagementPolicy' cannot be changed";
 
-/// Validates the fields of [`KruiseSpec`], and those that OpenKruise treats differently.
+/// Validates the fields of [`KruiseSpec`] and the fields that OpenKruise treats differently.
 pub(super) fn validate(object: &Object<'_>, own: &KruiseSpec, found: &mut Findings) {
     let path = Path::new("spec");
     match &object.workload {
@@ -31,7 +31,7 @@ pub(super) fn validate(object: &Object<'_>, own: &KruiseSpec, found: &mut Findin
 }
 
 fn daemon_set(spec: &DaemonSetSpec, own: &KruiseSpec, path: &Path<'_>, found: &mut Findings) {
-    // The schema of the custom resource requires a selector; the built-in DaemonSet's does not.
+    // The custom resource's schema requires a selector; the built-in DaemonSet's does not.
     if spec.selector.is_none() {
         found.required(&path.child("selector"), "");
     }

@@ -1,9 +1,9 @@
 //! The API server's own validation, with its own error messages.
 //!
-//! There are two rule ids: `api-validation` for the metadata and for the fields of the DaemonSet or
+//! There are two rule ids: `api-validation` for the metadata and the fields of the DaemonSet or
 //! StatefulSet itself, and `pod-template-validation` for the rest of `spec.template.spec`. Each
-//! function names the upstream function that it follows. Validation runs on a defaulted object
-//! ([`crate::object::defaults`]).
+//! function names the upstream function that it follows. Validation runs on an object with its
+//! defaults ([`crate::object::defaults`]).
 
 mod advice;
 mod daemon_set;
@@ -26,10 +26,11 @@ use crate::{
     validation::object_meta,
 };
 
-/// The rules for what the API server itself refuses.
+/// The rules for faults that the API server itself rejects.
 pub static METAS: [&Meta; 3] = [API_VALIDATION, POD_TEMPLATE_VALIDATION, SCHEMA];
 
-/// Returns whether the messages of a rule are the API server's, so that a program may compare them with its errors.
+/// Returns whether a rule's messages are the API server's, so that a program may compare them with
+/// the API server's errors.
 pub fn quotes_api_server(rule: &Meta) -> bool {
     [API_VALIDATION, POD_TEMPLATE_VALIDATION].contains(&rule)
 }

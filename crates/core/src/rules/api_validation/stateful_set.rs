@@ -51,8 +51,9 @@ pub(super) struct Old<'a> {
 }
 
 impl Old<'_> {
-    /// Returns whether this is an object of a cluster, and not the previous state of a manifest.
-    /// The server has validated a stored object and dropped the fields that it does not honour.
+    /// Returns whether the old object comes from a cluster, and not from an earlier state of a
+    /// manifest. The server has validated a stored object and dropped the fields that it does not
+    /// support.
     fn is_stored(&self) -> bool {
         self.metadata.is_stored()
     }
@@ -102,7 +103,7 @@ struct Validator<'a> {
 }
 
 impl Validator<'_> {
-    /// Validates the spec without the spec of the pod template (`ValidateStatefulSetSpec`).
+    /// Validates the spec except for the pod spec (`ValidateStatefulSetSpec`).
     fn own_fields<T>(
         &self,
         spec: &StatefulSetSpec<T>,
@@ -120,7 +121,7 @@ impl Validator<'_> {
         if let Some(policy) = &spec.persistent_volume_claim_retention_policy {
             retention(policy, &SPEC.child("persistentVolumeClaimRetentionPolicy"), found);
         }
-        // Neither field can change, so errors in stored objects are tolerated.
+        // Neither field can change, so errors in a stored object are tolerated.
         if !self.update {
             if self.cluster.has(since::CLAIM_TEMPLATES_VALIDATED) {
                 for (i, claim) in spec.volume_claim_templates.iter().flatten().enumerate() {
@@ -175,8 +176,8 @@ impl Validator<'_> {
         (self.old?.template)()
     }
 
-    /// Validates the pod template with the part of `ValidatePodTemplateSpec` that an invalid old
-    /// object switches off.
+    /// Validates the pod template, including the part of `ValidatePodTemplateSpec` that an invalid
+    /// old object disables.
     fn pod_template<T>(
         &self,
         spec: &StatefulSetSpec<T>,
@@ -195,8 +196,8 @@ impl Validator<'_> {
         found.set_rule(API_VALIDATION);
     }
 
-    /// Returns whether the old object itself fails the validation for an UPDATE. If so, the API
-    /// server does not validate the new pod template at all.
+    /// Returns whether the old object itself fails validation on UPDATE. If so, the API server does
+    /// not validate the new pod template at all.
     fn old_is_invalid(&self, old: Old<'_>) -> bool {
         let Some(template) = (old.template)() else { return false };
         let mut faults = Findings::of(API_VALIDATION);
@@ -246,8 +247,7 @@ impl Validator<'_> {
     }
 
     /// Returns whether the strategy `Recreate` is allowed: `AllowStatefulSetRecreateStrategy` of
-    /// `statefulSetStrategy`. A stored object that has the strategy keeps it when the gate is
-    /// switched off.
+    /// `statefulSetStrategy`. A stored object keeps the strategy when the gate is switched off.
     fn may_recreate(&self) -> bool {
         let has_it = |old: Old<'_>| {
             let strategy = old.spec.update_strategy.as_ref();
@@ -280,10 +280,10 @@ impl Validator<'_> {
         }
     }
 
-    /// Returns whether `maxUnavailable` is still set when the API server validates it. If its gate
-    /// is off, the server drops it first, unless the old object has it
-    /// (`dropStatefulSetDisabledFields`). An old object that was never stored, such as the previous
-    /// state of a manifest, would have lost it too.
+    /// Returns whether `maxUnavailable` is still set when the API server validates it. If the gate
+    /// is off, the server drops the field first, unless the old object has it
+    /// (`dropStatefulSetDisabledFields`). An old object that was never stored, such as an earlier
+    /// state of a manifest, would have lost the field too.
     fn keeps_max_unavailable(&self) -> bool {
         let in_use = |old: Old<'_>| {
             let strategy = old.spec.update_strategy.as_ref();
@@ -293,7 +293,7 @@ impl Validator<'_> {
         self.cluster.enabled(MAX_UNAVAILABLE_STATEFUL_SET) || self.old.is_some_and(in_use)
     }
 
-    /// Returns the rolling update as the API server prints it: its internal type has no JSON names.
+    /// Formats the rolling update as the API server does: its internal type has no JSON names.
     fn as_internal_json(&self, rolling: &RollingUpdateStatefulSetStrategy) -> serde_json::Value {
         let max_unavailable =
             rolling.max_unavailable.as_ref().filter(|_| self.keeps_max_unavailable());
@@ -317,7 +317,7 @@ fn retention(
     }
 }
 
-/// Reports changes of immutable fields, as the last part of `ValidateStatefulSetUpdate` does.
+/// Reports changes of immutable fields, like the last part of `ValidateStatefulSetUpdate`.
 fn only_mutable_fields_differ<T>(
     new: &StatefulSetSpec,
     old: &StatefulSetSpec<T>,

@@ -1,4 +1,4 @@
-//! The requirements of DaemonSets and StatefulSets on a pod template beyond a valid pod spec.
+//! The requirements of DaemonSets and StatefulSets on a pod template, beyond a valid pod spec.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ use crate::{
 };
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
 
-/// The error for a selector that does not select the template.
+/// The error for a selector that does not match the template.
 pub(super) const MISMATCH: &str = "`selector` does not match template `labels`";
 const DELETION_COST: &str = "controller.kubernetes.io/pod-deletion-cost";
 const SECCOMP_POD: &str = "seccomp.security.alpha.kubernetes.io/pod";
@@ -24,7 +24,7 @@ const APPARMOR: &str = "container.apparmor.security.beta.kubernetes.io/";
 
 type Annotations = BTreeMap<String, String>;
 
-/// Checks that the selector matches the labels of the template. An absent selector matches nothing.
+/// Checks that the selector matches the template's labels. An absent selector matches nothing.
 ///
 /// Kubernetes: `ValidateDaemonSetSpec` and `ValidatePodTemplateSpecForStatefulSet`,
 /// `pkg/apis/apps/validation/validation.go`. The caller has checked that the selector parses.
@@ -41,7 +41,7 @@ pub(super) fn matches(
     }
 }
 
-/// Validates labels and annotations of the template, with upstream's field paths
+/// Validates the template's labels and annotations, with upstream's field paths
 /// `spec.template.labels` and `spec.template.annotations`. An invalid deletion cost is allowed if
 /// the old one was invalid too.
 ///
@@ -75,17 +75,17 @@ pub(super) fn metadata(
     profiles(template, annotations, &path, found);
 }
 
-/// Returns an invalid deletion cost (`GetDeletionCostFromPodAnnotations`,
+/// Returns the deletion cost if it is invalid (`GetDeletionCostFromPodAnnotations`,
 /// `pkg/apis/core/helper/helpers.go`).
 fn bad_deletion_cost(annotations: &Annotations) -> Option<&str> {
     let cost = annotations.get(DELETION_COST)?;
-    // Upstream rejects a plus sign and leading zeros, but allows leading zeros after a minus.
+    // Upstream rejects a plus sign and leading zeros, but allows leading zeros after a minus sign.
     let first_digit =
         cost == "0" || cost.starts_with(|c: char| c == '-' || ('1'..='9').contains(&c));
     (!first_digit || cost.parse::<i32>().is_err()).then_some(cost)
 }
 
-/// Validates the annotations for profiles (`ValidateSeccompPodAnnotations` and
+/// Validates the profile annotations (`ValidateSeccompPodAnnotations` and
 /// `ValidateAppArmorPodAnnotations`).
 fn profiles(
     template: &PodTemplateSpec,
@@ -129,7 +129,7 @@ fn has_container(spec: &PodSpec, name: &str) -> bool {
         || spec.ephemeral_containers.iter().flatten().any(|container| container.name == name)
 }
 
-/// Reports fields of a pod spec that these workloads forbid although a pod may have them.
+/// Reports pod spec fields that these workloads forbid although a pod may have them.
 ///
 /// Kubernetes: the ends of `ValidateDaemonSetSpec` and `ValidateStatefulSetSpec`.
 pub(super) fn restrictions(
@@ -169,5 +169,5 @@ pub(super) fn spec(template: &PodTemplateSpec) -> Option<&PodSpec> {
     template.spec.as_ref()
 }
 
-/// The old pod template, which is read on demand.
+/// Reads the old pod template on demand.
 pub(super) type OldTemplate<'a> = &'a dyn Fn() -> Option<&'a PodTemplateSpec>;

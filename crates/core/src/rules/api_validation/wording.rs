@@ -1,4 +1,4 @@
-//! The words of older releases, where they differ from the newest ones for the same error.
+//! The wording of older releases, where it differs from the newest release's for the same error.
 
 use crate::{
     finding::Finding,
@@ -14,11 +14,12 @@ macro_rules! label_value {
     };
 }
 
-/// Words that a release replaced.
+/// A wording that a release replaced.
 struct Change {
-    /// The first release with the new words.
+    /// The first release with the new wording.
     since: u32,
-    /// The path of the field, if others have the new words in older releases too.
+    /// The field's path, if other fields have the new wording in older releases too; otherwise
+    /// empty.
     field: &'static str,
     new: &'static str,
     old: &'static str,
@@ -34,7 +35,7 @@ const fn at(field: &'static str, since: u32, new: &'static str, old: &'static st
 
 const CHANGES: &[Change] = &[
     everywhere(34, ": when `hostUsers` is false", ": when `pod.Spec.HostUsers` is false"),
-    // The regular expression of 1.33 is wrong.
+    // The regular expression in 1.33 is wrong.
     everywhere(
         34,
         "'_?[a-z0-9]([-_a-z0-9]*[a-z0-9])?(\\._?[a-z0-9]([-_a-z0-9]*[a-z0-9])?)*')",
@@ -55,7 +56,7 @@ const CHANGES: &[Change] = &[
         ": prefix part must be no more than 253 bytes",
         ": prefix part must be no more than 253 characters",
     ),
-    // Tolerations join both messages of a label's value.
+    // For tolerations, both messages about a label's value are joined.
     everywhere(
         35,
         concat!(": must be no more than 63 bytes", label_value!()),
@@ -84,9 +85,9 @@ const QUALIFIED_NAME: &str = ": a qualified name must consist of alphanumeric ch
      or '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]') with an \
      optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')";
 
-/// Replaces the newest words of a message by the words of the cluster's release.
+/// Replaces the newest wording of a message with the wording of the cluster's release.
 ///
-/// A message ends with its words; a value that a user wrote stands before them.
+/// The wording is the end of a message; a value that a user wrote precedes it.
 pub(in crate::rules) fn of_release(finding: &mut Finding, cluster: &Cluster) {
     for change in CHANGES {
         if !cluster.has(Version::of_minor(change.since))

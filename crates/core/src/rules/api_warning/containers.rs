@@ -1,4 +1,4 @@
-//! The part of `warningsForPodSpecAndMeta` about one container.
+//! The part of `warningsForPodSpecAndMeta` about a single container.
 
 use k8s_openapi::{
     api::core::v1::{AppArmorProfile, Container, EnvVar, PodSpec},
@@ -46,7 +46,7 @@ pub(super) fn warn(
     }
 }
 
-/// Returns whether the API server warns of a variable that an earlier entry of the list defines too.
+/// Returns whether the API server warns about a variable that an earlier list entry also defines.
 pub(in crate::rules) fn is_hidden(env: &EnvVar) -> bool {
     let reference = format!("$({})", env.name);
     let value = text(&env.value);
@@ -75,7 +75,7 @@ fn annotations(
         && let Some(value) = annotations.get(&key)
     {
         let of_pod = spec.security_context.as_ref().and_then(|it| it.app_armor_profile.as_ref());
-        // Before 1.34, any profile of the pod was enough.
+        // Before 1.34, any profile in the pod was enough.
         let is_same = |profile: &AppArmorProfile| {
             !cluster.has(since::APP_ARMOR_COMPARED) || profile_of(value).as_ref() == Some(profile)
         };
@@ -86,7 +86,7 @@ fn annotations(
     }
 }
 
-/// Returns the damage if the annotation of a seccomp profile has no effect.
+/// Returns the harm if the annotation of a seccomp profile has no effect.
 pub(super) fn of_seccomp(value: &str, spec: &PodSpec) -> Harm {
     let of_pod = spec.security_context.as_ref().and_then(|it| it.seccomp_profile.as_ref());
     let is_lost = value != "unconfined" && of_pod.is_none();

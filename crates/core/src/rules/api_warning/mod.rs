@@ -1,7 +1,7 @@
-//! The warnings with which the API server answers a write, in its words.
+//! The warnings that the API server adds to its response to a write, in its words.
 //!
-//! Kubernetes: `GetWarningsForPodTemplate`, pkg/api/pod/warnings.go; `WarningsOnCreate`, pkg/registry/apps/daemonset/strategy.go
-//! and pkg/registry/apps/statefulset/strategy.go.
+//! Kubernetes: `GetWarningsForPodTemplate`, pkg/api/pod/warnings.go; `WarningsOnCreate`,
+//! pkg/registry/apps/daemonset/strategy.go and pkg/registry/apps/statefulset/strategy.go.
 
 mod containers;
 mod overlaps;
@@ -52,8 +52,8 @@ pub(super) static RULE: Rule = Rule {
     cel: None,
 };
 
-/// The damage that a warning is about, and what to write instead. `None` if there is little, so that the warning is
-/// only a note.
+/// The harm that a warning is about, and what to write instead. `None` if there is little harm, so
+/// that the warning is only a note.
 type Harm = Option<&'static str>;
 
 pub(super) const TWICE: Harm = Some(
@@ -68,7 +68,7 @@ const NO_GIT: Harm = Some(
 );
 const UNIT: Harm = Some("m means a thousandth, and no suffix means bytes: write Mi or Gi");
 
-/// A volume without a plugin: the field, whether a volume has it, and the text.
+/// A volume source whose plugin was removed: the field, whether a volume has it, and the text.
 type Gone = (&'static str, fn(&Volume) -> bool, &'static str);
 
 const GONE: &[Gone] = &[
@@ -118,8 +118,8 @@ fn check(subject: &Subject<'_>, cluster: &Cluster, found: &mut Findings) {
     warnings(subject, cluster, of_label.is_empty(), found);
 }
 
-/// Adds all warnings with which the API server would create the object. `with_master` adds those about the old label
-/// of the control plane.
+/// Adds every warning that the API server gives when it creates the object. `with_master` adds the
+/// warnings about the control plane's old label.
 pub fn warnings(subject: &Subject<'_>, cluster: &Cluster, with_master: bool, found: &mut Findings) {
     let object = &subject.object;
     let template = object.template();
@@ -161,7 +161,6 @@ pub fn warnings(subject: &Subject<'_>, cluster: &Cluster, with_master: bool, fou
     }
 }
 
-/// Adds a warning.
 fn say(path: &Path<'_>, text: impl Into<String>, harm: Harm, found: &mut Findings) {
     let reason = if harm == TWICE { Reason::Duplicate } else { Reason::Invalid };
     let reported = found.say(path, reason, text.into(), harm);
@@ -267,8 +266,8 @@ fn selectors(spec: &PodSpec, label: &dyn Fn(&str) -> Option<&'static str>, found
     }
 }
 
-/// Follows `deprecatedAnnotations` and the part about the annotation of the pod's seccomp profile. An annotation next to the
-/// field that replaces it, or with the default as its value, is only a leftover.
+/// Follows `deprecatedAnnotations` and the part about the pod's seccomp annotation. An annotation
+/// is only a leftover if the field that replaces it is set too, or if its value is the default.
 fn annotations(metadata: &ObjectMeta, spec: &PodSpec, found: &mut Findings) {
     let context = spec.security_context.as_ref();
     let has_sysctls = context.is_some_and(|it| !list(&it.sysctls).is_empty());
@@ -328,7 +327,8 @@ fn claim_spec(spec: Option<&PersistentVolumeClaimSpec>, path: &Path<'_>, found: 
     amounts(resources.limits.as_ref(), &["storage"], &path.child("limits"), found);
 }
 
-/// Warns of fractions of a byte. Less than a mebibyte is an error in the unit; `1.1Gi` is a fraction too, and does no harm.
+/// Warns about fractions of a byte. An amount below a mebibyte has the wrong unit; `1.1Gi` is a
+/// fraction too, but does no harm.
 fn amounts(
     amounts: Option<&BTreeMap<String, Text>>,
     names: &[&str],

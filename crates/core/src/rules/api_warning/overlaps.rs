@@ -15,7 +15,7 @@ use crate::{
 
 const LOST: Harm = Some("one of the two is lost, or the pods never start: give each its own path");
 
-/// The path of a file in a volume, and its source, unless the volume has only one.
+/// The path of a file in a volume, and its source unless the volume has only one.
 type File<'a> = (&'a str, String);
 
 pub(super) fn warn(volume: &Volume, path: &Path<'_>, cluster: &Cluster, found: &mut Findings) {
@@ -87,7 +87,8 @@ fn of_source(source: &VolumeProjection) -> Vec<File<'_>> {
     given.map(|(path, source)| (path, source.to_owned())).collect()
 }
 
-/// Follows `checkForOverlap`, in a map of all earlier paths, so that many files cost no more than their number.
+/// Follows `checkForOverlap`, with a map of all earlier paths, so that the time stays linear in the
+/// number of files.
 fn overlaps<'a>(
     files: &[File<'a>],
     seen: &mut BTreeMap<&'a str, Vec<String>>,

@@ -1,4 +1,4 @@
-//! The parts of `warningsForPodSpecAndMeta` about ports, those of all containers together.
+//! The part of `warningsForPodSpecAndMeta` about ports, over all containers together.
 
 use std::collections::HashMap;
 
@@ -13,7 +13,7 @@ use crate::{
     },
 };
 
-/// The number of ports with one number with which another is compared.
+/// How many earlier ports with the same number a port is compared with.
 const MOST: usize = 100;
 
 pub(super) fn warn(spec: &PodSpec, found: &mut Findings) {
@@ -41,7 +41,8 @@ pub(super) fn warn(spec: &PodSpec, found: &mut Findings) {
     names(spec, found);
 }
 
-/// Returns the API server's word for two ports with one number and protocol, if it warns of them.
+/// Returns the API server's word for two ports with the same number and protocol, if it warns about
+/// them.
 pub(in crate::rules) fn conflict(
     port: &ContainerPort,
     other: &ContainerPort,
@@ -59,7 +60,8 @@ pub(in crate::rules) fn conflict(
     }
 }
 
-/// A Service finds no port of an init container that ends: `FindPort`, pkg/api/v1/pod/util.go.
+/// A Service does not find a port of an init container that ends: `FindPort`,
+/// pkg/api/v1/pod/util.go.
 fn names(spec: &PodSpec, found: &mut Findings) {
     let mut first = HashMap::new();
     let ends: Vec<_> = list(&spec.init_containers).iter().map(|it| !is_sidecar(it)).collect();
@@ -91,7 +93,7 @@ fn host_port(port: &ContainerPort) -> i32 {
     port.host_port.unwrap_or_default()
 }
 
-/// Returns a port as Go prints the structure.
+/// Formats a port as Go prints the struct.
 fn as_go(port: &ContainerPort) -> String {
     format!(
         "{{Name:{} HostPort:{} ContainerPort:{} Protocol:{} HostIP:{}}}",

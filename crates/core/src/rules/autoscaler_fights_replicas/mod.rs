@@ -1,4 +1,4 @@
-//! A StatefulSet whose manifest sets the replicas that an autoscaler sets too.
+//! A StatefulSet whose manifest and autoscaler both set its replicas.
 
 use crate::{
     finding::{Mode, Reason, paths::SPEC},

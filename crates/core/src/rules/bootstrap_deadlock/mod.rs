@@ -1,4 +1,4 @@
-//! A StatefulSet whose first pod waits for pods that come after it.
+//! A StatefulSet whose first pod waits for later pods.
 
 use super::neighbors::services::Governed;
 use crate::{
@@ -58,7 +58,7 @@ fn check(query: &Query<'_>, found: &mut InventoryFindings) {
     });
 }
 
-/// Returns the Service of the set, if it is headless and has only addresses of ready pods.
+/// Returns the set's Service if it is headless and publishes only ready pods.
 fn hides_pods(query: &Query<'_>) -> Option<String> {
     let governed = Governed::of(query)?;
     let is_right = |service: &Service| {

@@ -31,8 +31,8 @@ fn check(spec: &StatefulSetSpec, subject: &Subject<'_>, cluster: &Cluster, found
     let Some(partition) = read::partition(spec) else { return };
     let ordinals = read::ordinals(spec);
     let replicas = ordinals.end - ordinals.start;
-    // partition-covers-all reports an update that reaches no pod, and partition-left-set one that
-    // the partition holds back again.
+    // partition-covers-all reports an update that reaches no pod, and partition-left-set an update
+    // that the partition still holds back.
     if partition < 0
         || i64::from(partition) >= replicas
         || read::partition_still_held(subject, cluster).is_some()
@@ -73,7 +73,7 @@ fn check(spec: &StatefulSetSpec, subject: &Subject<'_>, cluster: &Cluster, found
     let strategy = SPEC.child("updateStrategy");
     let rolling = strategy.child("rollingUpdate");
     let written = rolling.child("partition");
-    // 0 is the default, so the field may be missing.
+    // 0 is the default, so the field may be absent.
     let field = if partition > 0 { &written } else { &SPEC };
     found.report(field, Reason::Invalid, message, help);
 }

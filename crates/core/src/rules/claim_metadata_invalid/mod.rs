@@ -1,4 +1,4 @@
-//! A claim template with metadata that the API server refuses in a claim.
+//! A claim template with metadata that the API server rejects in a claim.
 
 use super::read;
 use crate::{

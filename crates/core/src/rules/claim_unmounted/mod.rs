@@ -45,7 +45,7 @@ fn check(spec: &StatefulSetSpec, _: &Subject<'_>, _: &Cluster, found: &mut Findi
         used.extend(container.volume_devices.iter().flatten().map(|device| device.name.as_str()));
     }
     for (i, (name, _)) in read::claims(spec).enumerate() {
-        // The API server refuses a template without a name.
+        // The API server rejects a template without a name.
         if !name.is_empty() && !used.contains(name) {
             found.report(
                 &CLAIM_TEMPLATES.index(i).child("metadata").child("name"),

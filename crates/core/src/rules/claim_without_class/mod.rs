@@ -1,4 +1,4 @@
-//! A claim template with an empty storage class, which is not the default class.
+//! A claim template with an empty storage class. It does not get the default class.
 
 use super::read;
 use crate::{

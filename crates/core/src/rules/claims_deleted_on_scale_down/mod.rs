@@ -47,7 +47,7 @@ fn check(spec: &StatefulSetSpec, subject: &Subject<'_>, _: &Cluster, found: &mut
     let (mut before, after) = (read::ordinals(old), read::ordinals(spec));
     let retention = old.persistent_volume_claim_retention_policy.as_ref();
     let deleted = retention.and_then(|it| it.when_scaled.as_deref()) == Some("Delete");
-    // Pods that an earlier change removes, and that still exist: their claims were to stay.
+    // Pods that an earlier change removes may still exist. Their claims were meant to stay.
     let status = subject.old().and_then(read::stateful_set_status).filter(|_| !deleted);
     let exist = before.start + status.map_or(0, |it| i64::from(it.replicas));
     before.end = before.end.max(exist);

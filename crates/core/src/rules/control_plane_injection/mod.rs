@@ -1,4 +1,4 @@
-//! Tolerations that are injected into the template of a DaemonSet.
+//! Tolerations that setguard injects into the template of a DaemonSet.
 
 use crate::{
     finding::{Meta, Mode},

@@ -1,4 +1,4 @@
-//! A node agent that does not run on the control plane.
+//! A node agent that does not run on control plane nodes.
 
 use k8s_openapi::api::core::v1::{PodSpec, Toleration};
 
@@ -58,7 +58,7 @@ fn check(spec: &DaemonSetSpec, subject: &Subject<'_>, _: &Cluster, found: &mut F
     }
     let Some(pod) = &spec.template.spec else { return };
     let list = pod.tolerations.as_deref().unwrap_or_default();
-    // legacy-master-toleration reports a toleration of the old taint alone.
+    // legacy-master-toleration reports a toleration of only the old taint.
     let tolerates = |it: &Toleration| {
         tolerations::tolerates(it, TAINT, "NoSchedule") || it.key.as_deref() == Some(OLD_TAINT)
     };

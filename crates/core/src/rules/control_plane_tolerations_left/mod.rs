@@ -1,4 +1,4 @@
-//! Injected tolerations that stay.
+//! Injected tolerations that remain without a request.
 
 use crate::{
     finding::{Meta, Mode},

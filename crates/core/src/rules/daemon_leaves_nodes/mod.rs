@@ -1,4 +1,4 @@
-//! A DaemonSet whose new template no longer selects nodes on which its pods run.
+//! A DaemonSet whose new template no longer selects nodes that its pods run on.
 
 use std::collections::HashSet;
 
@@ -30,19 +30,19 @@ pub(super) static RULE: Rule = Rule {
 #[derive(Default)]
 pub struct Leaving<'a> {
     nodes: MatchingNodes<'a>,
-    /// The nodes that the pods could run on before.
+    /// How many nodes the pods could run on before.
     all: usize,
 }
 
 impl Leaving<'_> {
-    /// Returns the number of nodes that lose their pod, and the number of nodes that had one.
+    /// Returns how many nodes lose their pod, and how many had one.
     pub const fn counts(&self) -> (usize, usize) {
         (self.nodes.count(), self.all)
     }
 }
 
-/// Returns the nodes that a change of a DaemonSet leaves; `None` if there is no former state, or the
-/// nodes are not known.
+/// Returns the nodes that a change of a DaemonSet leaves. `None` if there is no old state, or the
+/// nodes are unknown.
 pub fn leaving<'a>(query: &'a Query<'_>) -> Option<Leaving<'a>> {
     let details = query.item.details().filter(|_| query.item.kind() == Kind::DaemonSet)?;
     if query.inventory().count(Kind::Node) == 0 || !query.knows(Kind::Node, "") {
@@ -54,7 +54,7 @@ pub fn leaving<'a>(query: &'a Query<'_>) -> Option<Leaving<'a>> {
     }
     let nodes = details.allowed_nodes();
     let mut leaving = Leaving::default();
-    // A node can meet several terms.
+    // A node may match several terms.
     let mut seen = HashSet::new();
     query.inventory().has_node(&old.allowed_nodes(), |item, node| {
         if node.taint_against(&old.tolerations).is_none() && seen.insert(item.name()) {

@@ -1,4 +1,4 @@
-//! A DaemonSet whose pods go to nodes that cannot run them.
+//! A DaemonSet whose pods are assigned to nodes that cannot run them.
 
 use super::neighbors::nodes::MatchingNodes;
 use crate::{
@@ -24,7 +24,7 @@ pub(super) static RULE: Rule = Rule {
     cel: None,
 };
 
-/// The labels of nodes that are no machines, with their values.
+/// The labels of nodes that are not machines, with their values.
 const VIRTUAL: [(&str, &str); 2] =
     [("type", "virtual-kubelet"), ("eks.amazonaws.com/compute-type", "fargate")];
 

@@ -1,4 +1,4 @@
-//! The network plugin or storage driver of a node without a priority.
+//! A network plugin or storage driver without a priority.
 
 use super::read;
 use crate::{

@@ -1,4 +1,4 @@
-//! An entry that is in a list twice although the list has keys.
+//! A list with keys that contains the same entry twice.
 
 use std::collections::HashMap;
 
@@ -51,8 +51,8 @@ fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
     visit(pod, &POD_SPEC, &mut |container, path| of_container(container, path, found));
 }
 
-/// Reports what the API server doesn't warn of: a variable that extends the earlier one, and ports with different host
-/// ports.
+/// Reports what the API server does not warn about: a variable that extends an earlier one, and
+/// ports with different host ports.
 fn of_container(container: &Container, path: &Path<'_>, found: &mut Findings) {
     let mut seen = Seen::new();
     for (i, env) in container.env.iter().flatten().enumerate() {
@@ -71,7 +71,7 @@ fn of_container(container: &Container, path: &Path<'_>, found: &mut Findings) {
     }
 }
 
-/// Reports the entries of a list that an earlier entry equals.
+/// Reports list entries that equal an earlier one.
 fn duplicates<'a>(entries: impl Iterator<Item = &'a str>, path: &Path<'_>, found: &mut Findings) {
     let mut seen = Seen::new();
     for (i, entry) in entries.enumerate() {

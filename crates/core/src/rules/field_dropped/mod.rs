@@ -29,7 +29,7 @@ pub(super) static RULE: Rule = Rule {
 
 fn check(subject: &Subject<'_>, cluster: &Cluster, found: &mut Findings) {
     let Some(spec) = read::pod_spec(&subject.object) else { return };
-    // A stored object keeps what it has.
+    // A stored object keeps its fields.
     if subject.object.metadata.is_stored() {
         return;
     }
@@ -54,7 +54,7 @@ fn check(subject: &Subject<'_>, cluster: &Cluster, found: &mut Findings) {
     }
 }
 
-/// Visits the paths of what the first value has and the second doesn't.
+/// Visits the paths that the first value has and the second lacks.
 fn differences(path: &Path<'_>, has: &Value, lacks: &Value, visit: &mut dyn FnMut(&Path<'_>)) {
     match (has, lacks) {
         (Value::Object(has), Value::Object(lacks)) => {

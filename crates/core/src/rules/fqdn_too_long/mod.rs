@@ -1,4 +1,4 @@
-//! A host name with its domain that is longer than Linux allows.
+//! A fully qualified host name that is longer than Linux allows.
 
 use super::read;
 use crate::{
@@ -25,11 +25,10 @@ pub(super) static RULE: Rule = Rule {
     cel: None,
 };
 
-/// The longest host name that Linux allows.
 const LONGEST: usize = 64;
-/// The longest host name of a pod without its domain.
+/// The longest host name of a pod, without its domain.
 const LONGEST_HOST: usize = 63;
-/// The end of all names of Services, with the usual domain of a cluster.
+/// The suffix of all Service names in a cluster with the default domain.
 const DOMAIN: &str = "svc.cluster.local";
 
 /// Kubernetes: `GetNodenameForKernel`, pkg/kubelet/util/util.go; `GeneratePodHostNameAndDomain`,

@@ -1,4 +1,4 @@
-//! A recursive change of the owner of a large volume.
+//! A recursive change of ownership on a large volume.
 
 use super::read;
 use crate::{
@@ -37,7 +37,6 @@ static CEL: Cel = Cel {
     ..Cel::EMPTY
 };
 
-/// The smallest request that counts as large.
 const LARGE: &str = "100Gi";
 
 fn check(spec: &StatefulSetSpec, _: &Subject<'_>, _: &Cluster, found: &mut Findings) {

@@ -1,4 +1,4 @@
-//! A Java heap that may become as large as the memory of its container.
+//! A Java heap that may grow as large as its container's memory limit.
 
 use k8s_openapi::api::core::v1::{Container, PodSpec};
 
@@ -48,14 +48,15 @@ fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
     });
 }
 
-/// A limit of the heap: the option, its value and its field.
+/// A heap limit: the option, its value and its field.
 struct Heap {
     option: String,
     bytes: u128,
     field: Field,
 }
 
-/// Returns the smallest of the heaps that the texts of a container set, because it is not known which of them counts.
+/// Returns the smallest heap that a container's arguments and variables set. It is unknown which of
+/// them counts.
 fn smallest_heap(container: &Container, path: &Path<'_>, limit: u128) -> Option<Heap> {
     let mut heaps = Vec::new();
     let at = path.child("env");
@@ -71,7 +72,7 @@ fn smallest_heap(container: &Container, path: &Path<'_>, limit: u128) -> Option<
     heaps.into_iter().min_by_key(|it| it.bytes)
 }
 
-/// Returns the heap that a text sets. Of several options the last one counts, and a size counts more than a percentage.
+/// Returns the heap that a text sets. The last option counts, and a size outranks a percentage.
 fn heap(text: &str, path: &Path<'_>, limit: u128) -> Option<Heap> {
     let words = || text.split(|c: char| c.is_whitespace() || matches!(c, '"' | '\''));
     let mut size = words().filter_map(|word| {
@@ -86,7 +87,7 @@ fn heap(text: &str, path: &Path<'_>, limit: u128) -> Option<Heap> {
     Some(Heap { option: option.to_owned(), bytes, field: path.to_field() })
 }
 
-/// Returns the bytes of a size as the JVM reads it, such as `2g`.
+/// Parses a size like the JVM, such as `2g`, into bytes.
 fn bytes(size: &str) -> Option<u128> {
     let units = [('k', 10), ('m', 20), ('g', 30), ('t', 40)];
     let size = size.to_ascii_lowercase();
@@ -95,7 +96,7 @@ fn bytes(size: &str) -> Option<u128> {
     Some(u128::from(number.parse::<u64>().ok()?) << shift)
 }
 
-/// Returns the memory limit of a container in bytes, and as it is written.
+/// Returns a container's memory limit in bytes, and as it is written.
 fn limit<'a>(container: &'a Container, spec: &'a PodSpec) -> Option<(u128, &'a str)> {
     let all = [container.resources.as_ref(), spec.resources.as_ref()];
     let limit = all.into_iter().flatten().find_map(|it| it.limits.as_ref()?.get("memory"))?;

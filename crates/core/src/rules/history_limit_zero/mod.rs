@@ -1,4 +1,4 @@
-//! No old revision to roll back to.
+//! No old revision is kept to roll back to.
 
 use crate::{
     finding::{Findings, Fix, Mode, Reason, paths::SPEC},

@@ -1,4 +1,4 @@
-//! A pod in the node's network that asks for a Service by a name it cannot resolve.
+//! A pod in its node's network that looks up a Service by a name that it cannot resolve.
 
 use k8s_openapi::api::core::v1::{Container, PodSpec};
 
@@ -49,7 +49,7 @@ fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
     );
 }
 
-/// Returns the first name of a Service that a container resolves.
+/// Returns the first Service name that a container resolves.
 fn service_name(spec: &PodSpec) -> Option<(&Container, &str)> {
     containers(spec).find_map(|container| {
         let lists = [&container.command, &container.args];
@@ -60,7 +60,7 @@ fn service_name(spec: &PodSpec) -> Option<(&Container, &str)> {
     })
 }
 
-/// Returns the first name of a Service in the arguments, which are `--flag=value` or `--flag value`.
+/// Returns the first Service name in arguments such as `--flag=value` or `--flag value`.
 fn name_in_arguments(list: &[String]) -> Option<&str> {
     let before = std::iter::once("").chain(list.iter().map(String::as_str));
     before.zip(list).find_map(|(before, word)| {
@@ -70,8 +70,8 @@ fn name_in_arguments(list: &[String]) -> Option<&str> {
     })
 }
 
-/// Returns whether the flag or variable of this name has names that the program compares with
-/// others, and does not resolve.
+/// Returns whether the program only compares the names in this flag or variable, without resolving
+/// them.
 fn is_only_compared(flag: &str) -> bool {
     let flag = flag.to_ascii_lowercase().replace('_', "-");
     let words = ["no-proxy", "server-name", "servername", "dns-name", "alt-name", "common-name"];
@@ -81,8 +81,8 @@ fn is_only_compared(flag: &str) -> bool {
             .any(|word| matches!(word, "san" | "sans" | "cn" | "issuer" | "audience" | "audiences"))
 }
 
-/// Returns the first name of a Service in a text: at least two labels, `svc`, and perhaps the domain
-/// of the cluster. The name of a file isn't the name of a Service.
+/// Returns the first Service name in a text: at least two labels, `svc`, and possibly the cluster
+/// domain. A file name does not count.
 fn name_in(text: &str) -> Option<&str> {
     let is_of_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '.');
     let mut start = 0;

@@ -1,4 +1,4 @@
-//! A DaemonSet and another controller that claim the same port of the same nodes.
+//! A DaemonSet and a second controller that claim the same port of the same nodes.
 
 use std::collections::HashMap;
 
@@ -62,7 +62,7 @@ fn ports(item: &ObjectSummary) -> Option<&Ports> {
     item.controller()?.ports.as_deref()
 }
 
-/// Returns the first other controller that claims one of the same ports, if this is the object to
+/// Returns the first other controller that claims one of these ports, if this object is the one to
 /// report. One of the two is a DaemonSet.
 fn first_conflict(query: &Query<'_>, own: &Ports) -> Option<u32> {
     let ports_of_own = HostPorts::of(&own.host_ports);
@@ -131,7 +131,7 @@ mod tests {
         })
     }
 
-    /// Compares all pairs, without pools.
+    /// Compares all pairs, without indexes.
     fn brute_force(inventory: &Inventory) -> BTreeMap<usize, usize> {
         let items: Vec<_> = inventory.items().collect();
         let first = |(place, item): &(usize, &ObjectSummary)| {

@@ -1,4 +1,4 @@
-//! A pod in the node's network that declares the port on which the kubelet listens.
+//! A pod in its node's network that declares the kubelet's port.
 
 use super::read;
 use crate::{
@@ -8,7 +8,7 @@ use crate::{
     rules::rule::{ObjectCheck, OpenKruise, Phase, Rule, Scope},
 };
 
-/// The port of the kubelet: `KubeletPort`, pkg/cluster/ports/ports.go.
+/// `KubeletPort`, pkg/cluster/ports/ports.go.
 const KUBELET: i32 = 10250;
 
 pub(super) static RULE: Rule = Rule {

@@ -1,4 +1,4 @@
-//! Replicas that each need their own node because they claim a port of it.
+//! Replicas that each need a node of their own, because they claim one of its ports.
 
 use super::read;
 use crate::{

@@ -1,4 +1,4 @@
-//! Volumes that are made in a zone before the zone of their pod is chosen.
+//! Volumes that are created in a zone before the pod's zone is chosen.
 
 use crate::{
     finding::{Mode, Path, Reason, paths::CLAIM_TEMPLATES},
@@ -27,7 +27,6 @@ pub(super) static RULE: Rule = Rule {
     cel: None,
 };
 
-/// The label of a node with its zone.
 const ZONE: &str = "topology.kubernetes.io/zone";
 
 fn check(query: &Query<'_>, found: &mut InventoryFindings) {
@@ -62,7 +61,7 @@ fn check(query: &Query<'_>, found: &mut InventoryFindings) {
     }
 }
 
-/// Returns whether all Nodes are known and have the same zone.
+/// Returns whether all Nodes are known and in the same zone.
 fn is_in_one_zone(query: &Query<'_>) -> bool {
     let inventory = query.inventory();
     if inventory.count(Kind::Node) == 0 || !query.knows(Kind::Node, "") {

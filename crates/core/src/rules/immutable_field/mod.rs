@@ -69,7 +69,7 @@ fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
     }
     if new.pod_management_policy != old.pod_management_policy {
         let written = SPEC.child("podManagementPolicy");
-        // OrderedReady is the default, so the field may be missing.
+        // OrderedReady is the default, so the field may be absent.
         let parallel = new.pod_management_policy.as_deref() == Some("Parallel");
         report(if parallel { &written } else { &SPEC }, "podManagementPolicy", Help::default());
     }
@@ -92,7 +92,7 @@ fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
     report(field, what, then.into());
 }
 
-/// Returns the advice to expand the existing claims, with the command for the first one.
+/// Advises to expand the existing claims, with the command for the first one.
 fn grow_first<T, U>(
     object: &Object<'_>,
     new: &StatefulSetSpec<T>,
@@ -107,7 +107,7 @@ fn grow_first<T, U>(
     Help::say("; grow existing claims one by one, ").run(edit).and(" first")
 }
 
-/// Returns whether the claim templates differ from the old ones in their sizes only.
+/// Returns whether the claim templates differ only in size.
 fn only_sizes_differ<T, U>(new: &StatefulSetSpec<T>, old: &StatefulSetSpec<U>) -> bool {
     let sizeless = |claims: &Option<Vec<PersistentVolumeClaim>>| {
         let mut claims = claims.clone().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! A label that each release changes, in a field that cannot be changed.
+//! A label that changes with each release, in an immutable field.
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
@@ -37,7 +37,7 @@ fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
     }
     let labels = object.selector().and_then(|selector| selector.match_labels.as_ref());
     for (key, value) in labels.into_iter().flatten() {
-        // The set of the next release then has another name, and is created.
+        // Then the next release's set has a different name and is created as a new object.
         let name = object.name();
         if name.contains(value) || name.contains(&value.replace('.', "-")) {
             continue;
@@ -73,9 +73,9 @@ fn report(path: &Path<'_>, (key, value): (&str, &str), place: &str, found: &mut 
 
 fn changes_with_release(key: &str, value: &str) -> bool {
     match key {
-        // A name such as `master` or `stable` stays.
+        // A name such as `master` or `stable` does not change.
         "app.kubernetes.io/version" => value.contains(|c: char| c.is_ascii_digit()),
-        // Some charts leave out their version, so that it does not change.
+        // Some charts omit their version here, so that the label does not change.
         "helm.sh/chart" => value.split('-').any(begins_with_number),
         "chart" | "version" => is_version(value),
         _ => key.starts_with("checksum/"),
@@ -86,8 +86,8 @@ fn begins_with_number(part: &str) -> bool {
     part.strip_prefix('v').unwrap_or(part).starts_with(|c: char| c.is_ascii_digit())
 }
 
-/// Returns whether a text ends in a version with at least two dots, such as `web-1.4.2` or `v1.4.2`.
-/// With fewer, it may be the name of a line of releases.
+/// Returns whether a text ends in a version with at least two dots, such as `web-1.4.2` or
+/// `v1.4.2`. With fewer dots, it may name a line of releases.
 fn is_version(text: &str) -> bool {
     let version = text.rsplit('-').next().unwrap_or_default();
     let version = version.strip_prefix('v').unwrap_or(version);

@@ -1,4 +1,4 @@
-//! A toleration of the control plane's old taint alone.
+//! A toleration of only the control plane's old taint.
 
 use k8s_openapi::api::core::v1::Toleration;
 
@@ -46,7 +46,7 @@ const NEW: &str = "node-role.kubernetes.io/control-plane";
 fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
     let spec = read::pod_spec(&subject.object);
     let list = spec.and_then(|spec| spec.tolerations.as_deref()).unwrap_or_default();
-    // Without an effect a toleration is for all effects. The taint has NoSchedule.
+    // A toleration without an effect matches all effects. The taint has NoSchedule.
     let is_effective =
         |it: &Toleration| matches!(it.effect.as_deref(), None | Some("" | "NoSchedule"));
     let is_old = |it: &Toleration| it.key.as_deref() == Some(OLD) && is_effective(it);
@@ -54,7 +54,7 @@ fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
     if list.iter().any(|it| tolerations::tolerates(it, NEW, "NoSchedule")) {
         return;
     }
-    // Those with other effects belong to it. Of several equal tolerations, one copy is enough.
+    // Tolerations of other effects belong to it. Of several equal tolerations, one copy is enough.
     let old = list.iter().enumerate().filter(|(i, it)| {
         let copy = Toleration { key: Some(NEW.to_owned()), ..Toleration::clone(it) };
         it.key.as_deref() == Some(OLD)

@@ -1,4 +1,4 @@
-//! Pods that ask for the control plane's old node label.
+//! Pods that require the control plane's old node label.
 
 use k8s_openapi::api::core::v1::{NodeSelectorTerm, PodSpec};
 

@@ -1,4 +1,4 @@
-//! The rule that reports a change with consequences that the policy forbids.
+//! A change that the policy's limits forbid.
 
 mod removed;
 mod settings;
@@ -41,13 +41,12 @@ pub static RULE: Rule = Rule {
 /// The description of this rule.
 pub static LIMIT_EXCEEDED: &Meta = &RULE.meta;
 
-/// Returns the expressions for a change that deletes claims.
+/// Returns the CEL expressions for a change that deletes claims.
 pub const fn deletes_claims_in_cel() -> &'static Cel {
     &claims_deleted_on_scale_down::CEL
 }
 
-/// Reports the consequences of an update that are beyond the limits. `leaving` is known only where the
-/// nodes are.
+/// Reports where an update exceeds the limits. `leaving` is known only where the nodes are.
 pub fn exceeded(
     subject: &Subject<'_>,
     cluster: &Cluster,
@@ -79,8 +78,8 @@ pub fn exceeded(
     }
 }
 
-/// Reports the consequences of a simulated rollout that are beyond the limits, except those that the status of
-/// the old object shows too.
+/// Reports where a simulated rollout exceeds the limits, except for what the old object's status
+/// already shows.
 pub fn simulated(
     subject: &Subject<'_>,
     cluster: &Cluster,
@@ -94,7 +93,7 @@ pub fn simulated(
     report(wave, &exceeded, limits, found);
 }
 
-/// Returns the waves of an update, if they are beyond the limits.
+/// Returns the waves of an update if they exceed the limits.
 fn beyond(subject: &Subject<'_>, cluster: &Cluster, limits: &Limits) -> Option<Wave> {
     let is_beyond = |it: &Wave| !limits.beyond(it).is_empty();
     pace(subject, cluster).filter(is_beyond)?;
@@ -120,7 +119,7 @@ fn report(wave: &Wave, exceeded: &[Consequence], limits: &Limits, found: &mut Fi
     }
 }
 
-/// Reports what rules find, as a consequence that a limit forbids. `why` is the reason.
+/// Reports the findings of rules as limits that are exceeded. `why` is the reason.
 fn of_rules(rules: &[&Rule], run: &dyn Fn(&Rule, &mut Findings), why: &str, found: &mut Findings) {
     for rule in rules {
         let mut own = Findings::of(LIMIT_EXCEEDED);

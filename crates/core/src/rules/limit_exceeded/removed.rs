@@ -1,4 +1,4 @@
-//! Limits on pods and claims that go, without a rollout.
+//! Limits on pods and claims that a change removes without a rollout.
 
 use std::ops::Range;
 
@@ -11,11 +11,11 @@ use crate::{
     rules::read::pod_names,
 };
 
-/// The nodes that lose their pod because of an update, and the nodes that had one.
+/// How many nodes lose their pod through an update, and how many had one.
 pub type Leaving = Option<(usize, usize)>;
 
-/// Reports the claims that a scale-down through the scale subresource deletes. `claim` is the name of a claim
-/// template, and `gone` are the ordinals of the pods that are removed.
+/// Reports the claims that a write to the scale subresource deletes. `claim` is the name of a claim
+/// template, and `gone` contains the ordinals of the removed pods.
 pub fn scaled_down(
     name: &str,
     claim: &str,
@@ -37,7 +37,7 @@ pub fn scaled_down(
     );
 }
 
-/// Reports a scale-down of a StatefulSet whose last change has not been seen yet.
+/// Reports a scale-down of a StatefulSet while setguard has not seen the set's last change.
 pub fn unseen(limits: &Limits, found: &mut Findings) {
     if limits.deletes_claims {
         return;
@@ -54,7 +54,8 @@ pub fn unseen(limits: &Limits, found: &mut Findings) {
     );
 }
 
-/// Reports that the pods of a DaemonSet are deleted from nodes, which no `maxUnavailable` slows down.
+/// Reports that a DaemonSet's pods are deleted from nodes. `maxUnavailable` does not slow this
+/// down.
 pub fn from_nodes(limits: &Limits, leaving: Leaving, found: &mut Findings) {
     let Some((left, all)) = leaving else { return };
     let (left, all) =

@@ -4,21 +4,21 @@ use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 
 use crate::rules::read::{Wave, scaled};
 
-/// A consequence that a limit may forbid.
+/// Something that a limit may forbid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Consequence {
     /// Too many pods are down at once.
     AtMostUnavailable,
     /// Claims are deleted.
     DeletesClaims,
-    /// A rollout begins that cannot end.
+    /// A rollout begins that cannot finish.
     NeverEnds,
     /// All pods are replaced in one wave.
     ReplacesAll,
 }
 
 impl Consequence {
-    /// All consequences, in the order of the policy.
+    /// Every consequence, in the order of the policy.
     pub const ALL: [Self; 4] =
         [Self::AtMostUnavailable, Self::DeletesClaims, Self::NeverEnds, Self::ReplacesAll];
 
@@ -33,14 +33,14 @@ impl Consequence {
     }
 }
 
-/// The consequences that a change must not have.
+/// The effects that a change must not have.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Limits {
-    /// The number of pods, or the share of the pods that there are, that may be down at once.
+    /// How many pods may be down at once: a number, or a share of the existing pods.
     pub at_most_unavailable: Option<IntOrString>,
     /// Whether claims may be deleted.
     pub deletes_claims: bool,
-    /// Whether a rollout may begin that cannot end.
+    /// Whether a rollout may begin that cannot finish.
     pub never_ends: bool,
     /// Whether all pods may be replaced in one wave.
     pub replaces_all: bool,
@@ -49,7 +49,7 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// Returns whether a consequence is forbidden.
+    /// Returns whether the consequence is forbidden.
     pub const fn forbids(&self, consequence: Consequence) -> bool {
         match consequence {
             Consequence::AtMostUnavailable => self.at_most_unavailable.is_some(),
@@ -59,7 +59,7 @@ impl Limits {
         }
     }
 
-    /// Returns these limits for some of the consequences; the others are allowed.
+    /// Returns the limits on some of the consequences. The others are allowed.
     #[must_use]
     pub fn only(&self, some: impl Fn(Consequence) -> bool) -> Self {
         let most = self.at_most_unavailable.clone();
@@ -72,7 +72,7 @@ impl Limits {
         }
     }
 
-    /// Returns the reason why a consequence is forbidden, with the limit as in the policy.
+    /// Returns why a consequence is forbidden, with the limit as it is in the policy.
     pub fn why(&self, consequence: Consequence) -> String {
         let most = self.at_most_unavailable.as_ref();
         let value = match most.filter(|_| consequence == Consequence::AtMostUnavailable) {
@@ -84,7 +84,7 @@ impl Limits {
         format!("the policy forbids it by {limit}: {value} ({reason})")
     }
 
-    /// Returns the limits that waves of a rollout exceed.
+    /// Returns which limits a rollout exceeds.
     pub(crate) fn beyond(&self, wave: &Wave) -> Vec<Consequence> {
         let &Wave { down, all, .. } = wave;
         let replaces_all = !self.replaces_all && all > 1 && down >= all;
@@ -94,7 +94,7 @@ impl Limits {
         all.filter_map(|(is_beyond, it)| is_beyond.then_some(it)).collect()
     }
 
-    /// Returns the number of pods that may be down at once, of this many.
+    /// Returns how many of `all` pods may be down at once.
     pub(super) fn most_of(&self, all: i64) -> Option<i64> {
         scaled(self.at_most_unavailable.as_ref()?, all.try_into().ok()?, true)
     }

@@ -73,8 +73,7 @@ fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
     );
 }
 
-/// Returns the number of steps of a DaemonSet's rollout, if its status contains the number of
-/// nodes.
+/// Returns how many steps a DaemonSet's rollout takes, if the status contains the number of nodes.
 fn daemon_steps(subject: &Subject<'_>, spec: &DaemonSetSpec) -> Option<i64> {
     let status = match subject.old() {
         Some(old) => read::daemon_set_status(old),

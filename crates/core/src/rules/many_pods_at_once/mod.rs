@@ -52,7 +52,7 @@ fn removed(subject: &Subject<'_>, found: &mut Findings) {
     let gone = read::removed(&before, &after);
     let count: i64 = gone.iter().map(|range| range.end - range.start).sum();
     let all = before.end - before.start;
-    // `ordinals-renumbered` reports pods that others take the place of.
+    // `ordinals-renumbered` reports pods whose place others take.
     if count < 2 || count * 2 <= all || renumbers {
         return;
     }
@@ -60,7 +60,7 @@ fn removed(subject: &Subject<'_>, found: &mut Findings) {
     let of = if count == all { format!("all {all}") } else { format!("{count} of {all}") };
     let replicas = SPEC.child("replicas");
     found.report(
-        // One is the default, so the manifest may lack the field.
+        // The default is one, so the manifest may lack the field.
         if new.replicas == Some(1) { &SPEC } else { &replicas },
         Reason::Invalid,
         format!("this change removes {of} pods: {names}"),

@@ -1,4 +1,4 @@
-//! Containers that get too many variables from the Services of their namespace.
+//! Containers with too many variables for the Services of their namespace.
 
 use crate::{
     finding::{Mode, Reason, paths::POD_SPEC},
@@ -26,10 +26,10 @@ pub(super) static RULE: Rule = Rule {
     cel: None,
 };
 
-/// The bytes of variables from which the rule reports: three quarters of what Linux allows.
+/// The rule reports variables of at least this many bytes, three quarters of what Linux allows.
 const TOO_MANY: u64 = 3 << 19;
 
-/// The most Services that are counted.
+/// Counting stops at this many Services.
 const MOST_COUNTED: usize = 50_000;
 
 fn check(query: &Query<'_>, found: &mut InventoryFindings) {

@@ -49,17 +49,17 @@ fn check(subject: &Subject<'_>, cluster: &Cluster, found: &mut Findings) {
         .fixed_by(Fix::use_default(&ROLLING_UPDATE.child("maxUnavailable")));
 }
 
-/// Returns the pods that an update takes down at once, if these are all of them. A value other than
-/// 100% can only be evaluated if the old object's status contains the number of nodes.
+/// Returns the pods that an update takes down at once, if these are all pods. A value other than
+/// 100% is evaluated only if the old object's status contains the number of nodes.
 fn daemon_set(subject: &Subject<'_>, spec: &DaemonSetSpec, cluster: &Cluster) -> Option<String> {
     let value = max_unavailable(spec)?;
-    // Not only `100%`: the API server also accepts `0100%`.
+    // The API server also accepts variants such as `0100%`.
     if matches!(value, IntOrString::String(_)) && read::scaled(value, 100, false) == Some(100) {
         let is_needed =
             spec.template.spec.as_ref().is_some_and(|it| read::plugin_folder(it).is_some());
         return is_needed.then(|| "the pods on all nodes".to_owned());
     }
-    // One pod is all pods only on a single node, which isn't reported. No status is needed.
+    // One pod is all pods only on a single node, and that isn't reported. No status is needed.
     if matches!(value, IntOrString::Int(..=1)) {
         return None;
     }

@@ -1,4 +1,4 @@
-//! Pods that are deleted together and created one by one.
+//! Pods that are deleted together and recreated one by one.
 
 use super::read;
 use crate::{

@@ -1,4 +1,4 @@
-//! A name that leaves no room for what the controller appends to it.
+//! A name that leaves no room for the controller's suffix.
 
 use crate::{
     finding::{Findings, Mode, Reason, paths::METADATA},
@@ -33,7 +33,7 @@ static CEL: Cel = Cel {
     ..Cel::EMPTY
 };
 
-/// A hyphen and a hash: 32 bits in decimal, which are mostly 10 characters.
+/// A hyphen and a hash: 32 bits in decimal, usually 10 characters.
 const APPENDED: usize = 11;
 /// The API server cuts `generateName` to [`GENERATED_BASE`] characters and appends this many.
 const GENERATED: usize = 5;

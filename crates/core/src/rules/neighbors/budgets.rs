@@ -1,5 +1,3 @@
-//! The PodDisruptionBudgets that protect the pods of an object.
-
 use std::collections::HashSet;
 
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
@@ -10,7 +8,7 @@ use crate::{
     rules::rule::inventory::Query,
 };
 
-/// A PodDisruptionBudget that selects the pods of an object.
+/// A PodDisruptionBudget that selects an object's pods.
 #[derive(Clone, Copy)]
 pub(in crate::rules) struct Protection<'a> {
     pub(in crate::rules) item: &'a ObjectSummary,
@@ -18,8 +16,8 @@ pub(in crate::rules) struct Protection<'a> {
 }
 
 impl<'a> Protection<'a> {
-    /// Returns all PodDisruptionBudgets that select the pods of the object, each once even if an
-    /// input has it several times.
+    /// Returns all PodDisruptionBudgets that select the object's pods, each once even if an input
+    /// has it several times.
     pub(in crate::rules) fn all(query: &Query<'a>) -> Vec<Self> {
         let namespace = query.item.namespace();
         let Some(controller) = query.item.controller() else { return Vec::new() };
@@ -38,14 +36,14 @@ impl<'a> Protection<'a> {
     }
 }
 
-/// Returns the setting of a PodDisruptionBudget, if it requires all of this number of pods.
+/// Returns the PodDisruptionBudget's setting if it requires all of these pods.
 pub(in crate::rules) fn wanted(
     min_available: Option<&IntOrString>,
     max_unavailable: Option<&IntOrString>,
     replicas: i64,
 ) -> Option<String> {
     if let Some(most) = max_unavailable {
-        // A percentage is rounded up, so only zero is none.
+        // A percentage is rounded up, so only zero allows no disruption.
         return (number(most) == 0).then(|| format!("maxUnavailable: {}", to_value(most)));
     }
     let least = min_available?;

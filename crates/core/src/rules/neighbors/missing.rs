@@ -1,10 +1,10 @@
-//! Objects that a template names and that do not exist.
+//! Objects that a template names but that do not exist.
 
 use crate::{
     inventory::object_summary::ObjectSummary, kubernetes::kind::Kind, rules::rule::inventory::Query,
 };
 
-/// Returns whether an object is known not to exist. A namespaced object is searched for in the
+/// Returns whether an object certainly does not exist. A namespaced object is expected in the
 /// namespace of the object that names it.
 pub(in crate::rules) fn is_missing(query: &Query<'_>, kind: Kind, name: &str) -> bool {
     let namespace = if kind.is_namespaced() { query.item.namespace() } else { "" };
@@ -14,8 +14,8 @@ pub(in crate::rules) fn is_missing(query: &Query<'_>, kind: Kind, name: &str) ->
 }
 
 /// Returns whether an object with this name may be in the same namespace although the namespaces
-/// seem to differ: one of the two objects does not set its namespace, and gets the namespace of the
-/// command that applies it.
+/// seem to differ. One of the two objects then sets no namespace, and gets it from the command that
+/// applies the object.
 pub(in crate::rules) fn may_be_elsewhere(query: &Query<'_>, kind: Kind, name: &str) -> bool {
     let is_free = |item: &ObjectSummary| !item.sets_namespace || !query.item.sets_namespace;
     query.inventory().named_anywhere(kind, name).any(is_free)

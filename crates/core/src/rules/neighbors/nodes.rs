@@ -1,15 +1,12 @@
-//! Nodes in the texts of findings.
-
 use std::fmt;
 
 use k8s_openapi::api::core::v1::Taint;
 
 use crate::inventory::object_summary::ObjectSummary;
 
-/// The most nodes that are named.
 const MOST_NAMED: usize = 3;
 
-/// Nodes that meet a condition: `2 nodes (a, b)`.
+/// Formats nodes as `2 nodes (a, b)`.
 #[derive(Default)]
 pub(in crate::rules) struct MatchingNodes<'a> {
     count: usize,
@@ -17,7 +14,6 @@ pub(in crate::rules) struct MatchingNodes<'a> {
 }
 
 impl<'a> MatchingNodes<'a> {
-    /// Adds a node.
     pub(in crate::rules) fn add(&mut self, item: &'a ObjectSummary) {
         self.count += 1;
         self.names.push(item.name());
@@ -39,7 +35,7 @@ impl fmt::Display for MatchingNodes<'_> {
     }
 }
 
-/// Returns a taint as in `kubectl taint`.
+/// Formats a taint as `kubectl taint` does.
 pub(in crate::rules) fn written(taint: &Taint) -> String {
     let Taint { key, value, effect, .. } = taint;
     match value.as_deref().filter(|value| !value.is_empty()) {

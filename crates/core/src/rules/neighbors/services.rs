@@ -8,20 +8,20 @@ use crate::{
 };
 
 /// A StatefulSet that names a Service, and the Services with this name: none, one, or several
-/// versions of the same Service.
+/// versions of it.
 pub(in crate::rules) struct Governed<'a> {
     pub(in crate::rules) set: &'a ObjectSummary,
     pub(in crate::rules) controller: &'a Controller,
     pub(in crate::rules) name: &'a str,
     pub(in crate::rules) services: Vec<(&'a ObjectSummary, &'a Service)>,
-    /// Whether another Service with this name may be in the same namespace: one of the two objects
-    /// does not set its namespace, and gets the namespace of the command that applies it.
+    /// Whether a different Service with this name may be in the same namespace. One of the two
+    /// objects then sets no namespace, and gets it from the command that applies the object.
     pub(in crate::rules) may_be_another: bool,
 }
 
 impl<'a> Governed<'a> {
-    /// Returns the Services of a StatefulSet. Returns `None` if the object isn't a StatefulSet that
-    /// names a Service, or if the Services of its namespace are not known.
+    /// Returns the Services of a StatefulSet. `None` if the object isn't a StatefulSet that names a
+    /// Service, or if the Services of its namespace are unknown.
     pub(in crate::rules) fn of(query: &Query<'a>) -> Option<Self> {
         let (set, inventory) = (query.item, query.inventory());
         let controller = set.controller()?;
@@ -35,7 +35,7 @@ impl<'a> Governed<'a> {
         Some(Governed { set, controller, name, services, may_be_another })
     }
 
-    /// Returns the first of the Services, if none of them meets a condition.
+    /// Returns the first Service if none of them meets the condition.
     pub(in crate::rules) fn first_unless_any(
         &self,
         is_right: impl Fn(&Service) -> bool,

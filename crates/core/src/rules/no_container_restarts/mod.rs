@@ -1,4 +1,4 @@
-//! Pods that end, although their controller wants them to run for ever.
+//! Pods that end although their controller wants them to run forever.
 
 use super::read;
 use crate::{
@@ -38,7 +38,7 @@ static CEL: Cel = Cel {
 
 pub(super) const HELP: &str = "leave out restartPolicy of the container that has to run for ever";
 
-/// The feature gate of `restartPolicy` in containers. The API server refuses the field while it is off.
+/// The gate for `restartPolicy` in containers. While it is off, the API server rejects the field.
 const GATE: &str = "ContainerRestartRules";
 
 /// Kubernetes: `podsShouldBeOnNode`, pkg/controller/daemon/daemon_controller.go, and `processReplica`,

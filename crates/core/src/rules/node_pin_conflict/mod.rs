@@ -1,4 +1,4 @@
-//! A node pin that cannot be met.
+//! A node pin that contradicts the pod's own constraints.
 
 use crate::{
     finding::{Meta, Mode},

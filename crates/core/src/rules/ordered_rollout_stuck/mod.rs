@@ -1,4 +1,4 @@
-//! A fixed template that is not rolled out because a pod is broken.
+//! A corrected template that is not rolled out because a pod is broken.
 
 use k8s_openapi::api::apps::v1::StatefulSetStatus;
 
@@ -74,8 +74,7 @@ fn check(spec: &StatefulSetSpec, subject: &Subject<'_>, cluster: &Cluster, found
     );
 }
 
-/// Returns the advice. A pod below the partition comes back with the old template, so deleting it
-/// does not help.
+/// A pod below the partition comes back with the old template, so deleting it does not help.
 fn advice(object: &Object<'_>, suspect: Option<i64>, start: i64, partition: i64) -> Help {
     let list = read::kubectl(Effect::Looks, "get pods", object, "");
     let Some(ordinal) = suspect else {
@@ -103,7 +102,7 @@ fn advice(object: &Object<'_>, suspect: Option<i64>, start: i64, partition: i64)
     see.and(", and run ").run(delete).and(" if it does not become ready by itself")
 }
 
-/// Returns the strategy that does not wait, where the cluster has it.
+/// Suggests the strategy that does not wait, if the cluster has it.
 fn recreate(cluster: &Cluster) -> &'static str {
     if cluster.enabled(STATEFUL_SET_RECREATE_STRATEGY) {
         "; updateStrategy.type Recreate would not wait, but takes all pods down with each template"
@@ -112,9 +111,9 @@ fn recreate(cluster: &Cluster) -> &'static str {
     }
 }
 
-/// Returns the pod that is probably not ready, derived from the counts in the status. Pods are
-/// started from the first to the last, each when the one before it is ready, and updated from the
-/// last to the first. The counts cannot tell a pod that broke later from the one that was started
+/// Returns the pod that is probably not ready, derived from the counts in the status. Pods start
+/// from the first to the last, each when the one before it is ready, and are updated from the last
+/// to the first. The counts cannot distinguish a pod that broke later from the one that started
 /// last.
 fn suspect<T>(spec: &StatefulSetSpec<T>, status: &StatefulSetStatus) -> Option<i64> {
     let ordinals = read::ordinals(spec);

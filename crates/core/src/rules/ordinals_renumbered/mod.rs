@@ -1,4 +1,4 @@
-//! A new `ordinals.start` that deletes pods and creates others.
+//! A new `ordinals.start` that deletes some pods and creates others.
 
 use std::ops::Range;
 
@@ -67,7 +67,7 @@ fn check(spec: &StatefulSetSpec, subject: &Subject<'_>, _: &Cluster, found: &mut
     );
 }
 
-/// Returns the ordinals that are removed and those that are added; `None` unless there are both.
+/// Returns the removed and the added ordinals. `None` unless there are both.
 fn exchanged(before: &Range<i64>, after: &Range<i64>) -> Option<(Range<i64>, Range<i64>)> {
     let (gone, new) = if after.start > before.start {
         (before.start..after.start.min(before.end), before.end.max(after.start)..after.end)

@@ -1,4 +1,4 @@
-//! A fixed template that is not rolled out because broken pods use up `maxUnavailable`.
+//! A corrected template that is not rolled out because broken pods use up `maxUnavailable`.
 
 use super::read;
 use crate::{
@@ -37,7 +37,7 @@ fn check(spec: &StatefulSetSpec, subject: &Subject<'_>, cluster: &Cluster, found
     let (created, available) = (status.replicas, status.available_replicas.unwrap_or(0));
     let most = read::max_unavailable(spec).unwrap_or(1);
     let broken = created.saturating_sub(available);
-    // Pods that are scaled away don't count.
+    // Pods that are scaled away do not count.
     let is_scaled_down = spec.replicas.unwrap_or(1) < created;
     if i64::from(broken) < most || is_scaled_down || !read::begins(subject, cluster) {
         return;

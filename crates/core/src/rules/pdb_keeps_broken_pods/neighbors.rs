@@ -1,4 +1,4 @@
-//! A StatefulSet whose broken pods its PodDisruptionBudget keeps on their nodes.
+//! A StatefulSet whose PodDisruptionBudget keeps broken pods on their nodes.
 
 use crate::{
     finding::{Reason, paths::SPEC},

@@ -1,4 +1,4 @@
-//! Pods that two PodDisruptionBudgets select.
+//! Pods that several PodDisruptionBudgets select.
 
 use super::neighbors::budgets::Protection;
 use crate::{

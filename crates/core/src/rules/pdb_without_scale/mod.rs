@@ -1,4 +1,4 @@
-//! A DaemonSet whose PodDisruptionBudget needs a scale, which a DaemonSet does not have.
+//! A DaemonSet whose PodDisruptionBudget needs a scale subresource. DaemonSets have none.
 
 use super::neighbors::budgets::Protection;
 use crate::{

@@ -1,4 +1,4 @@
-//! A template that the API server accepts and from which no pod can be created.
+//! A template that the API server accepts, but no pod can be created from.
 
 use crate::{
     finding::{Findings, Mode},

@@ -1,4 +1,4 @@
-//! The spec of a pod template, validated as the API server does it.
+//! Validates the spec of a pod template as the API server does.
 
 use crate::{
     finding::{Meta, Mode},

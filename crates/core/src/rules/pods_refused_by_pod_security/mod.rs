@@ -1,4 +1,4 @@
-//! Pods that their namespace refuses.
+//! Pods that their namespace's Pod Security level rejects.
 
 use crate::{
     finding::{Mode, Reason, paths::POD_SPEC},

@@ -1,4 +1,4 @@
-//! The rule that reports a policy file that has become weaker.
+//! A policy file that became weaker.
 
 use crate::{
     finding::{Meta, Mode},

@@ -1,4 +1,4 @@
-//! A probe or hook that names a port that its container does not have.
+//! A probe or hook with the name of a port that its container lacks.
 
 use k8s_openapi::{
     api::core::v1::{Container, LifecycleHandler, Probe},
@@ -78,7 +78,7 @@ fn report(
 ) {
     let IntOrString::String(name) = port else { return };
     let mut named = container.ports.iter().flatten().filter_map(|it| it.name.as_deref());
-    // A patch, which lacks the rest of the container.
+    // It is a patch: the rest of the container is elsewhere.
     let is_part = container.image.is_none();
     if is_part || named.clone().any(|it| it == name) {
         return;

@@ -1,4 +1,4 @@
-//! A database of the official PostgreSQL image in a directory that the image does not take.
+//! A database of the official PostgreSQL image in a directory that the image does not use.
 
 use std::collections::HashSet;
 
@@ -33,7 +33,7 @@ pub(super) static RULE: Rule = Rule {
     cel: None,
 };
 
-/// The directory of the database before release 18 of the image.
+/// The data directory of the image before release 18.
 const DATA: &str = "/var/lib/postgresql/data";
 
 /// github.com/docker-library/postgres: `docker_setup_env` and `docker_error_old_databases`, docker-entrypoint.sh.
@@ -88,7 +88,8 @@ fn report(
     }
 }
 
-/// Returns the major release of the official image that a container runs, unless it sets its own directory or command.
+/// Returns the major release of the official image in a container, unless the container sets its
+/// own directory or command.
 fn release(container: &Container) -> Option<u32> {
     let sets_directory = list(&container.env).iter().any(|it| it.name == "PGDATA");
     let is_known = !sets_directory && list(&container.env_from).is_empty();

@@ -52,7 +52,7 @@ fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
     });
 }
 
-/// The containers that run until the pod is stopped.
+/// Visits the containers that run until the pod stops.
 fn visit(spec: &PodSpec, visitor: &mut dyn FnMut(&Container, &Path<'_>)) {
     let at = POD_SPEC.child("initContainers");
     for (i, container) in spec.init_containers.iter().flatten().enumerate() {
@@ -66,8 +66,8 @@ fn visit(spec: &PodSpec, visitor: &mut dyn FnMut(&Container, &Path<'_>)) {
     }
 }
 
-/// Returns the field of the preStop hook that sleeps, and for how many seconds. `None` as the number
-/// of seconds is forever.
+/// Returns the field of the preStop hook that sleeps, and for how many seconds. A duration of
+/// `None` is forever.
 fn sleep(container: &Container) -> Option<(&'static str, Option<i64>)> {
     let hook = container.lifecycle.as_ref()?.pre_stop.as_ref()?;
     if let Some(sleep) = &hook.sleep {
@@ -82,7 +82,7 @@ fn sleep(container: &Container) -> Option<(&'static str, Option<i64>)> {
     seconds.map(|seconds| ("exec", seconds))
 }
 
-/// Returns how long the commands of a script sleep that are certain to run, one after the other.
+/// Returns how long a script certainly sleeps, over all its commands in sequence.
 fn of_script(script: &str) -> Option<Option<i64>> {
     const BRANCHES: [&str; 8] =
         ["case", "exit", "for", "function", "if", "return", "until", "while"];
@@ -117,14 +117,14 @@ fn of_command<'a>(words: impl Iterator<Item = &'a str>) -> Option<Option<i64>> {
     Some(Some(total))
 }
 
-/// Returns whether a shell with these flags runs the next word, as `-c` and `-ec` do.
+/// Returns whether a shell with these flags, such as `-c` or `-ec`, runs the next word.
 fn runs_script(flags: &str) -> bool {
     flags.strip_prefix('-').is_some_and(|flags| {
         flags.ends_with('c') && flags.bytes().all(|flag| flag.is_ascii_lowercase())
     })
 }
 
-/// Returns the seconds of an operand of sleep, such as `45` or `2m`.
+/// Parses an operand of sleep, such as `45` or `2m`.
 fn seconds(time: &str) -> Option<i64> {
     let units = [('s', 1), ('m', 60), ('h', 3_600), ('d', 86_400)];
     let unit = units.into_iter().find_map(|(unit, size)| Some((time.strip_suffix(unit)?, size)));
@@ -132,7 +132,7 @@ fn seconds(time: &str) -> Option<i64> {
     number.parse::<i64>().ok()?.checked_mul(unit)
 }
 
-/// Returns the name of a program without its folder.
+/// Returns a program's name without its folder.
 fn name_of(program: &str) -> &str {
     program.rsplit('/').next().unwrap_or_default()
 }

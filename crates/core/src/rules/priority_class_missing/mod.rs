@@ -1,4 +1,4 @@
-//! A template that names a PriorityClass that does not exist.
+//! A template with a PriorityClass that does not exist.
 
 use super::neighbors::missing::is_missing;
 use crate::{

@@ -1,13 +1,11 @@
-//! Commands about an object.
-
 use crate::{
     finding::{Command, Effect},
     object::Object,
     rules::command::Kubectl,
 };
 
-/// Returns `kubectl COMMAND -n NAMESPACE NAME`. If the object has no namespace, neither has the
-/// command: both then mean kubectl's current namespace.
+/// Returns `kubectl COMMAND -n NAMESPACE NAME`. Without a namespace, the object and the command
+/// both use kubectl's current one.
 pub(crate) fn kubectl<T>(
     effect: Effect,
     command: &str,

@@ -13,29 +13,27 @@ use crate::{
     object::{Object, Subject},
 };
 
-/// Returns whether an UPDATE changes the template, which is what starts a rollout. Call this last:
+/// Returns whether an UPDATE changes the template and so starts a rollout. Call this last, because
 /// it has to parse the old template.
 pub(crate) fn template_changes(subject: &Subject<'_>, cluster: &Cluster) -> bool {
     subject.template_changes(cluster)
 }
 
-/// Returns the pod spec in the template.
 pub(crate) fn pod_spec<'a>(object: &'a Object<'_>) -> Option<&'a PodSpec> {
     object.template().spec.as_ref()
 }
 
-/// Returns the status of a StatefulSet. In an UPDATE of the main resource this is the stored
-/// status.
+/// Returns the status of a StatefulSet. On UPDATE of the main resource this is the stored status.
 pub(crate) fn stateful_set_status<T>(object: &Object<'_, T>) -> Option<StatefulSetStatus> {
     object.status.read()
 }
 
-/// Returns the status of a DaemonSet. In an UPDATE of the main resource this is the stored status.
+/// Returns the status of a DaemonSet. On UPDATE of the main resource this is the stored status.
 pub(crate) fn daemon_set_status<T>(object: &Object<'_, T>) -> Option<DaemonSetStatus> {
     object.status.read()
 }
 
-/// Returns the selector, if the API server accepts it with this template.
+/// Returns the selector if the API server accepts it with this template.
 pub(crate) fn selector<'a>(object: &'a Object<'_>) -> Option<&'a LabelSelector> {
     let labels = object.template().metadata.as_ref().and_then(|meta| meta.labels.as_ref());
     object.selector().filter(|it| {

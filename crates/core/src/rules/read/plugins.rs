@@ -4,10 +4,10 @@ use k8s_openapi::api::core::v1::{PodSpec, Volume};
 
 use crate::kubernetes::containers::containers;
 
-/// The folder with a folder for each plugin for storage.
+/// Contains a folder for each storage plugin.
 const STORAGE: &str = "/var/lib/kubelet/plugins";
 
-/// The folders of the node in which plugins are installed, and what they are plugins for.
+/// The node's folders for plugins, and what the plugins are for.
 const FOLDERS: [(&str, &str); 5] = [
     ("/etc/cni", "the network"),
     ("/opt/cni", "the network"),
@@ -16,8 +16,8 @@ const FOLDERS: [(&str, &str); 5] = [
     ("/var/lib/kubelet/device-plugins", "devices"),
 ];
 
-/// Returns the first folder for plugins to which the pod can write, and what the plugins there are
-/// for. A monitor of the network reads its configuration, and installs nothing.
+/// Returns the first plugin folder that the pod can write to, and what its plugins are for. A
+/// network monitor reads its configuration and installs nothing.
 pub(crate) fn plugin_folder(pod: &PodSpec) -> Option<(&str, &'static str)> {
     let is_written = |volume: &&Volume| {
         let mounts = containers(pod).flat_map(|container| container.volume_mounts.iter().flatten());
@@ -29,7 +29,8 @@ pub(crate) fn plugin_folder(pod: &PodSpec) -> Option<(&str, &'static str)> {
         let is_in = |folder: &&(&str, _)| {
             let rest = path.strip_prefix(folder.0);
             rest.is_some_and(|rest| {
-                // A program that reads the volumes of all plugins, such as a backup, isn't one of them.
+                // A program that reads the volumes of all plugins, such as a backup, isn't a plugin
+                // itself.
                 let is_all = rest.trim_end_matches('/').is_empty() && folder.0 == STORAGE;
                 !is_all && (rest.is_empty() || rest.starts_with('/'))
             })

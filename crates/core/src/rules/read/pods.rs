@@ -8,8 +8,8 @@ use crate::{
     object::Object,
 };
 
-/// Returns the required anti-affinity terms of a template that keep its own pods apart, with their
-/// indices.
+/// Returns the template's required anti-affinity terms that keep its own pods apart, with their
+/// indexes.
 pub(crate) fn self_anti_affinity<'a>(
     object: &'a Object<'_>,
 ) -> impl Iterator<Item = (usize, &'a PodAffinityTerm)> {
@@ -18,8 +18,8 @@ pub(crate) fn self_anti_affinity<'a>(
     about_itself(object, terms)
 }
 
-/// Returns the required affinity terms of a template that keep its own pods together, with their
-/// indices.
+/// Returns the template's required affinity terms that keep its own pods together, with their
+/// indexes.
 pub(crate) fn self_affinity<'a>(
     object: &'a Object<'_>,
 ) -> impl Iterator<Item = (usize, &'a PodAffinityTerm)> {
@@ -33,7 +33,7 @@ fn affinity<'a>(object: &'a Object<'_>) -> Option<&'a Affinity> {
     pod_spec(object).and_then(|spec| spec.affinity.as_ref())
 }
 
-/// Returns the terms that match the pods of the template itself, with their indices.
+/// Returns the terms that match the template's own pods, with their indexes.
 fn about_itself<'a>(
     object: &'a Object<'_>,
     terms: Option<&'a Vec<PodAffinityTerm>>,
@@ -54,21 +54,18 @@ fn about_itself<'a>(
     })
 }
 
-/// A port of the node that a pod claims.
 #[derive(Debug)]
 pub(crate) struct HostPort<'a> {
-    /// The container that declares it.
     pub(crate) container: &'a Container,
-    /// The field of the pod spec that lists the container, and the container's index in it.
+    /// The field of the pod spec that lists the container, and the container's index.
     pub(crate) at: (&'static str, usize),
-    /// The index of the port in the container's `ports`, and whether it sets `hostPort`.
+    /// The port's index in the container's `ports`, and whether it sets `hostPort`.
     pub(crate) port: (usize, bool),
-    /// The port number.
     pub(crate) number: i32,
 }
 
-/// Returns the first port of the node that a pod claims while it runs. With `hostNetwork` every
-/// declared port counts. Init containers that are not sidecars do not count: they have ended by
+/// Returns the first port of the node that a running pod claims. With `hostNetwork` every declared
+/// port counts. Init containers that are not sidecars do not count, because they have ended by
 /// then.
 ///
 /// Kubernetes: `GetHostPorts`, pkg/scheduler/util/utils.go; `defaultHostNetworkPorts`,

@@ -17,9 +17,8 @@ use crate::{
     object::{StatefulSetSpec, Subject},
 };
 
-/// Returns the number of pods of a StatefulSet that a rolling update may take down at once, if the
-/// feature gate is on. Returns `None` if the field is not set, or has a value that the API server
-/// refuses.
+/// Returns how many pods of a StatefulSet a rolling update may take down at once if the feature
+/// gate is on. `None` if the field is not set, or has a value that the API server rejects.
 ///
 /// Kubernetes: `getStatefulSetMaxUnavailable`, pkg/controller/statefulset/stateful_set_utils.go.
 pub(crate) fn max_unavailable<T>(spec: &StatefulSetSpec<T>) -> Option<i64> {
@@ -43,14 +42,14 @@ pub(crate) fn pod_names(name: &str, ordinals: &Range<i64>) -> String {
     }
 }
 
-/// Returns the ordinals below and above those that stay.
+/// Returns the removed ordinals below and above the remaining ones.
 pub(crate) fn removed(before: &Range<i64>, after: &Range<i64>) -> [Range<i64>; 2] {
     let low = before.start..after.start.clamp(before.start, before.end);
     let high = after.end.clamp(low.end, before.end)..before.end;
     [low, high]
 }
 
-/// Returns the names of pods that are [`removed`].
+/// Returns the names of the pods that are [`removed`].
 pub(crate) fn removed_names(name: &str, removed: &[Range<i64>; 2]) -> String {
     let ranges = removed.iter().filter(|range| !range.is_empty());
     ranges.map(|range| pod_names(name, range)).collect::<Vec<_>>().join(", ")
@@ -64,8 +63,8 @@ pub(crate) fn claims<T>(
     claims.map(|claim| (claim.metadata.name.as_deref().unwrap_or_default(), claim))
 }
 
-/// Returns the partition, if it still holds back the previous template change and this update
-/// changes the template again, but not the partition.
+/// Returns the partition if it still holds back the previous change of the template, and this
+/// update changes the template again but not the partition.
 pub(crate) fn partition_still_held(subject: &Subject<'_>, cluster: &Cluster) -> Option<i32> {
     let (old, spec) = subject.old().zip(subject.object.stateful_set())?;
     let replicas = spec.replicas.unwrap_or(1);

@@ -1,4 +1,4 @@
-//! The number of pods that an update takes down at once.
+//! How many pods an update takes down at once.
 
 use super::{
     object::{daemon_set_status, stateful_set_status, template_changes},
@@ -14,35 +14,36 @@ use crate::{
 /// The pods that a rollout replaces.
 #[derive(Clone, Copy, Debug)]
 pub struct Wave {
-    /// The pods that are down at once, with those that are down before.
+    /// How many pods are down at once, including pods that were already down.
     pub down: i64,
-    /// The pods that are replaced in all.
+    /// How many pods are replaced in all.
     pub replaced: i64,
-    /// The pods that there are before the update.
+    /// How many pods exist before the update.
     pub all: i64,
-    /// The reason why pods are replaced.
+    /// Why pods are replaced.
     pub cause: Cause,
 }
 
-/// The reason why an update replaces pods.
+/// Why an update replaces pods.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cause {
     /// The template changes.
     Template,
-    /// Pods have an older template, and the new strategy replaces more of them, or more at a time.
+    /// Some pods have an older template, and the new strategy replaces more of them, or more at
+    /// once.
     Strategy,
-    /// The same, but the status is older than the last change, so all pods count as old.
+    /// As with `Strategy`, but the status is older than the last change, so all pods count as old.
     StrategyUnobserved,
 }
 
 impl Cause {
-    /// Returns the field that changes.
+    /// Returns the changed field.
     pub(crate) fn field(self) -> Field {
         let name = if self == Cause::Template { "template" } else { "updateStrategy" };
         SPEC.child(name).to_field()
     }
 
-    /// Returns the end of a message about pods that are replaced.
+    /// Ends a message about replaced pods.
     pub(crate) const fn why(self) -> &'static str {
         match self {
             Cause::Template => "",
@@ -54,9 +55,9 @@ impl Cause {
     }
 }
 
-/// Returns the waves in which pods are replaced after an update, by the pods that are old then and the new
-/// strategy; `None` if no more pods go down than without the update, or if the old object does not tell how
-/// many there are.
+/// Returns the waves of replaced pods in an update, given the pods that are old by then and the new
+/// strategy. `None` if no more pods go down than without the update, or if the old object does not
+/// show how many there are.
 pub(crate) fn wave(subject: &Subject<'_>, cluster: &Cluster) -> Option<Wave> {
     let old = subject.old()?;
     let pods = Pods::of(old)?;
@@ -76,15 +77,15 @@ pub(crate) fn wave(subject: &Subject<'_>, cluster: &Cluster) -> Option<Wave> {
     (after.down > before).then_some(after)
 }
 
-/// Returns the waves of an update that changes the template: no other update with this strategy has larger ones.
-/// Comparing the templates takes far longer than reading the numbers.
+/// Returns the largest waves that an update with this strategy can have: the waves of a changed
+/// template. Unlike a comparison of the templates, this reads only a few numbers.
 pub(crate) fn pace(subject: &Subject<'_>, cluster: &Cluster) -> Option<Wave> {
     let pods = Pods::of(subject.old()?)?;
     pods.wave(&subject.object, Outdated::ALL, Cause::Template, cluster)
 }
 
-/// Returns whether an update begins to replace pods that were left alone before: by a new template, or by a
-/// strategy that replaces more of the pods with an older one.
+/// Returns whether an update begins to replace pods that were left alone until now, through a new
+/// template or a strategy that replaces more of the old pods.
 pub(crate) fn begins(subject: &Subject<'_>, cluster: &Cluster) -> bool {
     template_changes(subject, cluster) || {
         let Some((old, pods)) = subject.old().and_then(|old| Some((old, Pods::of(old)?))) else {
@@ -101,15 +102,15 @@ pub(crate) fn begins(subject: &Subject<'_>, cluster: &Cluster) -> bool {
 struct Pods {
     all: i64,
     unavailable: i64,
-    /// The pods with an older template. `None` if the controller has not observed the last change yet.
+    /// `None` if the controller has not observed the last change yet.
     outdated: Option<Outdated>,
 }
 
-/// The number of pods with an older template.
+/// How many pods have an older template.
 #[derive(Clone, Copy, Debug, Default)]
 struct Outdated {
     count: i64,
-    /// Whether they may be any pods, and not just the first ones.
+    /// Whether they may be any pods, not just the first ones.
     are_scattered: bool,
 }
 
@@ -139,7 +140,7 @@ impl Pods {
         };
         let [unavailable, outdated] = counts.map(|it| i64::from(it.clamp(0, all.max(0))));
         let are_scattered = strategy(object) == Some("OnDelete");
-        // The template of the first generation has never changed. A manifest has no generation.
+        // The template has never changed in the first generation. A manifest has no generation.
         let generation = object.metadata.generation.unwrap_or_default();
         let outdated = match observed {
             Some(observed) if observed >= generation => {
@@ -151,7 +152,7 @@ impl Pods {
         Some(Pods { all: all.into(), unavailable, outdated })
     }
 
-    /// Returns the waves in which these pods are replaced by the strategy of an object.
+    /// Returns the waves of pods that an object's strategy replaces.
     fn wave<T>(
         &self,
         object: &Object<'_, T>,
@@ -182,7 +183,7 @@ impl Pods {
                 (at_once, replaced)
             }
         };
-        // The controllers count the pods that are down already.
+        // The controllers also count pods that are already down.
         let most = (self.unavailable + replaced).min(all);
         Some(Wave { down: at_once.max(self.unavailable).min(most), replaced, all, cause })
     }

@@ -31,7 +31,7 @@ fn check(query: &Query<'_>, found: &mut InventoryFindings) {
     let several = query.item.details().filter(|details| details.replicas > 1);
     let Some(details) = several.filter(|_| query.item.controller().is_some()) else { return };
     let namespace = query.item.namespace();
-    // The webhook would repeat it with each change of the set.
+    // The webhook would repeat the finding on each change of the set.
     if query.knows_all(Kind::PodDisruptionBudget) && !query.is_stored() {
         return;
     }

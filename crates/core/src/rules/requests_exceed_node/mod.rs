@@ -1,4 +1,4 @@
-//! Pods that request more than a node has.
+//! Pods that request more than any node has.
 
 use super::neighbors::nodes::MatchingNodes;
 use crate::{
@@ -30,7 +30,7 @@ pub(super) static RULE: Rule = Rule {
 
 fn check(query: &Query<'_>, found: &mut InventoryFindings) {
     let Some(details) = query.item.details() else { return };
-    // The message of the scheduler says it once the pods exist.
+    // Once the pods exist, the scheduler's message shows it.
     if query.is_stored() || query.inventory().count(Kind::Node) == 0 || !query.knows(Kind::Node, "")
     {
         return;

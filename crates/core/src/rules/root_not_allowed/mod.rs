@@ -1,4 +1,4 @@
-//! A container that has to run as root and must not.
+//! A container that has to run as root but must not.
 
 use super::read;
 use crate::{

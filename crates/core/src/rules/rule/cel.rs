@@ -1,58 +1,58 @@
-//! A trap as an expression in CEL, which the API server can evaluate itself, without a webhook.
+//! A trap as CEL expressions that the API server can evaluate itself, without a webhook.
 
 use super::operation::Operation;
 
-/// The fault of a trap in CEL, for a ValidatingAdmissionPolicy. A policy may miss a fault that the
-/// function of the trap finds; it never finds one that the function doesn't.
+/// A trap's fault in CEL, for a ValidatingAdmissionPolicy. A policy may miss a fault that the
+/// trap's function finds, but it never finds one that the function doesn't.
 ///
-/// In the expressions, the names of [`MACROS`] stand for what all of them need.
+/// The expressions may contain the names of [`MACROS`].
 #[derive(Clone, Copy, Debug)]
 pub struct Cel {
     /// An expression that is true if the object has the fault.
     pub fault: &'static str,
-    /// An expression for a text about an object that has the fault, like the message of a finding.
+    /// An expression for a text about an object with the fault, like the message of a finding.
     pub message: &'static str,
-    /// The remedy, as a text.
+    /// The remedy.
     pub help: &'static str,
-    /// The operation in which there can be a fault, if it is only one. In an update the expression may
-    /// read `oldObject`.
+    /// The operation that can contain the fault, if only one can. On update the expression may read
+    /// `oldObject`.
     pub only: Option<Operation>,
-    /// The feature gate that has to be on.
+    /// The feature gate that must be on.
     pub gate: Option<&'static str>,
-    /// The faults that the expression does not find, although the function of the trap does.
+    /// The faults that the trap's function finds and the expression does not.
     pub misses: Option<&'static str>,
 }
 
 impl Cel {
-    /// A start for others, which has no expressions.
+    /// A base for other values. It has no expressions.
     pub const EMPTY: Cel =
         Cel { fault: "", message: "", help: "", only: None, gate: None, misses: None };
 
-    /// Returns whether the expression finds nothing in long lists.
+    /// Returns whether the expression gives up on long lists.
     pub fn is_bounded(&self) -> bool {
         BOUNDED.iter().any(|name| self.fault.contains(name))
     }
 
-    /// Returns whether the expression finds all that the function of the trap finds.
+    /// Returns whether the expression finds everything that the trap's function finds.
     pub fn is_whole(&self) -> bool {
         self.misses.is_none() && !self.is_bounded()
     }
 }
 
-/// The names of [`MACROS`] that hold for short lists only.
+/// The names of [`MACROS`] that are true only for short lists.
 const BOUNDED: [&str; 2] = ["@few", "@twice"];
 
-/// The entries of the longest list that `@few` is true for.
+/// The length of the longest list for which `@few` is true.
 pub const FEW: usize = 64;
 
-/// The names that stand for parts of expressions. `@` stands for the object; it comes last, since the
-/// others contain it.
+/// Names for parts of expressions. `@` is the object; it comes last, because the others contain it.
 pub const MACROS: [(&str, &str); 18] = [
-    // Follows a list of keys.
+    // Written after a list of keys.
     ("@twice", ".exists(keys, keys@few && keys.exists(k, keys.indexOf(k) != keys.lastIndexOf(k)))"),
-    // Follows a list each of whose entries is compared with all entries of another list. CEL has no sets, so
-    // without a bound the time would be quadratic in what a tenant may send: with 4,000 environment variables
-    // kube-apiserver 1.37.2 was busy for four seconds. CEL's own cost does not show that.
+    // Written after a list whose entries are each compared with all entries of a second list. CEL
+    // has no sets, so without a bound the time would be quadratic in what a tenant may send: 4,000
+    // environment variables kept kube-apiserver 1.37.2 busy for four seconds. CEL's own cost
+    // estimate does not show that.
     ("@few", ".size() <= 64"),
     ("@oldstart", "oldObject.spec.?ordinals.?start.orValue(0)"),
     (

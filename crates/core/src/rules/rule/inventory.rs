@@ -1,4 +1,4 @@
-//! The object that a cross-object rule checks, its surroundings, and the findings of the rule.
+//! The object that a cross-object rule checks, its surroundings, and the rule's findings.
 
 use std::{collections::BTreeSet, fmt};
 
@@ -14,35 +14,35 @@ use crate::{
     kubernetes::{cluster::Cluster, kind::Kind},
 };
 
-/// The evidence for the findings of a rule.
+/// The evidence for a rule's findings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Evidence {
-    /// The presence of an object. The rule may deny.
+    /// An object exists. The rule may deny.
     Presence,
-    /// The presence of an object, and a field of the manifest that a stored object always has. The
-    /// rule runs only in `check`.
+    /// An object exists, and the manifest sets a field that a stored object always has. The rule
+    /// runs only in `check`.
     Manifest,
-    /// The absence of an object. In the webhook the rule warns at most: the object may be created a
+    /// An object does not exist. In the webhook the rule warns at most: the object may be created a
     /// moment later, or may be too new to be seen.
     Absence,
-    /// The absence of an object that is usually applied together with the one that names it. In the
-    /// webhook the rule reports nothing for an object that is created, as the other may follow, and
-    /// warns at most when the object is changed.
+    /// An object does not exist that is usually applied together with the one that names it. In the
+    /// webhook the rule reports nothing on CREATE, because the object may follow, and warns at most
+    /// on UPDATE.
     AbsentNeighbor,
 }
 
-/// The objects that an input is known to have all of. What it lacks of others is in the cluster, or in
-/// another input.
+/// The objects that an input has completely. Objects of other kinds may be in the cluster, or in a
+/// different input.
 #[derive(Clone, Debug, Default)]
 pub struct Coverage {
-    /// The kinds of which the input has all objects of the cluster.
+    /// The kinds for which the input has all objects of the cluster.
     pub kinds: BTreeSet<Kind>,
     /// Whether the input has all objects that are applied together.
     pub is_whole: bool,
 }
 
 impl Coverage {
-    /// Returns whether all objects of a kind are known. Objects of some kinds are made with the
+    /// Returns whether all objects of a kind are known. Objects of some kinds are created with the
     /// cluster, and seldom together with a set.
     fn has(&self, kind: Kind) -> bool {
         let is_of_cluster = matches!(
@@ -66,14 +66,14 @@ pub struct Query<'a> {
     old: OldSummary<'a>,
 }
 
-/// The old state of an object that is changed.
+/// The old state of a changed object.
 #[derive(Clone, Copy)]
 pub enum OldSummary<'a> {
-    /// There is none, or it is not known.
+    /// It does not exist or is unknown.
     None,
-    /// The state.
+    /// It is known.
     Known(&'a ObjectSummary),
-    /// The state, which is read when a rule needs it.
+    /// It is read when a rule needs it.
     Lazy(&'a dyn Fn() -> Option<&'a ObjectSummary>),
 }
 
@@ -88,17 +88,16 @@ impl fmt::Debug for OldSummary<'_> {
     }
 }
 
-/// The other objects that a rule compares with.
 #[derive(Clone, Copy, Debug)]
 enum Around<'a> {
     /// The objects of an input, including the checked one with this index.
     Input(&'a Inventory, u32, &'a Coverage),
-    /// The objects of a cluster, which may include a old state of the checked one.
+    /// The objects of a cluster, possibly including an old state of the checked one.
     Cluster(&'a View),
 }
 
 impl<'a> Query<'a> {
-    /// Creates a query about an object of an input, by its index.
+    /// Creates a query about the object of an input with this index.
     pub fn in_input(
         inventory: &'a Inventory,
         index: usize,
@@ -121,20 +120,20 @@ impl<'a> Query<'a> {
         Query { item, template: Some(template), cluster, around, old: OldSummary::None }
     }
 
-    /// Creates a query about an object that a cluster has stored, with only the summary available.
+    /// Creates a query about a stored object that only has a summary.
     pub const fn stored(view: &'a View, item: &'a ObjectSummary, cluster: &'a Cluster) -> Self {
         let around = Around::Cluster(view);
         Query { item, template: None, cluster, around, old: OldSummary::None }
     }
 
-    /// Adds the old state of the object.
+    /// Adds the object's old state.
     #[must_use]
     pub const fn changed_from(mut self, old: OldSummary<'a>) -> Self {
         self.old = old;
         self
     }
 
-    /// Returns the old state of the object, if it is changed.
+    /// Returns the object's old state if it is being changed.
     pub(in crate::rules) fn old(&self) -> Option<&'a ObjectSummary> {
         match self.old {
             OldSummary::None => None,
@@ -150,19 +149,19 @@ impl<'a> Query<'a> {
         }
     }
 
-    /// Returns another object that this one can be compared with. Returns `None` if it is this
-    /// object, is being deleted, or is of a kind of which too little is known.
+    /// Returns an object to compare with. `None` if it is the same object, is being deleted, or is
+    /// of a kind that too little is known about.
     pub(in crate::rules) fn other(&self, id: u32) -> Option<&'a ObjectSummary> {
         self.inventory().item(id).filter(|other| self.counts(other) && !self.item.is_same(other))
     }
 
-    /// Returns whether an object is expected to stay, as far as is known.
+    /// Returns whether an object will stay, as far as is known.
     pub(in crate::rules) fn counts(&self, other: &ObjectSummary) -> bool {
         !other.is_terminating && self.freshness(other.kind) != Freshness::Unknown
     }
 
-    /// Returns whether this object is the one to report, of two objects with the same fault. In an
-    /// input that is the later one.
+    /// Of two objects with the same fault, returns whether this one reports it. In an input the
+    /// later one does.
     pub(in crate::rules) const fn answers_for(&self, id: u32, other: &ObjectSummary) -> bool {
         match self.around {
             Around::Input(_, own, _) => id < own || !other.is_set(),
@@ -171,8 +170,8 @@ impl<'a> Query<'a> {
     }
 
     /// Returns whether all objects of a kind in a namespace are known (`""` for cluster-scoped
-    /// kinds). Other objects may be applied together with an input, so an input without objects of
-    /// a kind says nothing about them.
+    /// kinds). An input without objects of a kind shows nothing, because such objects may be
+    /// applied together with it.
     pub(in crate::rules) fn knows(&self, kind: Kind, namespace: &str) -> bool {
         match self.around {
             Around::Input(inventory, _, coverage) => {
@@ -182,13 +181,13 @@ impl<'a> Query<'a> {
         }
     }
 
-    /// Returns whether all objects of a kind are known, and not only those of an input.
+    /// Returns whether all objects of a kind are known, not just those in an input.
     pub(in crate::rules) fn knows_all(&self, kind: Kind) -> bool {
         matches!(self.around, Around::Cluster(_)) && self.freshness(kind) != Freshness::Unknown
     }
 
-    /// Returns whether a cluster has stored the object. Its status then shows what happened to its
-    /// pods.
+    /// Returns whether the object is stored in a cluster. Its status then shows what happened to
+    /// its pods.
     pub(in crate::rules) const fn is_stored(&self) -> bool {
         matches!(self.around, Around::Cluster(_)) && self.template.is_none()
     }
@@ -214,7 +213,7 @@ impl<'a> Query<'a> {
 #[derive(Debug)]
 pub struct InventoryFindings {
     findings: Findings,
-    /// The kind of the objects that each finding is based on.
+    /// The kind of objects that each finding is based on.
     through: Vec<Kind>,
 }
 
@@ -240,12 +239,12 @@ impl InventoryFindings {
         reported
     }
 
-    /// Returns the findings that were kept, each with the kind of the objects that it is based on.
+    /// Returns the kept findings, each with the kind of objects that it is based on.
     pub fn into_vec(self) -> Vec<(Kind, Finding)> {
         self.through.into_iter().zip(self.findings.into_vec()).collect()
     }
 
-    /// Returns the number of findings that there was no room for.
+    /// Returns the number of findings that did not fit.
     pub fn left_out(&self) -> usize {
         self.findings.left_out().map(|(_, count)| count).sum()
     }

@@ -1,6 +1,4 @@
-//! The operations of the API server.
-
-/// An operation on an object for which the API server calls webhooks.
+/// An operation that the API server calls webhooks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Operation {
     /// The object is new.

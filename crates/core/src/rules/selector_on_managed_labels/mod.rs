@@ -1,4 +1,4 @@
-//! A selector on labels that the controller itself sets.
+//! A selector for labels that the controller itself sets.
 
 use std::collections::BTreeSet;
 

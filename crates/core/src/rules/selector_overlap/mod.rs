@@ -44,8 +44,8 @@ fn check(query: &Query<'_>, found: &mut InventoryFindings) {
     );
 }
 
-/// Returns the first other controller that shares pods with this one, if this is the controller to
-/// report.
+/// Returns the first other controller that shares pods with this one, if this one is to be
+/// reported.
 fn first_overlap<'a>(query: &Query<'a>) -> Option<(u32, Overlap<'a>)> {
     let own = query.item.controller()?;
     let mut first: Option<(u32, Overlap<'a>)> = None;
@@ -56,7 +56,7 @@ fn first_overlap<'a>(query: &Query<'a>) -> Option<(u32, Overlap<'a>)> {
             }
             let overlap = || {
                 let other = query.other(id).filter(|other| query.answers_for(id, other))?;
-                // Objects in different namespaces can have the same key.
+                // Objects in different namespaces may have the same key.
                 let theirs =
                     other.controller().filter(|_| other.namespace() == query.item.namespace())?;
                 Overlap::of(own, theirs)

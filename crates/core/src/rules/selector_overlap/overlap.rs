@@ -1,17 +1,15 @@
-//! The overlap of two selectors.
-
 use crate::inventory::{
     labels::Labels,
     object_summary::{Controller, ObjectSummary},
 };
 
-/// The overlap of two selectors, seen from one of them.
+/// How two selectors overlap, as seen from one of them.
 pub(super) enum Overlap<'a> {
-    /// The other selects the pods of this one.
+    /// The other selector matches this one's pods.
     Ours(&'a Labels),
-    /// This one selects the pods of the other.
+    /// This selector matches the other's pods.
     Theirs(&'a Labels),
-    /// Both select pods such as these.
+    /// Both selectors match pods with these labels.
     Both(Labels),
 }
 

@@ -1,4 +1,4 @@
-//! A test that the indexes find the same overlaps as a comparison of all pairs.
+//! Tests that the indexes find the same overlaps as a comparison of all pairs.
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -11,7 +11,7 @@ use crate::{
     rules::rule::inventory::Coverage,
 };
 
-/// Returns a strategy for controllers of some kind, with a selector that matches the template.
+/// Generates controllers of both kinds, with a selector that matches the template.
 fn object() -> impl Strategy<Value = Value> {
     let value = || prop::sample::select(vec!["x", "y", "z"]);
     let key = prop::sample::select(vec!["a", "b", "c"]);
@@ -50,7 +50,6 @@ fn object() -> impl Strategy<Value = Value> {
     )
 }
 
-/// Compares all pairs.
 fn brute_force(inventory: &Inventory) -> BTreeMap<usize, usize> {
     let mut first = BTreeMap::new();
     let items: Vec<_> = inventory.items().collect();

@@ -43,7 +43,7 @@ static CEL: Cel = Cel {
     ..Cel::EMPTY
 };
 
-/// Labels that pods of many workloads have with the same value.
+/// Labels with the same value on pods of many workloads.
 const SHARED: &[&str] = &[
     "app.kubernetes.io/managed-by",
     "app.kubernetes.io/part-of",
@@ -53,7 +53,7 @@ const SHARED: &[&str] = &[
     "helm.sh/chart",
     "heritage",
 ];
-/// Labels that nearly every pod has, with a value that differs between workloads.
+/// Labels that nearly every pod has, with a different value for each workload.
 const COMMON: &[&str] = &[
     "app",
     "app.kubernetes.io/component",

@@ -1,4 +1,4 @@
-//! A template that names a ServiceAccount that does not exist.
+//! A template with a ServiceAccount that does not exist.
 
 use super::neighbors::missing::is_missing;
 use crate::{

@@ -52,12 +52,12 @@ fn check(query: &Query<'_>, found: &mut InventoryFindings) {
 }
 
 fn leads_to(service: &Service, set: &ObjectSummary, controller: &Controller) -> bool {
-    // An ExternalName Service is not headless, which service-not-headless already reports.
+    // An ExternalName Service is not headless, so service-not-headless already reports it.
     let has_any = service.selector.iter().next().is_some();
     service.is_external || (has_any && missing(service, set, controller).is_none())
 }
 
-/// Returns the first label in the selector of the Service that no pod has.
+/// Returns the first label in the Service's selector that no pod has.
 fn missing<'s>(
     service: &'s Service,
     set: &ObjectSummary,

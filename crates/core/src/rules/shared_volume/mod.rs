@@ -1,4 +1,4 @@
-//! One volume for all pods.
+//! A single volume for all pods.
 
 use std::collections::{HashMap, HashSet};
 
@@ -68,7 +68,7 @@ fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
             );
         }
     }
-    // One finding is enough: the cause is the same, and so is what to do.
+    // One finding is enough: the cause and the remedy are the same.
     let names: Vec<_> = shared.iter().map(|(_, name)| format!("{name:?}")).collect();
     let Some((i, _)) = shared.first() else { return };
     let (claims, work, that) = match shared.len() {
@@ -89,7 +89,7 @@ fn writes(read_only: Option<bool>) -> bool {
     read_only != Some(true)
 }
 
-/// Returns the volumes that are mounted, and whether all mounts of each are read-only.
+/// Returns the mounted volumes, each with whether all its mounts are read-only.
 fn only_read(pod: &PodSpec) -> HashMap<&str, bool> {
     let mut volumes = HashMap::new();
     for mount in containers(pod).flat_map(|container| container.volume_mounts.iter().flatten()) {
@@ -98,7 +98,7 @@ fn only_read(pod: &PodSpec) -> HashMap<&str, bool> {
     volumes
 }
 
-/// Returns the source of a volume, if it is a disk that only one node can attach for writing.
+/// Returns the source of a volume if it is a disk that only one node can attach for writing.
 fn disk(volume: &Volume) -> Option<&'static str> {
     let v = volume;
     let sources = [

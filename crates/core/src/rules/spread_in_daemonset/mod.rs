@@ -103,7 +103,7 @@ fn check(spec: &DaemonSetSpec, subject: &Subject<'_>, _: &Cluster, found: &mut F
     }
 }
 
-/// Returns whether pods of a new template count together with those of the old one.
+/// Returns whether the constraint counts pods of the new and the old template together.
 fn of_all_revisions(match_label_keys: Option<&Vec<String>>) -> bool {
     match_label_keys.is_none_or(Vec::is_empty)
 }

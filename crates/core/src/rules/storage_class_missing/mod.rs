@@ -1,4 +1,4 @@
-//! A claim template that names a StorageClass that does not exist.
+//! A claim template with a StorageClass that does not exist.
 
 use super::neighbors::missing::is_missing;
 use crate::{

@@ -1,4 +1,5 @@
-//! A DaemonSet that leaves nodes for good, because its new template does not tolerate their taint.
+//! A DaemonSet that leaves nodes for good, because its new template no longer tolerates their
+//! taint.
 
 use super::neighbors::nodes::{MatchingNodes, written};
 use crate::{

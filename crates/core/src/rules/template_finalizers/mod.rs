@@ -40,7 +40,7 @@ static CEL: Cel = Cel {
 fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
     let metadata = subject.object.template().metadata.as_ref();
     let finalizers = metadata.and_then(|it| it.finalizers.as_deref()).unwrap_or_default();
-    // With a finalizer that no pod can have, no pod is created that could stay.
+    // With a finalizer that no pod may have, no pod is created that could get stuck.
     if finalizers.is_empty() || object_meta::refuses_finalizers(finalizers) {
         return;
     }

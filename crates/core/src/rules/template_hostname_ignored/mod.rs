@@ -38,7 +38,7 @@ static CEL: Cel = Cel {
     ..Cel::EMPTY
 };
 
-/// The feature gate of `hostnameOverride`. The API server drops the field while it is off.
+/// The gate for `hostnameOverride`. While it is off, the API server drops the field.
 const OVERRIDE_GATE: &str = "HostnameOverride";
 
 fn check(subject: &Subject<'_>, cluster: &Cluster, found: &mut Findings) {
@@ -83,7 +83,7 @@ fn check(subject: &Subject<'_>, cluster: &Cluster, found: &mut Findings) {
                     .fixed_by(Fix::remove(&POD_SPEC.child("subdomain")));
             }
         }
-        // With hostNetwork a pod has the node's hostname, whatever its spec contains.
+        // With hostNetwork a pod has the node's hostname, whatever its spec says.
         Workload::DaemonSet(_) if spec.host_network != Some(true) => {
             if let Some(hostname) = hostname {
                 found.report(

@@ -1,4 +1,4 @@
-//! A template with setguard's own annotation for one node.
+//! A template with setguard's annotation for a single node.
 
 use crate::{
     finding::{Findings, Mode, Reason, paths::TEMPLATE},

@@ -1,4 +1,4 @@
-//! Gates that every pod waits behind.
+//! Scheduling gates that block every pod.
 
 use super::read;
 use crate::{
@@ -37,7 +37,7 @@ static CEL: Cel = Cel {
 fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
     let Some(spec) = read::pod_spec(&subject.object) else { return };
     let gates = spec.scheduling_gates.as_deref().unwrap_or_default();
-    // With a node as well, no pod is created that could wait.
+    // If a node is set too, no pod is created that could wait.
     if gates.is_empty() || created_pod::is_bound_and_gated(spec) {
         return;
     }

@@ -1,4 +1,4 @@
-//! A daemon's toleration with a time limit.
+//! A time limit on a daemon pod's toleration.
 
 use k8s_openapi::api::core::v1::Toleration;
 
@@ -65,7 +65,7 @@ fn check(spec: &DaemonSetSpec, _: &Subject<'_>, _: &Cluster, found: &mut Finding
     }
 }
 
-/// Returns whether the controller replaces this toleration by its own, which has no limit.
+/// Returns whether the controller replaces this toleration with its own, without a time limit.
 ///
 /// Kubernetes: `MatchToleration`, staging/src/k8s.io/api/core/v1/toleration.go.
 fn is_replaced(toleration: &Toleration) -> bool {

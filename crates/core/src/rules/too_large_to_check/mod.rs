@@ -1,4 +1,4 @@
-//! The rule that reports an object that was not evaluated, or not by all rules.
+//! An object that was not evaluated, or not by all rules.
 
 use crate::{
     finding::{Findings, Meta, Mode, Reason, paths::SPEC},
@@ -45,7 +45,7 @@ pub fn too_large(size: &ObjectSize, found: &mut Findings) {
     );
 }
 
-/// Reports an object that this number of rules did not check, because time ran out.
+/// Reports an object that some rules did not check because time ran out.
 pub fn out_of_time(rules: usize, found: &mut Findings) {
     found.report(
         &SPEC,

@@ -1,4 +1,4 @@
-//! The annotation of a node pin, set by somebody who may not set it.
+//! A node pin's annotation, set by a user who may not set it.
 
 use crate::{
     finding::{Meta, Mode},

@@ -1,4 +1,4 @@
-//! A reference to a variable that the container does not have.
+//! A reference to a variable that the container lacks.
 
 use std::collections::HashSet;
 
@@ -38,7 +38,8 @@ pub(super) static RULE: Rule = Rule {
 fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
     let Some(spec) = read::pod_spec(&subject.object) else { return };
     visit(spec, &POD_SPEC, &mut |container, path| {
-        // The names in a ConfigMap or Secret are not known here, and a container without an image is only a patch.
+        // The names in a ConfigMap or Secret are unknown here, and a container without an image is
+        // only a patch.
         if list(&container.env_from).is_empty() && container.image.is_some() {
             of_container(container, spec, path, found);
         }
@@ -94,7 +95,8 @@ fn report(path: &Path<'_>, message: String, name: &str, found: &mut Findings) {
     found.report(path, Reason::NotFound, message, help);
 }
 
-/// Returns the names in a text without line breaks. A text with line breaks is a script or a file, with references of its own.
+/// Returns the variables that a text refers to. A text with line breaks is a script or a file, with
+/// references of its own.
 fn references(text: &str) -> impl Iterator<Item = &str> {
     expressions(if text.contains('\n') { "" } else { text })
 }
@@ -117,7 +119,7 @@ fn expressions(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Returns whether this is the name of a variable, and not a command of a shell such as `date`.
+/// Returns whether this is the name of a variable, not a shell command such as `date`.
 fn is_variable(name: &str, links: bool) -> bool {
     let is_upper = |b: u8| b.is_ascii_uppercase() || b.is_ascii_digit() || b == b'_';
     name.contains(|c: char| c.is_ascii_uppercase())

@@ -1,4 +1,4 @@
-//! The rejections of the admission plugins that are on by default, as far as a manifest shows them.
+//! Pods that the default admission plugins reject, as far as a manifest shows it.
 
 use k8s_openapi::api::core::v1::{Container, PodSpec, Volume};
 
@@ -31,7 +31,7 @@ fn priority(spec: &PodSpec, found: &mut Findings) {
     let class = text(&spec.priority_class_name);
     let known =
         SYSTEM_CLASSES.iter().find(|(name, _)| *name == class).map(|(_, priority)| *priority);
-    // The values of any other class are unknown here.
+    // Nothing is known here about any other class.
     let Some(computed) = known.or(class.is_empty().then_some(0)) else { return };
     let help = "leave it out, and set priorityClassName to a PriorityClass that has it";
     found.quote(REFUSED, help, |found| {
@@ -67,7 +67,7 @@ fn overhead(spec: &PodSpec, found: &mut Findings) {
     }
 }
 
-/// Reports the references that a mirror pod must not have: `Plugin.Validate`,
+/// Reports references that a mirror pod must not have: `Plugin.Validate`,
 /// plugin/pkg/admission/serviceaccount/admission.go, and `validatePodResourceClaim`,
 /// pkg/apis/core/validation/validation.go. Validation of the template reports a mirror pod without
 /// nodeName.
@@ -100,7 +100,7 @@ fn mirror(pod: &CreatedPod<'_>, found: &mut Findings) {
     });
 }
 
-/// Follows `VisitPodSecretNames`, pkg/api/pod/util.go, which ignores empty names.
+/// Follows `VisitPodSecretNames`, pkg/api/pod/util.go. Empty names are ignored.
 fn names_secret(pod: &CreatedPod<'_>) -> bool {
     let of_container = |container: &Container| {
         let from = list(&container.env_from).iter().filter_map(|from| from.secret_ref.as_ref());
@@ -113,7 +113,7 @@ fn names_secret(pod: &CreatedPod<'_>) -> bool {
         || pod.volumes().any(|(_, volume)| volume_names_secret(volume))
 }
 
-/// A volume has one source; otherwise validation of the template reports it.
+/// A volume has one source; validation of the template reports any other.
 fn volume_names_secret(volume: &Volume) -> bool {
     let names = [
         volume.azure_file.as_ref().map(|it| it.secret_name.as_str()),

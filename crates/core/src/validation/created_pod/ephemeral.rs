@@ -1,4 +1,4 @@
-//! Claims of ephemeral volumes, whose names begin with the name of the pod.
+//! Claims of ephemeral volumes. Their names begin with the name of the pod.
 
 use std::{collections::BTreeSet, ops::Range};
 
@@ -11,8 +11,8 @@ use crate::{
     object::StatefulSetSpec,
 };
 
-/// Reports a volume that uses a claim which is created for an ephemeral volume of the same pod.
-/// Only the names of a StatefulSet's pods are known in advance.
+/// Reports a volume that uses the claim of an ephemeral volume of the same pod. Only the names of a
+/// StatefulSet's pods are predictable.
 ///
 /// Kubernetes: `ValidateVolumes`, pkg/apis/core/validation/validation.go.
 pub(super) fn validate(pod: &CreatedPod<'_>, found: &mut Findings) {

@@ -1,4 +1,4 @@
-//! `matchLabelKeys`, which become part of the selector when a pod is created.
+//! `matchLabelKeys` become part of the selector when a pod is created.
 
 use std::collections::BTreeMap;
 
@@ -92,10 +92,11 @@ fn label_keys(
         }
         let in_labels = selector.match_labels.as_ref().is_some_and(|it| it.contains_key(key));
         let in_expressions = expressions.get(key.as_str()).copied().unwrap_or(0);
-        // Without the key's own expression, validation of the template reports this.
+        // Validation of the template reports this if the selector has the key even without its own
+        // expression.
         let reported = in_expressions > usize::from(!in_labels);
         let is_selected = in_labels || in_expressions > 0;
-        // A key that the selector has is reported once, any other key when it occurs again.
+        // A key in the selector is reported once, any other key when it occurs again.
         if is_first == is_selected && !reported {
             let detail = "exists in both matchLabelKeys and labelSelector";
             found.invalid(&path.index(i), key, detail);

@@ -1,5 +1,3 @@
-//! The pod that is created.
-
 use std::{cell::OnceCell, collections::BTreeSet};
 
 use k8s_openapi::api::core::v1::{PodSpec, Volume};
@@ -10,10 +8,10 @@ use crate::{
     validation::pod::util::{list, text},
 };
 
-/// The beginning of each message. The API server's text follows.
+/// The API server's text follows.
 pub(super) const REFUSED: &str = "no pod can be created: ";
 
-/// The pod that a controller makes from a template, in parts that are borrowed from the object.
+/// The pod that a controller makes from a template. Its parts borrow from the object.
 #[derive(Debug)]
 pub(super) struct CreatedPod<'a> {
     pub(super) object: &'a Object<'a>,
@@ -31,12 +29,11 @@ impl<'a> CreatedPod<'a> {
         CreatedPod { object, spec, cluster, claims: OnceCell::new() }
     }
 
-    /// Returns the StatefulSet that creates the pod.
     pub(super) fn stateful_set(&self) -> Option<&'a StatefulSetSpec> {
         self.object.stateful_set()
     }
 
-    /// Returns the names of the claim templates: volumes that replace the template's.
+    /// Returns the names of the claim templates. Their volumes replace the template's.
     pub(super) fn claims(&self) -> &BTreeSet<&'a str> {
         self.claims.get_or_init(|| {
             let claims = self.stateful_set().map(|set| list(&set.volume_claim_templates));
@@ -44,13 +41,13 @@ impl<'a> CreatedPod<'a> {
         })
     }
 
-    /// Returns the volumes of the template that the pod keeps, with their indices.
+    /// Returns the template's volumes that the pod keeps, with their indexes.
     pub(super) fn volumes(&self) -> impl Iterator<Item = (usize, &'a Volume)> {
         let volumes = list(&self.spec.volumes).iter().enumerate();
         volumes.filter(|(_, volume)| !self.claims().contains(volume.name.as_str()))
     }
 
-    /// Returns whether the pod has a label of this name, from the template or from its controller.
+    /// The label may come from the template or from the controller.
     pub(super) fn has_label(&self, key: &str) -> bool {
         let metadata = self.object.template().metadata.as_ref();
         let own = metadata.and_then(|metadata| metadata.labels.as_ref());
@@ -58,7 +55,7 @@ impl<'a> CreatedPod<'a> {
         own.is_some_and(|labels| labels.contains_key(key)) || managed.contains(&key)
     }
 
-    /// Returns whether the pod claims to be the mirror of a pod that a kubelet runs from a file.
+    /// Returns whether the pod claims to mirror a pod that the kubelet runs from a file.
     pub(super) fn is_mirror(&self) -> bool {
         let metadata = self.object.template().metadata.as_ref();
         let annotations = metadata.and_then(|metadata| metadata.annotations.as_ref());

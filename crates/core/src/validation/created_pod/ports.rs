@@ -1,4 +1,4 @@
-//! Ports of pods in the network of their node: each of them is a port of the node.
+//! Ports of pods in the network of their node. Each of them is a port of the node.
 
 use k8s_openapi::api::core::v1::Container;
 
@@ -8,10 +8,10 @@ use crate::{
     validation::pod::util::{Seen, list, text},
 };
 
-/// Follows `defaultHostNetworkPorts`, pkg/apis/core/v1/defaults.go, which gives each port of a pod
-/// a `hostPort`. Then `AccumulateUniqueHostPorts`, pkg/apis/core/validation/validation.go, rejects
-/// ports that occur twice in all containers together, or in one init container: init containers run
-/// one by one.
+/// `defaultHostNetworkPorts`, pkg/apis/core/v1/defaults.go, gives each port of a pod a `hostPort`.
+/// Then `AccumulateUniqueHostPorts`, pkg/apis/core/validation/validation.go, rejects ports that
+/// occur twice in all containers together, or in one init container: init containers run one by
+/// one.
 pub(super) fn validate(pod: &CreatedPod<'_>, found: &mut Findings) {
     if pod.spec.host_network != Some(true) {
         return;
@@ -30,12 +30,12 @@ pub(super) fn validate(pod: &CreatedPod<'_>, found: &mut Findings) {
     });
 }
 
-/// A port: protocol, address and number.
+/// Protocol, address and number.
 type Port<'a> = (&'a str, &'a str, i32);
 
 struct Ports<'a> {
     of_pod: Seen<Port<'a>>,
-    /// The ports of the template, whose duplicates validation of the template reports.
+    /// The template's own host ports. Validation of the template reports duplicates among them.
     explicit: Seen<Port<'a>>,
 }
 

@@ -1,4 +1,4 @@
-//! Resources of the pod as a whole, with the defaults that only a pod gets.
+//! The resources of the pod as a whole, with the defaults that only a pod gets.
 
 use k8s_openapi::{
     api::core::v1::{Container, PodSpec, ResourceRequirements},
@@ -19,10 +19,11 @@ use crate::{
 };
 
 /// `validatePodResources`, pkg/apis/core/validation/validation.go, after `SetDefaults_Pod`,
-/// pkg/apis/core/v1/defaults.go. Only pods with such resources are rare enough to be copied.
+/// pkg/apis/core/v1/defaults.go. Pods with such resources are rare, so copying them is cheap
+/// enough.
 pub(super) fn validate(pod: &CreatedPod<'_>, found: &mut Findings) {
     let Some(given) = &pod.spec.resources else { return };
-    // Validation of the template reports any resources of a pod for Windows.
+    // Validation of the template rejects any pod-level resources of a Windows pod.
     let windows = pod.spec.os.as_ref().is_some_and(|os| os.name == "windows");
     if windows || !pod.cluster.enabled("PodLevelResources") {
         return;
@@ -40,7 +41,7 @@ pub(super) fn validate(pod: &CreatedPod<'_>, found: &mut Findings) {
     of_pod.retain(|fault| !of_template.contains(fault));
     let help = "a limit without a request counts as a request: set the requests so that they fit";
     found.quote(REFUSED, help, |found| {
-        // The fault may be in a field that only the pod has.
+        // The field with the fault may exist only in the pod.
         let field = POD_SPEC.child("resources").to_field();
         for fault in of_pod {
             found.put_back(Finding { field: field.clone(), ..fault });
@@ -48,7 +49,7 @@ pub(super) fn validate(pod: &CreatedPod<'_>, found: &mut Findings) {
     });
 }
 
-/// Returns a pod with the CPU and memory of this one, and nothing else.
+/// Returns a pod with only the CPU and memory of this one.
 fn with_defaults(spec: &PodSpec, given: &ResourceRequirements) -> PodSpec {
     let container = |it: &Container| {
         let mut resources = it.resources.as_ref().map(overcommittable).unwrap_or_default();
@@ -69,8 +70,8 @@ fn with_defaults(spec: &PodSpec, given: &ResourceRequirements) -> PodSpec {
     pod
 }
 
-/// Returns CPU and memory. Huge pages cannot be overcommitted: validation of the template already
-/// compares their limits, to which requests are equal.
+/// Returns CPU and memory. Huge pages cannot be overcommitted: their requests equal their limits,
+/// and validation of the template already compares the limits.
 fn overcommittable(all: &ResourceRequirements) -> ResourceRequirements {
     let some = |list: &Option<ResourceList>| {
         let list = list.iter().flatten();

@@ -1,4 +1,4 @@
-//! The service account's token, which the ServiceAccount plugin mounts into each container.
+//! The service account's token. The ServiceAccount plugin mounts it into each container.
 
 use super::pod::{CreatedPod, REFUSED};
 use crate::{
@@ -7,10 +7,10 @@ use crate::{
     validation::pod::util::list,
 };
 
-/// The mount path of the token, unless the container mounts a volume there itself.
+/// The mount path of the token, unless the container mounts a volume there.
 const MOUNT_PATH: &str = "/var/run/secrets/kubernetes.io/serviceaccount";
-/// The prefix of the volume's name. A volume of the template with such a name is taken for the
-/// token's.
+/// The prefix of the volume's name. The plugin takes a volume of the template with such a name for
+/// the token's.
 const VOLUME_PREFIX: &str = "kube-api-access-";
 
 /// Follows `mountServiceAccountToken`, plugin/pkg/admission/serviceaccount/admission.go: the mount

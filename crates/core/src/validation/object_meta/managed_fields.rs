@@ -1,4 +1,4 @@
-//! `metadata.managedFields`: the fields of each manager.
+//! `metadata.managedFields`: the fields that each manager owns.
 
 use serde::Deserialize;
 
@@ -26,7 +26,7 @@ struct Entry<'a> {
 }
 
 impl Entry<'_> {
-    /// Returns whether the server can decode the entry. If not, the server discards all entries.
+    /// Returns whether the server can decode the entry. If it cannot, it discards all entries.
     ///
     /// Kubernetes: `DecodeManagedFields`, apimachinery
     /// `pkg/util/managedfields/internal/managedfields.go`.
@@ -38,7 +38,7 @@ impl Entry<'_> {
     }
 }
 
-/// Validates the lengths of the names and the characters of `manager`, for entries in JSON.
+/// Validates the lengths of names, and the characters of `manager`.
 ///
 /// Kubernetes: `ValidateManagedFields` and `ValidateFieldManager`, apimachinery
 /// `pkg/apis/meta/v1/validation/validation.go`.

@@ -14,7 +14,7 @@ use crate::{
 
 const EVENT: &str = "/v1, Kind=Event is disallowed from being an owner";
 
-/// `ValidateOwnerReferences`. Before 1.37, the field paths have no index.
+/// `ValidateOwnerReferences`. Before 1.37, field paths have no index.
 pub(super) fn owner_references(
     owners: &[OwnerReference],
     path: &Path<'_>,
@@ -33,8 +33,8 @@ pub(super) fn owner_references(
         }
         if owner.controller == Some(true) {
             if let Some(first) = first_controller {
-                // Each message repeats all owners, so they are written only if the message will be
-                // kept.
+                // Each message repeats all owners, so they are serialized only if the message will
+                // be kept.
                 let all = found.has_room().then(|| stored().map(in_go_field_order).collect());
                 let all: Vec<_> = all.unwrap_or_default();
                 found.invalid(path, Value::json(&all), two_controllers(first, owner));
@@ -63,8 +63,8 @@ pub(crate) fn each_owner(owners: &[OwnerReference], path: &Path<'_>, found: &mut
     }
 }
 
-/// Returns the owners without repetitions, each with its index. The API server removes repetitions
-/// before validation (`dedupOwnerReferences`, apiserver `pkg/endpoints/handlers/rest.go`).
+/// Returns distinct owners, each with its index. The API server removes duplicates before
+/// validation (`dedupOwnerReferences`, apiserver `pkg/endpoints/handlers/rest.go`).
 fn distinct(owners: &[OwnerReference]) -> impl Iterator<Item = (usize, &OwnerReference)> {
     let mut seen = HashSet::new();
     owners.iter().enumerate().filter(move |(_, owner)| {
@@ -74,7 +74,7 @@ fn distinct(owners: &[OwnerReference]) -> impl Iterator<Item = (usize, &OwnerRef
     })
 }
 
-/// Follows `validateOwnerReference`, whose messages changed in 1.37.
+/// Follows `validateOwnerReference`. Its messages changed in 1.37.
 fn each_missing(owner: &OwnerReference, path: &Path<'_>, rewritten: bool, found: &mut Findings) {
     for (name, value, detail) in missing(owner) {
         let path = path.child(name);
@@ -88,7 +88,7 @@ fn each_missing(owner: &OwnerReference, path: &Path<'_>, rewritten: bool, found:
     }
 }
 
-/// Returns the fields of an owner that must not be empty and are, with the API server's messages.
+/// Returns an owner's empty required fields, with the API server's messages.
 fn missing(owner: &OwnerReference) -> impl Iterator<Item = (&'static str, &str, &'static str)> {
     let (_, version) = group_version(&owner.api_version);
     let of_version = ("apiVersion", owner.api_version.as_str(), "version must not be empty");
@@ -120,7 +120,7 @@ fn group_version(api_version: &str) -> (&str, &str) {
     }
 }
 
-/// Returns the owner reference with its fields in Go's order.
+/// The fields are in Go's order.
 fn in_go_field_order(owner: &OwnerReference) -> serde_json::Value {
     let mut value = json!({
         "apiVersion": owner.api_version,

@@ -1,4 +1,4 @@
-//! Affinity to nodes and pods.
+//! Node and pod affinity.
 //!
 //! Kubernetes: `validateAffinity` in `pkg/apis/core/validation/validation.go`.
 
@@ -21,12 +21,11 @@ const REQUIRED: &str = "requiredDuringSchedulingIgnoredDuringExecution";
 const PREFERRED: &str = "preferredDuringSchedulingIgnoredDuringExecution";
 const WEIGHT: &str = "must be in the range 1-100";
 
-/// The values that are valid in the requirements of a node selector.
+/// Which values are valid in the requirements of a node selector.
 #[derive(Clone, Copy, PartialEq)]
 enum Values {
     /// Only values that a label can have.
     OfLabels,
-    /// All values.
     Any,
 }
 
@@ -63,7 +62,7 @@ fn node_affinity(nodes: &NodeAffinity, opts: &Options, path: &Path<'_>, found: &
         if !(1..=100).contains(&term.weight) {
             found.invalid(&path.child("weight"), term.weight, WEIGHT);
         }
-        // A preference that no node matches does no harm.
+        // A preference that matches no node does no harm.
         node_term(&term.preference, Values::Any, &path.child("preference"), found);
     }
 }

@@ -1,4 +1,4 @@
-//! Determines what feature gates and the old spec allow in a new spec.
+//! Derives the options of validation from feature gates and the old spec.
 
 use k8s_openapi::api::core::v1::{Container, PodSpec};
 
@@ -18,7 +18,7 @@ use crate::{
 };
 
 impl Options {
-    /// Returns the options for a new spec, which replaces the old spec if there is one.
+    /// Returns the options for a new spec that replaces the old one, if any.
     pub(crate) fn of(spec: &PodSpec, old: Option<&PodSpec>, cluster: &Cluster) -> Self {
         let on = |gate| cluster.enabled(gate);
         let old_has = |has: fn(&PodSpec) -> bool| old.is_some_and(has);

@@ -1,8 +1,7 @@
 //! Annotations of the template that correspond to fields of the pod.
 //!
 //! Kubernetes: `ValidateTolerationsInPodAnnotations`, `validateSeccompAnnotationsAndFields` and
-//! `validateAppArmorAnnotationsAndFieldsMatchOnCreate` in
-//! `pkg/apis/core/validation/validation.go`.
+//! `validateAppArmorAnnotationsAndFieldsMatchOnCreate` in `pkg/apis/core/validation/validation.go`.
 
 use std::collections::BTreeMap;
 
@@ -22,7 +21,7 @@ const APP_ARMOR: &str = "container.apparmor.security.beta.kubernetes.io/";
 
 type Annotations = BTreeMap<String, String>;
 
-/// Validates tolerations in an annotation. `path` is the path of the annotations.
+/// Validates an annotation with tolerations. `path` is the path of the annotations.
 pub(crate) fn tolerations(
     annotations: &Annotations,
     opts: &Options,
@@ -42,8 +41,7 @@ pub(crate) fn tolerations(
     }
 }
 
-/// Returns Go's error message for the most common errors in JSON that should be a list of
-/// tolerations.
+/// Returns Go's message for the most common errors in JSON that should be a list of tolerations.
 fn error_in_go(text: &str) -> Option<String> {
     let kind = match text.trim_start().chars().next() {
         None => return Some("unexpected end of JSON input".to_owned()),
@@ -62,7 +60,7 @@ fn error_in_go(text: &str) -> Option<String> {
         .then(|| format!("json: cannot unmarshal {kind} into Go value of type []core.Toleration"))
 }
 
-/// Checks that annotations agree with the corresponding fields. `path` is the path of the pod spec.
+/// Checks that annotations agree with the fields. `path` is the path of the pod spec.
 pub(crate) fn match_fields(
     annotations: &Annotations,
     spec: &PodSpec,
@@ -133,7 +131,7 @@ fn seccomp(annotation: &str, profile: &SeccompProfile, path: &Path<'_>, found: &
     }
 }
 
-/// Returns the field in which a profile differs from its annotation.
+/// Returns the field that contradicts the annotation.
 fn disagreement(
     annotation: &str,
     kind: &str,

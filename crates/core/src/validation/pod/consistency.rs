@@ -1,4 +1,4 @@
-//! Resources of the pod as a whole, compared with the containers' resources.
+//! Compares the resources of the pod as a whole with its containers'.
 //!
 //! Kubernetes: `validatePodResources` and `validatePodResourceConsistency` in
 //! `pkg/apis/core/validation/validation.go`, `AggregateContainerRequests` in
@@ -75,7 +75,7 @@ fn consistency(
                 && let Some(pod) = get(resources.limits.as_ref(), name)
                 && limit.cmp(&pod) == Ordering::Greater
             {
-                // This is upstream's path, which names no field of the object.
+                // The path is upstream's. No field of the object has it.
                 let at = path.child("containers");
                 let at = at.index(i);
                 let at = at.key(name);
@@ -90,8 +90,8 @@ fn get<'a>(list: Option<&'a ResourceList>, name: &str) -> Option<Quantity<'a>> {
     Quantity::parse_resource(&list?.get(name)?.0)
 }
 
-/// Returns the resources that all containers need together: a sidecar runs alongside every
-/// container that starts after it, other init containers run one by one.
+/// Returns the resources that all containers need together. A sidecar runs alongside every
+/// container that starts after it; other init containers run one by one.
 pub(crate) fn aggregate(
     spec: &PodSpec,
     of: fn(&ResourceRequirements) -> Option<&ResourceList>,

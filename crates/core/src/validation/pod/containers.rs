@@ -1,4 +1,4 @@
-//! Containers, regular and init.
+//! Regular and init containers.
 //!
 //! Kubernetes: `validateContainers`, `validateInitContainers` and `validateContainerCommon` in
 //! `pkg/apis/core/validation/validation.go`.
@@ -76,7 +76,7 @@ pub(crate) fn validate_init(
         } else if !name.is_empty() {
             seen.insert(name);
         }
-        // Init containers run one by one, so each is checked alone; upstream's path always has the
+        // Init containers run one by one, so each is checked alone. Upstream's path always has the
         // index 0.
         ports::host_port_conflicts(std::slice::from_ref(container), path, found);
         if is_sidecar(container) {

@@ -1,10 +1,8 @@
-//! The data about its pod that the rules for a container need.
-
 use k8s_openapi::api::core::v1::PodSpec;
 
 use super::{options::Options, util::text, volumes::Volumes};
 
-/// The data about its pod that the rules for a container need.
+/// The data about a pod that the rules for its containers need.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PodContext<'a> {
     pub(crate) opts: &'a Options,

@@ -1,4 +1,4 @@
-//! DNS policy and configuration, host aliases.
+//! DNS policy, DNS configuration and host aliases.
 //!
 //! Kubernetes: `validateDNSPolicy`, `validatePodDNSConfig` and `ValidateHostAliases` in
 //! `pkg/apis/core/validation/validation.go`.

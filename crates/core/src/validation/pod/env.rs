@@ -267,7 +267,7 @@ pub(crate) fn validate_from(
         if let Some(secret) = &source.secret_ref {
             source_name(&secret.name, &at.child("secretRef"), found);
         }
-        // Upstream reports this at the list, not at the entry.
+        // Upstream reports this for the list, not for the entry.
         match (&source.config_map_ref, &source.secret_ref) {
             (None, None) => {
                 found.invalid(path, "", "must specify one of: `configMapRef` or `secretRef`");
@@ -307,7 +307,7 @@ pub(crate) fn file_volumes(spec: &PodSpec, claims: &[&str], path: &Path<'_>, fou
             let at = at.child("valueFrom");
             let at = at.child("fileKeyRef");
             let at = at.child("volumeName");
-            // If several volumes have the same name, the last one counts.
+            // If several volumes share a name, the last one counts.
             let sources: &mut HashMap<&str, bool> = sources.get_or_insert_with(|| {
                 let volumes = list(&spec.volumes).iter();
                 let volumes = volumes.map(|v| (v.name.as_str(), v.empty_dir.is_some()));

@@ -1,4 +1,4 @@
-//! Generic ephemeral volumes, and the claim template inside them.
+//! Generic ephemeral volumes and the claim templates inside them.
 //!
 //! Kubernetes: `validateEphemeralVolumeSource` in `pkg/apis/core/validation/validation.go`.
 
@@ -31,7 +31,7 @@ pub(crate) fn validate(
     claims::validate_spec(&template.spec, opts.volume_attributes_class, &path.child("spec"), found);
 }
 
-/// Follows `ValidateTemplateObjectMeta`, which allows only labels and annotations.
+/// Follows `ValidateTemplateObjectMeta`: only labels and annotations are allowed.
 fn template_metadata(metadata: &ObjectMeta, path: &Path<'_>, found: &mut Findings) {
     let annotations = metadata.annotations.as_ref();
     labels::annotations(annotations, &path.child("annotations"), found);

@@ -39,7 +39,7 @@ pub(crate) fn validate(spec: &PodSpec, cx: &PodContext<'_>, path: &Path<'_>, fou
     }
 }
 
-/// Reports the fields that an ephemeral container cannot have.
+/// Reports fields that an ephemeral container cannot have.
 fn only_for_others(one: &EphemeralContainer, path: &Path<'_>, found: &mut Findings) {
     const NOT_HERE: &str = "cannot be set for an Ephemeral Container";
     let resources = one.resources.as_ref();
@@ -73,7 +73,7 @@ fn only_for_others(one: &EphemeralContainer, path: &Path<'_>, found: &mut Findin
     }
 }
 
-/// Returns the part of an ephemeral container that other containers have too.
+/// Returns the fields that ephemeral containers share with others.
 fn as_container(ephemeral: &EphemeralContainer) -> Container {
     let one = ephemeral.clone();
     Container {

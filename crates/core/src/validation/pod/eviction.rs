@@ -12,9 +12,8 @@ use crate::{
     kubernetes::names,
 };
 
-/// The most responders of a pod.
+/// How many responders a pod may have.
 const MOST: usize = 10;
-/// The highest priority.
 const HIGHEST: i32 = 100_000;
 /// The domains that Kubernetes reserves for itself.
 const RESERVED: [&str; 2] = ["k8s.io", "kubernetes.io"];
@@ -42,7 +41,7 @@ pub(crate) fn validate(spec: &PodSpec, path: &Path<'_>, found: &mut Findings) {
     }
 }
 
-/// Returns the priority. An absent one is read as 0, which is never valid either.
+/// An absent priority is read as 0, which is never valid either.
 fn priority(responder: &EvictionResponder) -> Option<i32> {
     Some(responder.priority).filter(|priority| *priority != 0)
 }

@@ -26,7 +26,7 @@ pub(crate) fn users(spec: &PodSpec, opts: &Options, path: &Path<'_>, found: &mut
     if !opts.host_users_on_host_network && spec.host_network == Some(true) {
         found.forbidden(&path.child("hostNetwork"), WHY);
     }
-    // The message has upstream's spelling.
+    // The capital letters are upstream's.
     if spec.host_pid == Some(true) {
         found.forbidden(&path.child("HostPID"), WHY);
     }

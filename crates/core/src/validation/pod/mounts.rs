@@ -16,8 +16,8 @@ use crate::{
     kubernetes::names,
 };
 
-/// The devices while mounts are validated, and the mounts while devices are: `GetVolumeDeviceMap`,
-/// `GetVolumeMountMap`. If several have the same name, the last one counts.
+/// The devices while mounts are validated, and vice versa: `GetVolumeDeviceMap`,
+/// `GetVolumeMountMap`. If several share a name, the last one counts.
 struct OtherMounts<'a> {
     by_name: HashMap<&'a str, &'a str>,
     paths: HashSet<&'a str>,

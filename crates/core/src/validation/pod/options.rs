@@ -1,7 +1,6 @@
-//! The options of validation, which depend on feature gates and the old spec.
-
-/// The options of validation. Invalid values that are already stored stay allowed. Kubernetes:
-/// `PodValidationOptions` and `GetValidationOptionsFromPodSpecAndMeta` in `pkg/api/pod/util.go`.
+/// The options of validation. They depend on feature gates and the old spec. Invalid values that
+/// are already stored stay allowed. Kubernetes: `PodValidationOptions` and
+/// `GetValidationOptionsFromPodSpecAndMeta` in `pkg/api/pod/util.go`.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Options {
     pub(crate) invalid_label_value_in_selector: bool,

@@ -1,4 +1,4 @@
-//! The fields that the operating system of a pod forbids.
+//! The fields that a pod's operating system forbids.
 //!
 //! Kubernetes: `validateOS`, `validateLinux` and `validateWindows` in
 //! `pkg/apis/core/validation/validation.go`.

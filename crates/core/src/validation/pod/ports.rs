@@ -54,8 +54,8 @@ pub(crate) fn number_or_name(port: &IntOrString, path: &Path<'_>, found: &mut Fi
     }
 }
 
-/// Follows `AccumulateUniqueHostPorts`, over all these containers together. `path` is the path of
-/// the list.
+/// Follows `AccumulateUniqueHostPorts` for all these containers together. `path` is the path of the
+/// list.
 pub(crate) fn host_port_conflicts(containers: &[Container], path: &Path<'_>, found: &mut Findings) {
     let mut seen = Seen::new();
     for (i, container) in containers.iter().enumerate() {
@@ -72,7 +72,7 @@ pub(crate) fn host_port_conflicts(containers: &[Container], path: &Path<'_>, fou
     }
 }
 
-/// Follows `validatePodHostNetworkDeps`, for a template: a host port may be left out.
+/// Follows `validatePodHostNetworkDeps` for a template, where a host port may be absent.
 pub(crate) fn on_host_network(spec: &PodSpec, path: &Path<'_>, found: &mut Findings) {
     if spec.host_network != Some(true) {
         return;

@@ -1,4 +1,4 @@
-//! Probes, lifecycle hooks and the handlers of both.
+//! Probes, lifecycle hooks, and the handlers of both.
 //!
 //! Kubernetes: `validateProbe`, `validateLifecycle` and `validateHandler` in
 //! `pkg/apis/core/validation/validation.go`.
@@ -56,7 +56,7 @@ fn probe(probe: &Probe, path: &Path<'_>, found: &mut Findings) {
         grpc: probe.grpc.as_ref(),
         sleep: None,
     };
-    // A probe has no sleep action, so neither the grace period nor the gate matters.
+    // Probes have no sleep action, so neither the grace period nor the gate matters.
     self::handler(&handler, None, true, path, found);
     non_negative(probe.initial_delay_seconds, &path.child("initialDelaySeconds"), found);
     non_negative(probe.timeout_seconds, &path.child("timeoutSeconds"), found);
@@ -107,7 +107,7 @@ struct Handler<'a> {
     sleep: Option<&'a SleepAction>,
 }
 
-/// Follows `validateHandler`: validates the first handler and forbids every other one.
+/// Follows `validateHandler`: validates the first handler and forbids the others.
 fn handler(
     handler: &Handler<'_>,
     grace_period: Option<i64>,
@@ -208,7 +208,7 @@ fn sleep(
     found.invalid(path, seconds, why);
 }
 
-/// The stop signals of a Linux container, in the order in which upstream lists them.
+/// The stop signals of a Linux container, in upstream's order.
 #[rustfmt::skip]
 const LINUX_SIGNALS: &[&str] = &[
     "SIGABRT", "SIGALRM", "SIGBUS", "SIGCHLD", "SIGCLD", "SIGCONT", "SIGFPE", "SIGHUP", "SIGILL",

@@ -22,10 +22,9 @@ use crate::{
     kubernetes::{names, selector},
 };
 
-/// The paths that are already used.
 type UsedPaths<'a> = Seen<&'a str>;
 
-/// Records that a path is used. If it already is, reports the duplicate at the volume.
+/// Records a used path. Reports a duplicate at the volume.
 fn take<'a>(
     at: &'a str,
     value: &str,
@@ -97,7 +96,7 @@ pub(crate) fn validate(
     }
 }
 
-/// Validates tokens. Upstream reports errors in the path of the token at the volume.
+/// Upstream reports errors in a token's path at the volume.
 fn token(
     token: &ServiceAccountTokenProjection,
     opts: &Options,
@@ -130,7 +129,6 @@ pub(crate) fn has_non_local_token_path(spec: &PodSpec) -> bool {
         .any(|token| !local_path_messages(&token.path).is_empty())
 }
 
-/// Validates cluster trust bundles.
 fn trust_bundle(
     bundle: &ClusterTrustBundleProjection,
     opts: &Options,
@@ -190,7 +188,6 @@ fn trust_bundle_name(name: &str) -> Vec<&'static str> {
     names::dns1123_subdomain(name)
 }
 
-/// Validates pod certificates.
 fn pod_certificate<'a>(
     certificate: &'a PodCertificateProjection,
     taken: &mut UsedPaths<'a>,

@@ -1,4 +1,4 @@
-//! A pod's resource claims, for example for devices.
+//! A pod's resource claims, such as claims for devices.
 //!
 //! Kubernetes: `validatePodResourceClaims` in `pkg/apis/core/validation/validation.go`.
 

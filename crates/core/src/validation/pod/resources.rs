@@ -27,7 +27,7 @@ pub(crate) type ResourceList = BTreeMap<String, Text>;
 
 const HUGE_PAGES: &str = "hugepages-";
 
-/// The owner of resources, which determines the valid names.
+/// The owner of the resources. It decides which names are valid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Of {
     Container,
@@ -111,7 +111,7 @@ pub(crate) fn overhead(
     }
 }
 
-/// Performs the checks that a limit and a request have in common.
+/// The checks that limits and requests share.
 fn resource(
     (name, value): (&String, &Text),
     of: Of,
@@ -130,7 +130,7 @@ fn resource(
 
 /// Follows `validateContainerResourceName` and `validatePodResourceName`.
 fn resource_name(name: &str, of: Of, path: &Path<'_>, found: &mut Findings) {
-    // Nearly every resource is one of these two.
+    // Nearly every resource is one of these.
     if name == "cpu" || name == "memory" {
         return;
     }
@@ -254,7 +254,7 @@ fn is_standard(name: &str) -> bool {
         )
 }
 
-/// Returns whether a resource counts objects.
+/// Returns whether the resource is a number of objects.
 fn is_object_count(name: &str) -> bool {
     matches!(
         name,

@@ -1,4 +1,4 @@
-//! Restart policies of the pod and its containers, resize policies.
+//! Restart policies of the pod and its containers, and resize policies.
 //!
 //! Kubernetes: `validateContainerRestartPolicy`, `validateInitContainerRestartPolicy` and
 //! `validateResizePolicy` in `pkg/apis/core/validation/validation.go`.

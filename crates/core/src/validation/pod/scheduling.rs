@@ -1,4 +1,4 @@
-//! The scheduling of the pod: its gates, and the group that it is scheduled with.
+//! The pod's scheduling gates and scheduling group.
 //!
 //! Kubernetes: `validateReadinessGates`, `validateSchedulingGates` and `validateSchedulingGroup` in
 //! `pkg/apis/core/validation/validation.go`.

@@ -103,9 +103,9 @@ fn is_sysctl(name: &str) -> bool {
     name.len() <= MAX_SYSCTL && name.split(['.', '/']).all(segment)
 }
 
-/// `ValidateHostSysctl`: rejects a sysctl of a namespace that the pod shares with its node.
+/// `ValidateHostSysctl`: rejects a sysctl in a namespace that the pod shares with its node.
 fn on_host(name: &str, spec: &PodSpec) -> Option<&'static str> {
-    // If the first separator is a slash, dots and slashes swap places.
+    // If the first separator is a slash, dots and slashes are swapped.
     let swapped = name.find(['.', '/']).is_some_and(|at| name.as_bytes()[at] == b'/');
     let normal: String = name
         .chars()
@@ -148,7 +148,7 @@ pub(crate) fn has_host_sysctl(spec: &PodSpec) -> bool {
 const SYS_ADMIN: &str = "CAP_SYS_ADMIN";
 
 /// Returns whether a container has the capability `CAP_SYS_ADMIN` and forbids privilege escalation.
-/// Unset counts as forbidden.
+/// If unset, privilege escalation counts as forbidden.
 ///
 /// Kubernetes: `hasSysAdminAndPrivilegeEscalationFalse`, `pkg/api/pod/util.go`.
 pub(crate) fn has_sys_admin_without_escalation(spec: &PodSpec) -> bool {
@@ -195,7 +195,7 @@ pub(crate) fn container(
     app_armor(context.app_armor_profile.as_ref(), &path.child("appArmorProfile"), found);
 }
 
-/// Returns the context as Go prints its internal type.
+/// Formats the context as Go prints its internal type.
 fn as_go(context: &SecurityContext) -> Value<'static> {
     Value::json(&json!({
         "Capabilities": context.capabilities.as_ref()
@@ -269,7 +269,7 @@ fn app_armor(profile: Option<&AppArmorProfile>, path: &Path<'_>, found: &mut Fin
             }
         }
         ("RuntimeDefault" | "Unconfined", Some(local)) => {
-            // The value is a pointer upstream, and so printed as JSON.
+            // The value is a pointer in Go, so it is printed as JSON.
             found.invalid(&at, named(local), "can only be set when AppArmor type is Localhost");
         }
         ("RuntimeDefault" | "Unconfined", None) => {}

@@ -99,7 +99,7 @@ pub(crate) fn match_label_keys(
             let labels = selector.match_labels.as_ref();
             let before = !seen.insert(key.as_str()) || labels.is_some_and(|l| l.contains_key(key));
             if before && let Some(&at) = places.get(key.as_str()) {
-                // Upstream puts the index after the term, not after matchLabelKeys.
+                // Upstream appends the index to the term, not to matchLabelKeys.
                 found.invalid(&path.index(at), key, IN_BOTH);
             }
         }
@@ -163,8 +163,8 @@ pub(crate) fn has_invalid_selector(spec: &PodSpec) -> bool {
     })
 }
 
-/// Returns whether a constraint has `matchLabelKeys`, which the API server validates in one of two
-/// ways, neither of which is stricter than the other.
+/// Returns whether a constraint has `matchLabelKeys`. The API server validates it in one of two
+/// ways, and neither is stricter than the other.
 pub(crate) fn uses_label_keys(spec: &PodSpec) -> bool {
     let mut constraints = list(&spec.topology_spread_constraints).iter();
     constraints.any(|constraint| !list(&constraint.match_label_keys).is_empty())

@@ -69,7 +69,7 @@ fn one(toleration: &Toleration, opts: &Options, path: &Path<'_>, found: &mut Fin
     }
 }
 
-/// Returns the error of Go's `strconv.ParseInt` for a string that is not a 64-bit number.
+/// Returns the error of Go's `strconv.ParseInt` for text that is not a 64-bit number.
 fn int64_error(text: &str) -> Option<String> {
     let error = text.parse::<i64>().err()?;
     let quoted = crate::finding::Value::Str(text);

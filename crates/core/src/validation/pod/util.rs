@@ -1,4 +1,4 @@
-//! Small helpers for the rules for a pod spec.
+//! Helpers for the validation of pod specs.
 
 use std::{collections::HashSet, hash::Hash};
 
@@ -19,13 +19,13 @@ pub(crate) use crate::kubernetes::{
     labels::label_key,
 };
 
-/// The message for an invalid `defaultMode` or `mode`.
+/// For `defaultMode` and `mode`.
 const FILE_MODE: &str = "must be a number between 0 and 0777 (octal), both inclusive";
 
-/// The number of values that [`Seen`] holds without allocating.
+/// How many values [`Seen`] holds without allocating.
 const FEW: usize = 8;
 
-/// The earlier values of a list. The first few are held inline and the rest are hashed, so that no
+/// The earlier values of a list. The first few are stored inline and the rest are hashed, so no
 /// list takes quadratic time.
 #[derive(Debug)]
 pub(crate) struct Seen<T> {
@@ -58,13 +58,13 @@ impl<T: Copy + Eq + Hash> Seen<T> {
     }
 }
 
-/// Returns a value of one of Go's named string types, which the API server prints as JSON and not
-/// as Go text.
+/// Returns a value of one of Go's named string types. The API server prints it as JSON, not as Go
+/// text.
 pub(crate) fn named(value: &str) -> Value<'static> {
     Value::json(&value)
 }
 
-/// Reports every message about a value.
+/// Reports each message about a value.
 pub(crate) fn each(messages: Messages, value: &str, path: &Path<'_>, found: &mut Findings) {
     for message in messages {
         found.invalid(path, value, message);
@@ -81,7 +81,7 @@ pub(crate) fn subdomain(value: &str, path: &Path<'_>, found: &mut Findings) {
     each(names::dns1123_subdomain(value), value, path, found);
 }
 
-/// Follows `ValidateLabelSelector`, for a selector that may be absent.
+/// Follows `ValidateLabelSelector` for a selector that may be absent.
 pub(crate) fn label_selector(
     selector: Option<&LabelSelector>,
     path: &Path<'_>,
@@ -99,7 +99,7 @@ pub(crate) fn required(value: &str, path: &Path<'_>, found: &mut Findings) {
     }
 }
 
-/// Validates that a reference to a secret names it.
+/// Validates that a secret reference has a name.
 pub(crate) fn secret_ref(
     secret: Option<&LocalObjectReference>,
     path: &Path<'_>,
@@ -124,14 +124,13 @@ pub(crate) fn positive(value: i32, path: &Path<'_>, found: &mut Findings) {
     }
 }
 
-/// Validates a file mode.
 pub(crate) fn file_mode(value: Option<i32>, path: &Path<'_>, found: &mut Findings) {
     if let Some(value) = value.filter(|value| !(0..=0o777).contains(value)) {
         found.invalid(path, value, FILE_MODE);
     }
 }
 
-/// Validates the id of a user or group: `IsValidUserID`, `validateUserField`.
+/// `IsValidUserID`, `validateUserField`.
 pub(crate) fn unix_id(id: Option<i64>, path: &Path<'_>, found: &mut Findings) {
     if let Some(id) = id {
         for message in names::unix_id(id) {
@@ -140,7 +139,7 @@ pub(crate) fn unix_id(id: Option<i64>, path: &Path<'_>, found: &mut Findings) {
     }
 }
 
-/// Validates an optional value of a named string type with a few supported values.
+/// Validates an optional value of a named string type.
 pub(crate) fn one_of(
     value: Option<&str>,
     supported: &[&str],
@@ -152,7 +151,7 @@ pub(crate) fn one_of(
     }
 }
 
-/// Works like [`one_of`], but reports `Required` if the value is empty.
+/// Like [`one_of`], but reports `Required` for an empty value.
 pub(crate) fn required_one_of(
     value: &str,
     supported: &[&str],

@@ -1,4 +1,4 @@
-//! The sources of volumes, of which each volume has one.
+//! The source of a volume. Each volume has one.
 //!
 //! Kubernetes: `validateVolumeSource` and the functions that it calls in
 //! `pkg/apis/core/validation/validation.go`.
@@ -15,10 +15,10 @@ use k8s_openapi::api::core::v1::Volume;
 use super::{ephemeral, options::Options, projected, util::required};
 use crate::finding::{Findings, Path};
 
-/// Follows `validateVolumeSource`: validates the first source and forbids every other one.
+/// Follows `validateVolumeSource`: validates the first source and forbids the others.
 pub(super) fn validate(volume: &Volume, opts: &Options, path: &Path<'_>, found: &mut Findings) {
     let mut sources = Sources { path, found, given: 0 };
-    // The order and the paths are upstream's, misspellings included.
+    // Order and paths are upstream's, misspellings included.
     sources.add(&volume.empty_dir, "emptyDir", node::empty_dir);
     sources.add(&volume.host_path, "hostPath", node::host_path);
     sources.add(&volume.git_repo, "gitRepo", node::git_repo);
@@ -66,7 +66,6 @@ pub(super) fn validate(volume: &Volume, opts: &Options, path: &Path<'_>, found: 
     sources.finish();
 }
 
-/// The sources of one volume.
 struct Sources<'a> {
     path: &'a Path<'a>,
     found: &'a mut Findings,
@@ -84,7 +83,7 @@ impl Sources<'_> {
         self.add_at(source, (field, field), check);
     }
 
-    /// Works like [`add`](Self::add), for a source whose path depends on whether it is the first.
+    /// Like [`add`](Self::add), for a source whose path depends on whether it is the first.
     fn add_at<T>(
         &mut self,
         source: &Option<T>,

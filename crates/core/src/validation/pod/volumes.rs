@@ -11,33 +11,30 @@ use super::{
 };
 use crate::finding::{Findings, Path};
 
-/// The valid volumes, which mounts and devices may reference.
+/// The valid volumes that mounts and devices may refer to.
 #[derive(Debug, Default)]
 pub(crate) struct Volumes<'a> {
-    /// The volumes, sorted by name.
+    /// Sorted by name.
     known: Vec<Known<'a>>,
 }
 
-/// The data about a volume that the rules for a mount or device need.
+/// The data about a volume that the rules for mounts and devices need.
 #[derive(Debug)]
 pub(crate) struct Known<'a> {
     name: &'a str,
-    /// Whether the volume is backed by a claim.
     pub(crate) is_claim: bool,
-    /// Whether the volume is an image.
     pub(crate) is_image: bool,
 }
 
 impl Volumes<'_> {
-    /// Returns a volume by its name.
     pub(crate) fn find(&self, name: &str) -> Option<&Known<'_>> {
         let at = self.known.binary_search_by(|known| known.name.cmp(name)).ok()?;
         self.known.get(at)
     }
 }
 
-/// Follows `ValidateVolumes`. A StatefulSet's claim templates come first and replace volumes with
-/// an equal name, as in `ValidateStatefulSetSpec` (`pkg/apis/apps/validation`).
+/// Follows `ValidateVolumes`. A StatefulSet's claim templates come first and replace volumes of the
+/// same name, as in `ValidateStatefulSetSpec` (`pkg/apis/apps/validation`).
 pub(crate) fn validate<'a>(
     volumes: &'a [Volume],
     claims: &[&'a str],

@@ -15,7 +15,7 @@ const MAX_SPEC_KIB: usize = 64;
 const MAX_DOMAIN: usize = 256;
 const MAX_USER: usize = 104;
 
-/// Follows `validateWindowsSecurityContextOptions`. The values are pointers upstream, and so
+/// Follows `validateWindowsSecurityContextOptions`. The values are pointers in Go, so they are
 /// printed as JSON.
 pub(crate) fn options(
     options: Option<&WindowsSecurityContextOptions>,

@@ -1,13 +1,11 @@
-//! The defaults of a volume.
-
 use k8s_openapi::api::core::v1::Volume;
 
 use crate::object::defaults::shared::{field_files, is_empty, pull_policy_of, text};
 
-/// The default mode of files made from Secrets, ConfigMaps and similar sources.
+/// The default mode of files from Secrets, ConfigMaps and similar sources.
 const FILE_MODE: i32 = 0o644;
 
-/// Applies `SetDefaults_Volume` and the functions for the sources below it.
+/// Applies `SetDefaults_Volume` and the functions for the volume's source.
 pub(super) fn volume(volume: &mut Volume) {
     if has_no_source(volume) {
         volume.empty_dir.get_or_insert_default();
@@ -50,7 +48,7 @@ pub(super) fn volume(volume: &mut Volume) {
     legacy(volume);
 }
 
-/// Sets the defaults of sources that CSI has replaced.
+/// Sources that CSI drivers have replaced.
 fn legacy(volume: &mut Volume) {
     if let Some(source) = &mut volume.iscsi {
         text(&mut source.iscsi_interface, "default");
@@ -72,8 +70,7 @@ fn legacy(volume: &mut Volume) {
     }
 }
 
-/// Returns whether a volume has no source. Names all fields, so that a source that a newer API adds
-/// is a compile error.
+/// Names all fields, so that a source from a newer API is a compile error.
 const fn has_no_source(volume: &Volume) -> bool {
     matches!(
         volume,

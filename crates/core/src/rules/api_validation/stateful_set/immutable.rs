@@ -37,8 +37,8 @@ pub(super) fn each_field<T>(new: &StatefulSetSpec, old: &StatefulSetSpec<T>, fou
     }
 }
 
-/// Returns a claim as the API server prints it: its internal type has no JSON names, and its
-/// metadata is embedded.
+/// Formats a claim as the API server does: its internal type has no JSON names, and its metadata is
+/// embedded.
 fn as_internal_json(claim: &PersistentVolumeClaim) -> Json {
     let mut json = metadata(&claim.metadata);
     let status = claim.status.as_ref();
@@ -59,7 +59,7 @@ fn as_internal_json(claim: &PersistentVolumeClaim) -> Json {
     Json::Object(json)
 }
 
-/// Returns the fields of the metadata in Go's order.
+/// The fields are in Go's order.
 fn metadata(metadata: &ObjectMeta) -> Map<String, Json> {
     let json = serde_json::to_value(metadata).unwrap_or_default();
     let order = [

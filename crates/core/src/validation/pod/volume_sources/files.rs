@@ -1,4 +1,4 @@
-//! Sources whose files come from the API server: Secrets, ConfigMaps, and fields of the pod.
+//! Sources with files from the API server: Secrets, ConfigMaps, and fields of the pod.
 
 use k8s_openapi::api::core::v1::{
     ConfigMapVolumeSource, DownwardAPIVolumeFile, DownwardAPIVolumeSource, KeyToPath,

@@ -29,8 +29,8 @@ pub(super) fn iscsi(source: &ISCSIVolumeSource, path: &Path<'_>, found: &mut Fin
     }
 }
 
-/// Reports names that are too long together. `validateVolumeSource` does that even if the volume has
-/// another source.
+/// Reports names that are too long together. `validateVolumeSource` does so even if the volume has
+/// a different source.
 pub(super) fn initiator(volume: &Volume, path: &Path<'_>, found: &mut Findings) {
     if let Some(iscsi) = &volume.iscsi
         && iscsi.initiator_name.is_some()
@@ -65,8 +65,8 @@ fn iscsi_name(name: &str, path: &Path<'_>, found: &mut Findings) {
     }
 }
 
-/// Returns whether the text ends in `iqn.YYYY-MM.naming-authority:name`: `iscsiInitiatorIqnRegex`,
-/// which is not anchored at its start.
+/// Returns whether the text ends in `iqn.YYYY-MM.naming-authority:name`. `iscsiInitiatorIqnRegex`
+/// is not anchored at its start.
 fn is_iqn(text: &str) -> bool {
     let after_date = |rest: &str| {
         let bytes = rest.as_bytes();

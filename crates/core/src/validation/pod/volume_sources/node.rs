@@ -1,4 +1,4 @@
-//! Sources that are on the node: directories, and what the kubelet puts there.
+//! Sources on the node: directories, and what the kubelet puts there.
 
 use k8s_openapi::api::core::v1::{
     EmptyDirVolumeSource, GitRepoVolumeSource, HostPathVolumeSource, ImageVolumeSource,
@@ -13,7 +13,7 @@ use crate::{
     },
 };
 
-/// Validates the size and the mode: `validateEmptyDirVolumeSource`.
+/// `validateEmptyDirVolumeSource`: size and mode.
 pub(super) fn empty_dir(source: &EmptyDirVolumeSource, path: &Path<'_>, found: &mut Findings) {
     let limit = source.size_limit.as_ref().and_then(|limit| Quantity::parse(&limit.0));
     if limit.is_some_and(|limit| limit.is_negative()) {
@@ -54,7 +54,7 @@ pub(super) fn git_repo(source: &GitRepoVolumeSource, path: &Path<'_>, found: &mu
     each(names::local_descending_path(directory), directory, &path.child("directory"), found);
 }
 
-/// Follows `validateImageVolumeSource`. Before 1.37, the reference may be missing in a template.
+/// Follows `validateImageVolumeSource`. Before 1.37, a template may lack the reference.
 pub(super) fn image(
     source: &ImageVolumeSource,
     opts: &Options,
