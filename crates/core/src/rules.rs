@@ -141,6 +141,7 @@ rules! {
     set_stuck_terminating,
     shared_volume,
     spread_in_daemonset,
+    spread_misses_own_pods,
     storage_class_missing,
     surge_host_port,
     surge_shared_node_resource,
