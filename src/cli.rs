@@ -2,6 +2,7 @@
 
 mod diff;
 pub mod export;
+mod help;
 mod inject;
 mod kubectl;
 mod lsp;
@@ -94,10 +95,14 @@ struct ManArgs {
     folder: Option<PathBuf>,
 }
 
+fn command() -> clap::Command {
+    help::tidy(Cli::command())
+}
+
 /// Runs the command line.
 pub fn main() -> ExitCode {
     let args = kubectl::args();
-    let command = Cli::command().bin_name(kubectl::name(args.first()));
+    let command = command().bin_name(kubectl::name(args.first()));
     let matches = command.try_get_matches_from(args);
     let cli = match matches.and_then(|matches| Cli::from_arg_matches(&matches)) {
         Ok(cli) => cli,
@@ -143,7 +148,7 @@ fn is_broken_pipe(error: &anyhow::Error) -> bool {
 
 fn completions(args: &CompletionsArgs) -> anyhow::Result<Exit> {
     let mut script = Vec::new();
-    clap_complete::generate(args.shell, &mut Cli::command(), "setguard", &mut script);
+    clap_complete::generate(args.shell, &mut command(), "setguard", &mut script);
     io::stdout().write_all(&script)?;
     Ok(Exit::Clean)
 }
@@ -156,13 +161,12 @@ fn version() -> anyhow::Result<Exit> {
 fn man(args: &ManArgs) -> anyhow::Result<Exit> {
     match &args.folder {
         Some(folder) => {
-            let written = clap_mangen::generate_to(Cli::command(), folder);
+            let written = clap_mangen::generate_to(command(), folder);
             written.with_context(|| format!("{}: cannot be written", folder.display()))?;
         }
         None => {
             let mut page = Vec::new();
-            clap_mangen::Man::new(Cli::command().disable_help_subcommand(true))
-                .render(&mut page)?;
+            clap_mangen::Man::new(command().disable_help_subcommand(true)).render(&mut page)?;
             io::stdout().write_all(&page)?;
         }
     }

@@ -31,7 +31,7 @@ pub struct ServeArgs {
     #[arg(long, value_name = "ADDR", env = "SETGUARD_ADMIN_LISTEN", default_value = "[::]:8080")]
     pub admin_listen: SocketAddr,
     /// The policy; its file is read again when it changes
-    #[command(flatten)]
+    #[command(flatten, next_help_heading = "Policy")]
     pub policy: PolicyArgs,
     /// Reaction at startup to a policy that cannot be used; later, the last valid one stays in force
     #[arg(
@@ -43,14 +43,31 @@ pub struct ServeArgs {
     )]
     pub if_policy_invalid: IfInvalid,
     /// Certificate chain (PEM); read again when it changes
-    #[arg(long, value_name = "FILE", env = "SETGUARD_TLS_CERT", requires = "tls_key")]
+    #[arg(
+        long,
+        value_name = "FILE",
+        env = "SETGUARD_TLS_CERT",
+        requires = "tls_key",
+        help_heading = "TLS"
+    )]
     pub tls_cert: Option<PathBuf>,
     /// Private key (PEM); read again when it changes
-    #[arg(long, value_name = "FILE", env = "SETGUARD_TLS_KEY", requires = "tls_cert")]
+    #[arg(
+        long,
+        value_name = "FILE",
+        env = "SETGUARD_TLS_KEY",
+        requires = "tls_cert",
+        help_heading = "TLS"
+    )]
     pub tls_key: Option<PathBuf>,
     /// Create a certificate in memory and print webhook configurations that trust it; this is the
     /// default without --tls-cert and --tls-managed
-    #[arg(long, env = "SETGUARD_TLS_SELF_SIGNED", conflicts_with = "tls_cert")]
+    #[arg(
+        long,
+        env = "SETGUARD_TLS_SELF_SIGNED",
+        conflicts_with = "tls_cert",
+        help_heading = "TLS"
+    )]
     pub tls_self_signed: bool,
     /// Additional host name or IP address for the self-signed certificate, which always includes
     /// localhost; the first one is the host in the printed webhook configurations (repeatable)
@@ -60,7 +77,8 @@ pub struct ServeArgs {
         env = "SETGUARD_TLS_SAN",
         value_delimiter = ',',
         value_parser = host,
-        conflicts_with = "tls_cert"
+        conflicts_with = "tls_cert",
+        help_heading = "TLS"
     )]
     pub tls_san: Vec<String>,
     // For tests only.
@@ -68,10 +86,10 @@ pub struct ServeArgs {
     #[arg(long, value_parser = duration::parse, default_value = "8760h", hide = true)]
     pub tls_self_signed_lifetime: Duration,
     /// The flags for a certificate that setguard manages in the cluster
-    #[command(flatten)]
+    #[command(flatten, next_help_heading = "Managed certificate")]
     pub managed: ManagedArgs,
     /// The flags for arming the webhook configurations
-    #[command(flatten)]
+    #[command(flatten, next_help_heading = "Activation")]
     pub arming: ActivationArgs,
     /// How long to wait for the first call of an API server before a warning in the log says that
     /// there was none; 0 means for ever. With --arm-webhooks setguard finds out by itself
@@ -84,11 +102,11 @@ pub struct ServeArgs {
     )]
     pub expect_call_within: Duration,
     /// The flags for the view of the cluster
-    #[command(flatten)]
+    #[command(flatten, next_help_heading = "View of the cluster")]
     pub inventory: InventoryArgs,
     /// Accept only clients with a certificate from one of these CAs (PEM); read again when it
     /// changes
-    #[arg(long, value_name = "FILE", env = "SETGUARD_CLIENT_CA")]
+    #[arg(long, value_name = "FILE", env = "SETGUARD_CLIENT_CA", help_heading = "TLS")]
     pub client_ca: Option<PathBuf>,
     /// The oldest version of TLS that clients may use
     #[arg(
@@ -96,7 +114,8 @@ pub struct ServeArgs {
         value_name = "VERSION",
         env = "SETGUARD_TLS_MIN_VERSION",
         value_enum,
-        default_value_t
+        default_value_t,
+        help_heading = "TLS"
     )]
     pub tls_min_version: MinVersion,
     // The sum of the drain delay and the grace period is less than a pod's default
@@ -108,7 +127,8 @@ pub struct ServeArgs {
         value_name = "DURATION",
         env = "SETGUARD_DRAIN_DELAY",
         default_value = "5s",
-        value_parser = duration::parse
+        value_parser = duration::parse,
+        help_heading = "Shutdown"
     )]
     pub drain_delay: Duration,
     /// How long requests in flight may take to finish after the drain delay
@@ -117,7 +137,8 @@ pub struct ServeArgs {
         value_name = "DURATION",
         env = "SETGUARD_GRACE_PERIOD",
         default_value = "20s",
-        value_parser = duration::parse
+        value_parser = duration::parse,
+        help_heading = "Shutdown"
     )]
     pub grace_period: Duration,
     // The kubelet takes about a minute to update a Secret or ConfigMap in a pod anyway.
@@ -128,13 +149,14 @@ pub struct ServeArgs {
         env = "SETGUARD_POLL_INTERVAL",
         default_value = "10s",
         value_parser = duration::parse,
-        hide = true
+        hide = true,
+        help_heading = "Policy"
     )]
     pub poll_interval: Duration,
     /// Log format
-    #[arg(long, value_enum, env = "SETGUARD_LOG_FORMAT", default_value_t)]
+    #[arg(long, value_enum, env = "SETGUARD_LOG_FORMAT", default_value_t, help_heading = "Log")]
     pub log_format: LogFormat,
     /// Log level or filter, such as debug; the default is RUST_LOG, and info if that is not set
-    #[arg(long, value_name = "FILTER", env = "SETGUARD_LOG_LEVEL")]
+    #[arg(long, value_name = "FILTER", env = "SETGUARD_LOG_LEVEL", help_heading = "Log")]
     pub log_level: Option<String>,
 }

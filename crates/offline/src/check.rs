@@ -98,17 +98,6 @@ Examples:
 pub struct CheckArgs {
     #[command(flatten)]
     manifests: ManifestArgs,
-    #[command(flatten)]
-    output: OutputArgs,
-    #[command(flatten)]
-    selection: Selection,
-    #[command(flatten)]
-    policy: PolicyArgs,
-    /// Uses no policy file that --policy does not name. Otherwise the nearest setguard.yaml,
-    /// .setguard.yaml or .github/setguard.yaml counts, from the working folder up to the root of its
-    /// repository
-    #[arg(long)]
-    no_config: bool,
     /// Leaves out the files and folders that match a pattern, in folders that are named. The pattern is
     /// like one in `.gitignore`, from the working folder, such as `/examples` or `*.values.yaml`. May be
     /// given more than once
@@ -123,34 +112,51 @@ pub struct CheckArgs {
     #[arg(long, value_name = "PATH")]
     inventory: Vec<PathBuf>,
     /// The name of standard input in the report, such as the path of a chart
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", hide_short_help = true)]
     stdin_path: Option<String>,
     /// Succeeds if there is no DaemonSet and no StatefulSet to check
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     allow_empty: bool,
+    #[command(flatten, next_help_heading = "Report")]
+    output: OutputArgs,
+    #[command(flatten, next_help_heading = "Report")]
+    selection: Selection,
+    #[command(flatten, next_help_heading = "Policy")]
+    policy: PolicyArgs,
+    /// Uses no policy file that --policy does not name. Otherwise the nearest setguard.yaml,
+    /// .setguard.yaml or .github/setguard.yaml counts, from the working folder up to the root of its
+    /// repository
+    #[arg(long, hide_short_help = true, help_heading = "Policy")]
+    no_config: bool,
     /// The previous manifests: an object that is also in them is checked as an update, so that
     /// changes of immutable fields are found. May be given more than once
-    #[arg(long, value_name = "PATH", group = "old")]
+    #[arg(long, value_name = "PATH", group = "old", help_heading = "Comparison")]
     against: Vec<PathBuf>,
     /// The command by which the manifests will reach the cluster. It decides what becomes of fields
     /// that the previous object has and the manifest leaves out. By default it is what the managed fields of
     /// that object say, such as an upgrade by Helm or server-side apply by Flux, and otherwise apply. Server-side
     /// apply also refuses what the others accept, such as two entries with the same key
-    #[arg(long = "as", value_enum, value_name = "VERB")]
+    #[arg(
+        long = "as",
+        value_enum,
+        value_name = "VERB",
+        hide_short_help = true,
+        help_heading = "Comparison"
+    )]
     verb: Option<Verb>,
     /// The field manager of --as server-side-apply [default: kubectl]
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", hide_short_help = true, help_heading = "Comparison")]
     field_manager: Option<String>,
-    #[command(flatten)]
+    #[command(flatten, next_help_heading = "Comparison")]
     known: KnownArgs,
-    #[command(flatten)]
+    #[command(flatten, next_help_heading = "Fixes")]
     fix: FixArgs,
     /// Report as if nothing exempted itself from warnings: neither by a comment `# setguard: ignore[RULE]
     /// reason` nor by the annotation setguard.io/ignore
-    #[arg(long)]
+    #[arg(long, hide_short_help = true, help_heading = "Policy")]
     no_ignores: bool,
     /// Treat warnings as denials
-    #[arg(long)]
+    #[arg(long, help_heading = "Policy")]
     deny_warnings: bool,
 }
 

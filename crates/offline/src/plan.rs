@@ -1,6 +1,7 @@
 //! `setguard plan`: what the controllers will do with a change.
 
 mod cluster;
+mod configs;
 mod dump;
 mod forecast;
 mod forecaster;
@@ -78,33 +79,39 @@ pub struct PlanArgs {
     /// The previous manifests, or the objects in the cluster as `kubectl get -o yaml` prints them, with
     /// their pods, claims and controllerrevisions for a rollout that is not complete; without them
     /// everything is new. May be given more than once
-    #[arg(long, value_name = "PATH")]
+    #[arg(long, value_name = "PATH", help_heading = "Comparison")]
     against: Vec<PathBuf>,
     /// Like --against, with the manifests as they were in git where the work tree left a branch, such as
     /// `origin/main`: at the merge base. `origin/main..` is the tip of the branch instead
-    #[arg(long, value_name = "REF", conflicts_with = "against")]
+    #[arg(long, value_name = "REF", conflicts_with = "against", help_heading = "Comparison")]
     against_ref: Option<String>,
     /// Leave out objects for which nothing changes
-    #[arg(long)]
+    #[arg(long, help_heading = "Report")]
     new_only: bool,
     /// Compare with the objects, pods, claims and nodes of the cluster, which are read with the
     /// kubeconfig; nothing is written
-    #[arg(long, conflicts_with_all = ["against", "against_ref", "nodes"])]
+    #[arg(long, conflicts_with_all = ["against", "against_ref", "nodes"], help_heading = "Comparison")]
     live: bool,
     /// The context of the kubeconfig for --live
-    #[arg(long, value_name = "NAME", requires = "live")]
+    #[arg(long, value_name = "NAME", requires = "live", help_heading = "Comparison")]
     context: Option<String>,
     /// The nodes of the cluster, as `kubectl get nodes -o yaml` prints them: without them nothing can
     /// be said about the pods of a DaemonSet
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help_heading = "Comparison")]
     nodes: Vec<PathBuf>,
     /// The command by which the manifests will reach the cluster. It decides what becomes of fields
     /// that the previous object has and the manifest leaves out. By default it is what the managed fields of
     /// that object say, such as an upgrade by Helm or server-side apply by Flux, and otherwise apply
-    #[arg(long = "as", value_enum, value_name = "VERB")]
+    #[arg(
+        long = "as",
+        value_enum,
+        value_name = "VERB",
+        hide_short_help = true,
+        help_heading = "Comparison"
+    )]
     verb: Option<Verb>,
     /// The field manager of --as server-side-apply [default: kubectl]
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", hide_short_help = true, help_heading = "Comparison")]
     field_manager: Option<String>,
     /// A pod that never becomes ready once it is created again, such as db-2; `new` means every pod
     /// with the new template. May be given more than once
@@ -119,19 +126,26 @@ pub struct PlanArgs {
     prune: bool,
     /// New manifests without objects are meant, so that everything is deleted. Otherwise they are an error,
     /// because what should have written them may have failed
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     allow_empty: bool,
     /// The output format
-    #[arg(short = 'o', long, value_enum, default_value_t, value_name = "FORMAT")]
+    #[arg(
+        short = 'o',
+        long,
+        value_enum,
+        default_value_t,
+        value_name = "FORMAT",
+        help_heading = "Report"
+    )]
     format: Format,
     /// Use no characters but those of ASCII
-    #[arg(long)]
+    #[arg(long, help_heading = "Report")]
     ascii: bool,
-    #[command(flatten)]
+    #[command(flatten, next_help_heading = "Policy")]
     policy: PolicyArgs,
     /// Uses no policy file that --policy does not name. Otherwise the policy file of the repository counts, as for
     /// `setguard check`
-    #[arg(long)]
+    #[arg(long, hide_short_help = true, help_heading = "Policy")]
     no_config: bool,
 }
 

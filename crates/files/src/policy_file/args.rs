@@ -25,6 +25,7 @@ pub struct PolicyArgs {
     pub kube_version: Option<Version>,
     /// Feature gates of that cluster that differ from the release's defaults: A=true,B=false
     #[arg(
+        hide_short_help = true,
         long,
         value_name = "GATES",
         env = "SETGUARD_FEATURE_GATES",

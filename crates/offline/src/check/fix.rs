@@ -57,7 +57,7 @@ pub(crate) struct FixArgs {
     dry_run: bool,
     /// Also show changes that fix a finding, but change what happens in the cluster. They are never
     /// written to the files
-    #[arg(long = "unsafe", requires = "dry_run")]
+    #[arg(long = "unsafe", requires = "dry_run", hide_short_help = true)]
     not_safe: bool,
 }
 

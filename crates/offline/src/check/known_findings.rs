@@ -45,14 +45,20 @@ pub(crate) struct KnownArgs {
     #[arg(long, requires = "old")]
     pub(crate) new_only: bool,
     /// Do not report the findings in this file. If it has findings that are fixed, that is a failure
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help_heading = "Baseline")]
     baseline: Option<PathBuf>,
     /// Write the findings of this run to a file for --baseline, except those that the API server
     /// refuses
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["baseline", "new_only"])]
+    #[arg(
+        long,
+        value_name = "FILE",
+        conflicts_with_all = ["baseline", "new_only"],
+        hide_short_help = true,
+        help_heading = "Baseline"
+    )]
     write_baseline: Option<PathBuf>,
     /// Remove from the baseline what is no longer found. Give all manifests that it is about
-    #[arg(long, requires = "baseline")]
+    #[arg(long, requires = "baseline", hide_short_help = true, help_heading = "Baseline")]
     prune_baseline: bool,
 }
 
