@@ -7,7 +7,7 @@
 
 use std::{
     cmp::Reverse,
-    collections::BTreeMap,
+    collections::{BTreeMap, HashSet},
     io::{self, Write},
 };
 
@@ -199,11 +199,13 @@ fn most_severe<T>(all: Vec<T>, most: usize, severity: impl Fn(&T) -> Severity) -
 
 /// Writes the report.
 pub(super) fn write(collected: &Collected, out: &mut dyn Write) -> io::Result<()> {
-    let mut rules: Vec<Descriptor<'_>> =
-        collected.rules.iter().map(|(rule, mode)| Descriptor::new(rule, *mode)).collect();
-    rules.sort_by_key(|rule| rule.id);
     let entries = collected.in_files();
     let (entries, left_out) = most_severe(entries, MOST_RESULTS, |it| it.diagnostic.severity);
+    // With every rule, the smallest report has half a megabyte.
+    let met: HashSet<_> = entries.iter().map(|it| it.diagnostic.rule.id).collect();
+    let rules = collected.rules.iter().filter(|(rule, _)| met.contains(rule.meta.id));
+    let mut rules: Vec<_> = rules.map(|(rule, mode)| Descriptor::new(rule, *mode)).collect();
+    rules.sort_by_key(|rule| rule.id);
     let left_out = (left_out > 0).then(|| {
         format!(
             "{left_out} more results, the least severe, are left out: GitHub takes {MOST_RESULTS}"
