@@ -138,10 +138,12 @@ pub(super) struct NodeOutlook {
 }
 
 impl Forecast {
-    /// Returns whether nothing changes and nothing happens.
+    /// Returns whether nothing changes, nothing happens, and nothing has to be said about that.
     pub(super) fn is_idle(&self) -> bool {
         let is_quiet = |it: &Rollout| it.course.steps.is_empty() && it.course.stop.is_none();
-        self.change == ChangeKind::None && self.rollout.as_ref().is_none_or(is_quiet)
+        self.notes.is_empty()
+            && self.change == ChangeKind::None
+            && self.rollout.as_ref().is_none_or(is_quiet)
     }
 
     /// Returns why a changed template reaches no pod, if there are pods and none gets it.

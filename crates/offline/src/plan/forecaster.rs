@@ -348,6 +348,11 @@ impl Forecaster<'_> {
             Workload::DaemonSet(spec) => self.daemon_set(spec, &transition),
         };
         simulated.notes.extend(self.notes_around(&transition, simulated.rollout.as_ref()));
+        if before.is_some() && !template_changes {
+            let pod = object.template().spec.as_ref();
+            let notes = pod.map(|it| self.input.configs.notes(&id.namespace, it));
+            simulated.notes.extend(notes.unwrap_or_default());
+        }
         simulated
     }
 }

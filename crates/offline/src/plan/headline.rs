@@ -120,8 +120,8 @@ fn of(forecast: &Forecast) -> Vec<Fact> {
     }
     let without_pods = forecast.reaches_no_pod();
     let has_notes = !forecast.notes.is_empty();
-    let is_quiet = forecast.active().is_none() && forecast.change != ChangeKind::None;
-    if is_quiet && (has_notes || without_pods.is_none()) {
+    let changes = forecast.change != ChangeKind::None;
+    if forecast.active().is_none() && (has_notes || changes && without_pods.is_none()) {
         let text = if has_notes { "" } else { "no pod is created or deleted" };
         facts.push(fact(FactKind::Note, text.to_owned(), forecast.notes.clone()));
     }

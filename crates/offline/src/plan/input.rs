@@ -14,7 +14,7 @@ use setguard_core::{
     policy::FolderNames,
 };
 
-use super::{cluster::PlannedCluster, dump};
+use super::{cluster::PlannedCluster, configs::Configs, dump};
 pub(super) use setguard_files::{
     error::FileError,
     manifests::{
@@ -59,6 +59,8 @@ pub(super) struct Input {
     pub(super) previous: HashMap<ObjectId, (usize, &'static Resource, Alternatives<String>)>,
     /// Pods, claims, revisions and nodes.
     pub(super) world: PlannedCluster,
+    /// The ConfigMaps and Secrets of the new and the previous manifests.
+    pub(super) configs: Configs,
     /// The namespaces that request the control-plane tolerations.
     pub(super) namespaces: Namespaces,
     /// The namespaces that requested them before the change.
@@ -206,8 +208,8 @@ impl Input {
         complain: &mut dyn FnMut(String),
     ) {
         for source in sources {
-            let world = &mut self.world;
-            let mut others = Others { world, namespace: None, which: Which::Nodes };
+            let (world, configs) = (&mut self.world, &mut self.configs);
+            let mut others = Others { world, configs, namespace: None, which: Which::Nodes };
             each(&source, release, &mut others, complain, &mut |_, _| {});
         }
     }
@@ -222,7 +224,12 @@ impl Input {
             each(
                 &source,
                 Version::NEWEST,
-                &mut Others { world: &mut self.world, namespace, which: Which::Stored },
+                &mut Others {
+                    world: &mut self.world,
+                    configs: &mut self.configs,
+                    namespace,
+                    which: Which::Stored,
+                },
                 complain,
                 &mut |manifest, Decoded { resource, json, .. }| {
                     // A patch is no object that a cluster could have.
@@ -256,7 +263,12 @@ impl Input {
             each(
                 &source,
                 release,
-                &mut Others { world: &mut self.world, namespace, which: Which::Budgets },
+                &mut Others {
+                    world: &mut self.world,
+                    configs: &mut self.configs,
+                    namespace,
+                    which: Which::New,
+                },
                 complain,
                 &mut |manifest, Decoded { resource, json, problems }| {
                     if may_be_part && manifest.is_partial() {
@@ -368,6 +380,7 @@ type See<'a> = dyn FnMut(Manifest<'_>, Decoded) + 'a;
 /// The objects other than sets that are added to the world, and the namespace of objects that set none.
 struct Others<'a> {
     world: &'a mut PlannedCluster,
+    configs: &'a mut Configs,
     namespace: Option<&'a str>,
     which: Which,
 }
@@ -380,8 +393,8 @@ enum Which {
     /// Of the kinds that a cluster creates, only those with a `uid`: a chart can have a Pod for a test, and a
     /// folder a claim to copy.
     Stored,
-    /// Only PodDisruptionBudgets.
-    Budgets,
+    /// Only PodDisruptionBudgets, ConfigMaps and Secrets.
+    New,
 }
 
 impl Others<'_> {
@@ -392,10 +405,14 @@ impl Others<'_> {
 
     fn add(&mut self, object: &ManifestObject<'_>) -> Result<(), serde_json::Error> {
         let (api_version, kind) = (object.api_version(), object.kind());
+        if matches!(kind, "ConfigMap" | "Secret") && self.has_sets() {
+            let is_new = self.which == Which::New;
+            return self.configs.add(kind, &object.node.to_json(), self.namespace, is_new);
+        }
         let counts = match self.which {
             Which::Nodes => kind == "Node",
             Which::Stored => !is_of_cluster(kind) || has_uid(&object.node),
-            Which::Budgets => kind == "PodDisruptionBudget",
+            Which::New => kind == "PodDisruptionBudget",
         };
         if !counts {
             return Ok(());

@@ -69,10 +69,13 @@ impl Forecaster<'_> {
         }
         notes.extend(overdue(world, &set).filter(|_| rollout.is_some()));
         if let Some(rollout) = rollout {
-            let down = rollout.course.at_most_unavailable;
+            let down = match rollout.course.at_most_unavailable {
+                1 => "1 pod".to_owned(),
+                down => format!("{down} pods"),
+            };
             notes.extend(rollout.over_budgets.iter().map(|OverBudget { name, allowed }| {
                 format!(
-                    "takes down {down} pods at a time, but the PodDisruptionBudget {name} allows the eviction of \
+                    "takes down {down} at a time, but the PodDisruptionBudget {name} allows the eviction of \
                      {allowed}: the controller deletes pods and asks no budget"
                 )
             }));
