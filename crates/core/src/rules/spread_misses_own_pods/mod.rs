@@ -16,7 +16,7 @@ pub(super) static RULE: Rule = Rule {
     meta: meta! {
         id: "spread-misses-own-pods",
         title: "the constraint selects none of its pods",
-        summary: "a spread constraint or anti-affinity whose selector misses the pods of its own set",
+        summary: "a spread constraint or anti-affinity that misses the pods of its own set",
         group: Nodes,
         mode: Mode::Warn,
         adjustable: true,
