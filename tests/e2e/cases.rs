@@ -22,7 +22,7 @@ mod view;
 mod warnings;
 mod writers;
 
-use crate::namespace::Namespace;
+use crate::Namespace;
 
 /// The only program that cases need and that is not in the folder of the control plane's binaries.
 pub(crate) const HELM: &str = "helm";

@@ -32,7 +32,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::time::sleep;
 
-use crate::{client, harness::process::Process, http, namespace::Namespace, service::Service};
+use crate::{Namespace, Process, Service, client, http};
 
 /// How often the kubelet checks its pods.
 const PERIOD: Duration = Duration::from_millis(100);
@@ -144,8 +144,7 @@ struct Running {
 
 impl Work {
     fn run(mut self, stopped: &AtomicBool) {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-        runtime.expect("a runtime").block_on(async {
+        client::block_on(async {
             let client = client::of(&self.kubeconfig).await;
             while !stopped.load(Ordering::Relaxed) {
                 // The next round tries again, as a real kubelet does.

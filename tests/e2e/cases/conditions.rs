@@ -1,17 +1,12 @@
 //! The condition under which a DaemonSet or StatefulSet is sent to `/mutate`: an object that is not
 //! sent would have got no warning and no patch there.
 
-use http::{Method, Request};
-use kube::{Client, client::Body};
+use http::Method;
+use kube::Client;
 use serde_json::{Value, json};
 
 use super::Case;
-use crate::{
-    client,
-    corpus::{self, Bases},
-    harness::process::eventually,
-    namespace::Namespace,
-};
+use crate::{Namespace, client, corpus, corpus::Bases, eventually};
 
 pub(super) const CASES: &[Case] =
     &[Case::new("what-is-not-sent-to-mutate-needs-nothing-from-it", nothing_is_lost)];
@@ -30,8 +25,7 @@ fn nothing_is_lost(namespace: &Namespace<'_>) {
     let asked = Namespace::create(control_plane, ASKED);
     ask_about_everything(&asked);
     let kubeconfig = &control_plane.kubectl.kubeconfig;
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    let tally = runtime.expect("a runtime").block_on(async {
+    let tally = client::block_on(async {
         compare_all(&client::of(kubeconfig).await, [namespace.name, ASKED]).await
     });
     assert!(tally.creates > 300 && tally.updates > 300, "{tally:?}");
@@ -73,8 +67,7 @@ fn ask_about_everything(asked: &Namespace<'_>) {
     configuration["metadata"] = json!({ "name": "zz-unconditional" });
     asked.kubectl(&["create", "-f", "-"], &configuration.to_string()).accepted();
     eventually("the second webhook to be called", || {
-        let set = crate::manifests::daemon_set("probe").to_string();
-        asked.kubectl(&["create", "--dry-run=server", "-f", "-"], &set).accepted();
+        asked.dry_run(&crate::manifests::daemon_set("probe")).accepted();
         let metrics = asked.control_plane.kubectl.run(&["get", "--raw", "/metrics"], "");
         let called = metrics.stdout.contains(&format!("name=\"{UNCONDITIONAL}\""));
         if called { Ok(()) } else { Err("not yet") }
@@ -185,24 +178,14 @@ async fn answer(
 
 async fn send(client: &Client, method: Method, path: String, object: &Value) -> Answer {
     let namespace = path.split('/').nth(5).unwrap_or_default().to_owned();
-    let media_type =
-        if method == Method::PATCH { "application/merge-patch+json" } else { "application/json" };
-    let request = Request::builder().method(method).uri(path).header("Content-Type", media_type);
     let mut object = object.clone();
     if object["metadata"].get("namespace").is_some() {
         object["metadata"]["namespace"] = json!(namespace);
     }
-    let request = request.body(Body::from(object.to_string().into_bytes())).expect("a request");
-    let response = client.send(request).await.expect("an answer");
-    let mut warnings: Vec<String> = response
-        .headers()
-        .get_all("Warning")
-        .iter()
-        .map(|value| String::from_utf8_lossy(value.as_bytes()).replace(&namespace, "NAMESPACE"))
-        .collect();
+    let answer = client::send(client, method, &path, &object, &[]).await;
+    let warnings = answer.warnings.iter().map(|it| it.replace(&namespace, "NAMESPACE"));
+    let mut warnings: Vec<_> = warnings.collect();
     warnings.sort();
-    let status = response.status().as_u16();
-    let body = response.into_body().collect_bytes().await.expect("a body");
-    let mut body: Value = serde_json::from_slice(&body).expect("JSON");
-    Answer { status, warnings, spec: body["spec"].take() }
+    let client::Answer { status, mut object, .. } = answer;
+    Answer { status, warnings, spec: object["spec"].take() }
 }

@@ -12,15 +12,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use super::Case;
-use crate::{
-    harness::{
-        control_plane::SETGUARD,
-        process::{Process, eventually, free_ports},
-    },
-    http,
-    manifests::daemon_set,
-    namespace::Namespace,
-};
+use crate::{Namespace, Process, SETGUARD, daemon_set, eventually, free_ports, http};
 
 pub(super) const CASES: &[Case] = &[Case::new("managed-certificates", managed)];
 
@@ -281,10 +273,9 @@ impl<'a> Site<'a> {
     /// Whether the API server gets answers from both replicas to many reviews, and the served
     /// certificates verify against the published CA.
     fn all_well(&self) -> Result<(), String> {
-        let args = ["create", "--dry-run=server", "-f", "-"];
         let many: Vec<Value> = (0..20).map(|i| daemon_set(&format!("agent-{i}"))).collect();
         let many = json!({ "apiVersion": "v1", "kind": "List", "items": many });
-        let output = self.namespace.kubectl(&args, &many.to_string());
+        let output = self.namespace.dry_run(&many);
         if !output.success {
             return Err(output.to_string());
         }
@@ -319,13 +310,11 @@ fn allow(namespace: &Namespace<'_>) {
             { "apiGroups": [""], "resources": ["secrets"], "resourceNames": [SECRET], "verbs": verbs },
         ],
     });
-    let configurations =
-        json!(["validatingwebhookconfigurations", "mutatingwebhookconfigurations"]);
     let cluster_role = json!({
         "apiVersion": format!("{api}/v1"), "kind": "ClusterRole", "metadata": { "name": name },
         "rules": [{
             "apiGroups": ["admissionregistration.k8s.io"],
-            "resources": configurations,
+            "resources": KINDS.map(|kind| format!("{kind}s")),
             "resourceNames": [name],
             "verbs": ["get", "watch", "patch", "delete"],
         }],
@@ -333,7 +322,7 @@ fn allow(namespace: &Namespace<'_>) {
     namespace.apply(&role).silently();
     namespace.apply(&cluster_role).silently();
     for kind in ["Role", "ClusterRole"] {
-        bind(namespace, kind, name);
+        namespace.bind(kind, name, SETGUARD);
     }
 }
 
@@ -342,47 +331,16 @@ fn allow_to_create(namespace: &Namespace<'_>) {
     let name = "creates-secrets";
     let args = ["create", "role", name, "--verb=create", "--resource=secrets"];
     namespace.kubectl(&args, "").accepted();
-    bind(namespace, "Role", name);
-}
-
-fn bind(namespace: &Namespace<'_>, kind: &str, name: &str) {
-    let api = "rbac.authorization.k8s.io";
-    let binding = json!({
-        "apiVersion": format!("{api}/v1"),
-        "kind": format!("{kind}Binding"),
-        "metadata": { "name": name },
-        "roleRef": { "apiGroup": api, "kind": kind, "name": name },
-        "subjects": [{ "apiGroup": api, "kind": "User", "name": SETGUARD }],
-    });
-    namespace.apply(&binding).silently();
+    namespace.bind("Role", name, SETGUARD);
 }
 
 /// Registers both replicas, so that each review of this namespace calls both.
 fn register(namespace: &Namespace<'_>, ports: [u16; 2]) {
-    let webhook = |port: u16, path: &str| {
-        json!({
-            "name": format!("replica-{port}.setguard.io"),
-            "admissionReviewVersions": ["v1"],
-            "sideEffects": "None",
-            "failurePolicy": "Fail",
-            "namespaceSelector":
-                { "matchLabels": { "kubernetes.io/metadata.name": namespace.name } },
-            "rules": [{
-                "apiGroups": ["apps"],
-                "apiVersions": ["v1"],
-                "resources": ["daemonsets"],
-                "operations": ["CREATE"],
-            }],
-            "clientConfig": { "url": format!("https://127.0.0.1:{port}/{path}") },
-        })
-    };
     for (kind, path) in [("Validating", "validate"), ("Mutating", "mutate")] {
-        let configuration = json!({
-            "apiVersion": "admissionregistration.k8s.io/v1",
-            "kind": format!("{kind}WebhookConfiguration"),
-            "metadata": { "name": namespace.name },
-            "webhooks": ports.map(|port| webhook(port, path)),
-        });
-        namespace.apply(&configuration).silently();
+        let names = ports.map(|port| format!("replica-{port}.setguard.io"));
+        let urls = ports.map(|port| format!("https://127.0.0.1:{port}/{path}"));
+        // setguard writes the certificate.
+        let webhooks = [0, 1].map(|i| (&*names[i], &*urls[i], &[][..]));
+        namespace.register(&format!("{kind}WebhookConfiguration"), &webhooks, &["daemonsets"]);
     }
 }

@@ -24,15 +24,8 @@ use setguard::{
 use self::{compared::Compared, crossed::Crossing};
 use super::Case;
 use crate::{
-    client, corpus,
-    dice::Dice,
-    harness::{
-        control_plane::{CONTROLLER_MANAGER, ControlPlane},
-        kubectl::Output,
-        process::eventually,
-    },
-    manifests,
-    namespace::Namespace,
+    CONTROLLER_MANAGER, ControlPlane, Dice, Namespace, Output, becomes, client, corpus, eventually,
+    manifests, surging,
 };
 
 pub(super) const CASES: &[Case] = &[
@@ -96,17 +89,14 @@ fn same_findings(shared: &Namespace<'_>) {
     let whole = |cel: &Cel| cel.misses.is_none() && cel.only != Some(Operation::Update);
     for (rule, _) in in_cel().filter(|(rule, cel)| whole(cel) && exported(rule)) {
         let name = format!("{}.{SUFFIX}", rule.meta.id);
-        eventually("each policy to be in force", || {
-            let create = ["create", "--dry-run=server", "-f", "-"];
-            let output = namespace.kubectl(&create, rule.meta.bad);
-            if output.stderr.contains(&name) { Ok(()) } else { Err(output) }
-        });
+        let create = ["create", "--dry-run=server", "-f", "-"];
+        let ask = || namespace.kubectl(&create, rule.meta.bad);
+        becomes("each policy to be in force", ask, |it| it.stderr.contains(&name));
     }
 
     let policy = Policy::parse(&policy).unwrap();
     let kubeconfig = &control_plane.kubectl.kubeconfig;
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    let found = runtime.block_on(async {
+    let found = client::block_on(async {
         let client = client::of(kubeconfig).await;
         let exported = in_cel().filter(|(rule, _)| exported(rule));
         let exported = exported.map(|(rule, _)| rule.meta.id);
@@ -253,14 +243,6 @@ fn sets(text: &str) -> Vec<Value> {
 fn modes(shared: &Namespace<'_>) {
     let control_plane = ControlPlane::start(&shared.control_plane.assets);
     let namespace = Namespace::create(&control_plane, "shop");
-    let surging = |name: &str| {
-        let mut set = manifests::daemon_set(name);
-        set["spec"]["template"]["spec"]["containers"][0]["ports"] =
-            json!([{ "containerPort": 80, "hostPort": 80 }]);
-        set["spec"]["updateStrategy"] =
-            json!({ "rollingUpdate": { "maxSurge": 1, "maxUnavailable": 0 } });
-        set
-    };
     let hasty = |name: &str| {
         let mut set = manifests::stateful_set(name);
         set["spec"]["template"]["spec"]["terminationGracePeriodSeconds"] = json!(0);
@@ -278,11 +260,8 @@ fn modes(shared: &Namespace<'_>) {
     namespace.kubectl(&["apply", "-f", "-"], &text).accepted();
     assert!(text.contains("# An exception from surge-host-port ends on 2999-12-31"), "{text}");
     assert!(text.contains("# - the policy turns it off: history-limit-zero\n"), "{text}");
-    eventually("the policies to be in force", || {
-        let new = surging("new").to_string();
-        let output = namespace.kubectl(&["create", "--dry-run=server", "-f", "-"], &new);
-        if output.success { Err(output) } else { Ok(()) }
-    });
+    let new = || namespace.dry_run(&surging("new"));
+    becomes("the policies to be in force", new, |it| !it.success);
     let words = "claim a port of the node, which the old pod still holds";
     let page = "(setguard: surge-host-port, https://setguard.io/rules/surge-host-port.html)";
     namespace.apply(&surging("new")).refused(&["surge-host-port.setguard.io", words, page]);

@@ -20,15 +20,9 @@ use tokio::time::timeout;
 
 use super::Case;
 use crate::{
-    client,
-    harness::control_plane::{CONTROLLER_MANAGER, ControlPlane},
-    namespace::Namespace,
-    rollouts::{
-        history::History,
-        lockstep::{self, Activity, Lockstep},
-        middle, scenario,
-    },
-    traces::Trace,
+    CONTROLLER_MANAGER, ControlPlane, Namespace, client, rollouts::history::History,
+    rollouts::lockstep, rollouts::lockstep::Activity, rollouts::lockstep::Lockstep,
+    rollouts::middle, rollouts::scenario, traces::Trace,
 };
 
 pub(super) const CASES: &[Case] = &[

@@ -12,7 +12,7 @@ use setguard::{
 };
 
 use super::{Case, HELM};
-use crate::{dice::Dice, helm, namespace::Namespace};
+use crate::{Dice, Namespace, helm};
 
 pub(super) const CASES: &[Case] = &[
     Case::new("fields-go-as-with-server-side-apply", |namespace| {

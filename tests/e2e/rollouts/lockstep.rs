@@ -23,7 +23,7 @@ use super::{
     history::{History, LABEL},
     pods::is_available,
 };
-use crate::traces::{After, Event, Left, Round, Trace};
+use crate::{traces::After, traces::Event, traces::Left, traces::Round, traces::Trace};
 
 /// How long a controller must have done nothing to count as waiting. There is no event for that.
 const QUIET: Duration = Duration::from_millis(1500);

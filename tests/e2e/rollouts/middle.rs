@@ -10,7 +10,7 @@ use super::{
     history::{Act, History, LABEL},
     scenario::{daemon_set_of, object, template},
 };
-use crate::dice::Dice;
+use crate::Dice;
 
 /// The templates of a history, by their images. A change may go back to an earlier one.
 const IMAGES: [&str; 4] = ["a", "b", "c", "d"];

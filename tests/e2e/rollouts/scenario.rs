@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::history::{Act, FINALIZER, History, LABEL};
-use crate::dice::Dice;
+use crate::Dice;
 
 /// The image of the change in between.
 const BETWEEN: &str = "between";

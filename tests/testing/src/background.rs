@@ -39,10 +39,7 @@ impl<T: Send + 'static> Background<T> {
         let stop = Stop::default();
         let (kubeconfig, stopped) = (kubeconfig.to_owned(), stop.clone());
         let thread = thread::spawn(move || {
-            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-            runtime
-                .expect("a runtime")
-                .block_on(async move { work(client::of(&kubeconfig).await, stopped).await })
+            client::block_on(async move { work(client::of(&kubeconfig).await, stopped).await })
         });
         Background { stop, thread }
     }

@@ -18,12 +18,7 @@ use serde_json::{Value, json};
 use tokio::time::{MissedTickBehavior, interval};
 
 use super::{NAME, Site};
-use crate::{
-    background::{Background, Stop},
-    harness::process::eventually,
-    manifests::{daemon_set, pod},
-    node::CONTROL_PLANE_TAINTS,
-};
+use crate::{Background, Stop, daemon_set, eventually, node::CONTROL_PLANE_TAINTS, pod, surging};
 
 /// The user that creates the pods: the administrator, a paired controller in the policy.
 pub(super) const CONTROLLER: &str = "admin";
@@ -227,9 +222,7 @@ impl Writer {
     /// Creates a DaemonSet that must be rejected.
     async fn spoilt(&mut self) {
         let name = format!("{}-spoilt", self.name);
-        let mut set = daemon_set(&name);
-        spoil(&mut set);
-        match self.sets.create(&PostParams::default(), &typed(set)).await {
+        match self.sets.create(&PostParams::default(), &typed(surging(&name))).await {
             Err(kube::Error::Api(status)) if status.message.contains(REFUSED) => {
                 self.tally.refused += 1;
             }
@@ -268,15 +261,7 @@ impl Writer {
 }
 
 /// The part of the message by which a bad DaemonSet is rejected.
-pub(super) const REFUSED: &str = "(setguard: surge-host-port)";
-
-/// Changes a DaemonSet so that the API server accepts it, but its rollout would never end.
-pub(super) fn spoil(set: &mut Value) {
-    let spec = &mut set["spec"];
-    spec["updateStrategy"] = json!({ "rollingUpdate": { "maxSurge": 1, "maxUnavailable": 0 } });
-    spec["template"]["spec"]["containers"][0]["ports"] =
-        json!([{ "containerPort": 80, "hostPort": 80 }]);
-}
+pub(super) const REFUSED: &str = "(setguard: surge-host-port";
 
 fn typed<T: serde::de::DeserializeOwned>(object: Value) -> T {
     serde_json::from_value(object).expect("a manifest")

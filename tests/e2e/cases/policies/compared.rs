@@ -2,13 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use http::{Method, Request};
+use http::Method;
 use jiff::civil::date;
-use kube::{Client, client::Body};
+use kube::Client;
 use serde_json::{Value, json};
 use setguard::{
     catalogue,
-    engine::{self, Context, Origin, deadline::Deadline},
+    engine::{self, Context},
     kubernetes::resource::Resource,
     object::{Object, Subject},
     policy::Policy,
@@ -16,6 +16,7 @@ use setguard::{
 };
 
 use super::crossed::Crossing;
+use crate::client;
 
 /// The comparison of policies with rules.
 pub(super) struct Compared {
@@ -102,17 +103,7 @@ impl Compared {
             Some(old) => Subject::update(object, old),
             None => Subject::create(object),
         };
-        let cx = Context {
-            policy: &self.policy,
-            origin: Origin::Admission,
-            today: date(2026, 1, 1),
-            deadline: Deadline::NONE,
-            view: None,
-            view_version: None,
-            file: None,
-            requester: None,
-            no_ignores: false,
-        };
+        let cx = Context::of_review(&self.policy, date(2026, 1, 1));
         let verdict = engine::evaluate(&subject, &cx);
         let expected: BTreeSet<_> = verdict
             .warnings()
@@ -135,18 +126,14 @@ impl Compared {
     }
 
     async fn send(&self, method: Method, path: String, object: &Value) -> Answer {
-        let is_patch = method == Method::PATCH;
-        let media = if is_patch { "application/merge-patch+json" } else { "application/json" };
-        let request = Request::builder().method(method).uri(path).header("Content-Type", media);
         let mut object = object.clone();
         if object["metadata"].get("namespace").is_some() {
             object["metadata"]["namespace"] = json!("shop");
         }
-        let request = request.body(Body::from(object.to_string().into_bytes())).unwrap();
-        let response = self.client.send(request).await.unwrap();
+        let client::Answer { status, warnings, object } =
+            client::send(&self.client, method, &path, &object, &[]).await;
         let mut found = BTreeSet::new();
-        for warning in response.headers().get_all("Warning") {
-            let warning = String::from_utf8_lossy(warning.as_bytes());
+        for warning in warnings {
             assert!(!warning.contains("resulted in error"), "{warning}");
             if let Some(id) = rule_of(&warning) {
                 // The summary is there for an expression of the message that fails.
@@ -155,9 +142,7 @@ impl Compared {
                 found.insert(id);
             }
         }
-        let status = response.status().as_u16();
-        let body = response.into_body().collect_bytes().await.unwrap();
-        Answer { status, found, object: serde_json::from_slice(&body).unwrap() }
+        Answer { status, found, object }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::{dice::Dice, manifests};
+use crate::{Dice, manifests};
 
 /// A write of an object, with who writes it.
 #[derive(Clone, Debug)]
