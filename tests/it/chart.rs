@@ -57,6 +57,14 @@ fn render(helm: &Path, flags: &[&str]) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
+/// Asserts that the chart refuses these flags with this text.
+#[track_caller]
+fn refuses(helm: &Path, flags: &[&str], message: &str) {
+    let output = template(helm, flags);
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert!(!output.status.success() && stderr.contains(message), "{flags:?}: {stderr}");
+}
+
 fn objects(text: &str) -> Vec<Value> {
     let documents = support::to_json(text);
     let objects = documents.iter().map(|json| serde_json::from_str(json).unwrap());
@@ -318,15 +326,13 @@ fn ports_probes_and_selectors_fit_each_other() {
             }
             _ => None,
         });
-        let hooks = objects.iter().filter_map(|object| match object["kind"].as_str()? {
-            "Pod" => Some(&object["metadata"]["labels"]),
-            "Job" => Some(&object["spec"]["template"]["metadata"]["labels"]),
-            _ => None,
-        });
-        let hooks: Vec<&Value> = hooks.collect();
+        let hooks = pods::of(objects, &["Pod", "Job"]);
         for selector in selectors.into_iter().chain(of_others) {
             assert!(selects(selector, labels), "{file}: {selector}");
-            assert!(!hooks.iter().any(|labels| selects(selector, labels)), "{file}: a hook's pod");
+            assert!(
+                !hooks.iter().any(|it| selects(selector, &it["metadata"]["labels"])),
+                "{file}: a hook's pod"
+            );
         }
         let seconds = |flag: &str| -> u64 {
             let args = container["args"].as_array().unwrap().iter();

@@ -5,12 +5,11 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 use setguard::{rules::in_cel, yaml};
 
-use crate::folder::{Folder, Ran};
+use crate::folder::{self, Folder, Ran};
 
-fn export(policy: &str, args: &[&str]) -> Ran {
-    let policy = format!("apiVersion: setguard.io/v1alpha1\nkind: Policy\n{policy}");
-    let folder = Folder::new([("policy.yaml", &*policy)]);
-    folder.setguard(&[&["export", "vap", "--policy", "policy.yaml"], args].concat())
+fn export(form: &str, policy: &str, args: &[&str]) -> Ran {
+    let folder = Folder::new([("policy.yaml", &*folder::policy(policy))]);
+    folder.setguard(&[&["export", form, "--policy", "policy.yaml"], args].concat())
 }
 
 fn objects(ran: &Ran) -> Vec<Value> {
@@ -31,7 +30,7 @@ fn names(objects: &[Value], kind: &str) -> Vec<String> {
 #[test]
 fn each_policy_has_a_binding_with_the_mode_of_the_rule() {
     let modes = "rules: {surge-host-port: audit, grace-period-zero: deny, claim-unmounted: off}";
-    let objects = objects(&export(modes, &[]));
+    let objects = objects(&export("vap", modes, &[]));
     let policies = names(&objects, "ValidatingAdmissionPolicy");
     assert_eq!(policies, names(&objects, "ValidatingAdmissionPolicyBinding"));
     assert_eq!(BTreeSet::from_iter(&policies).len(), policies.len(), "{policies:?}");
@@ -56,7 +55,7 @@ fn each_policy_has_a_binding_with_the_mode_of_the_rule() {
 fn a_group_has_the_same_validations_in_fewer_policies() {
     let text = "rules: {surge-host-port: audit, claim-unmounted: off}\nlimits: [{deletesClaims: false, reason: r}]";
     let validations = |args: &[&str]| {
-        let objects = objects(&export(text, args));
+        let objects = objects(&export("vap", text, args));
         let policies = names(&objects, "ValidatingAdmissionPolicy");
         assert_eq!(policies, names(&objects, "ValidatingAdmissionPolicyBinding"));
         assert_eq!(BTreeSet::from_iter(&policies).len(), policies.len(), "{policies:?}");
@@ -82,7 +81,7 @@ fn a_group_has_the_same_validations_in_fewer_policies() {
 #[test]
 fn every_expression_is_about_an_object() {
     let all: String = in_cel().map(|(rule, _)| format!("  {}: deny\n", rule.meta.id)).collect();
-    let objects = objects(&export(&format!("rules:\n{all}"), &["--kube-version", "1.37"]));
+    let objects = objects(&export("vap", &format!("rules:\n{all}"), &[]));
     let mut seen = 0;
     for object in objects.iter().filter(|it| it["kind"] == "ValidatingAdmissionPolicy") {
         let spec = &object["spec"];
@@ -101,18 +100,12 @@ fn every_expression_is_about_an_object() {
     assert!(seen >= in_cel().count(), "{seen}");
 }
 
-fn map(policy: &str, release: &str) -> Ran {
-    let policy = format!("apiVersion: setguard.io/v1alpha1\nkind: Policy\n{policy}");
-    let folder = Folder::new([("policy.yaml", &*policy)]);
-    folder.setguard(&["export", "map", "--policy", "policy.yaml", "--kube-version", release])
-}
-
 #[test]
 fn mutating_policies_have_the_version_of_the_release() {
     for (release, expected) in
         [("1.34", "v1beta1"), ("1.35", "v1beta1"), ("1.36", "v1"), ("1.37", "v1")]
     {
-        let ran = map("", release);
+        let ran = export("map", "", &["--kube-version", release]);
         let objects = objects(&ran);
         let mutating: Vec<_> = objects
             .iter()
@@ -123,16 +116,9 @@ fn mutating_policies_have_the_version_of_the_release() {
         assert!(mutating.iter().all(|it| it["apiVersion"] == *expected_version), "{ran:?}");
         assert_eq!(ran.stdout.contains("--runtime-config"), expected == "v1beta1", "{ran:?}");
     }
-    let ran = map("", "1.33");
+    let ran = export("map", "", &["--kube-version", "1.33"]);
     assert_eq!((ran.code, ran.stdout.as_str()), (2, ""), "{ran:?}");
     assert!(ran.stderr.contains("are an alpha feature before 1.34"), "{ran:?}");
-}
-
-fn of_static(form: &str, policy: &str, release: &str, more: &[&str]) -> Ran {
-    let policy = format!("apiVersion: setguard.io/v1alpha1\nkind: Policy\n{policy}");
-    let folder = Folder::new([("policy.yaml", &*policy)]);
-    let args = ["export", form, "--static", "--policy", "policy.yaml", "--kube-version", release];
-    folder.setguard(&[&args, more].concat())
 }
 
 /// kube-apiserver does not start if a file breaks one of these conditions.
@@ -142,7 +128,7 @@ fn static_policies_meet_the_conditions_of_files() {
     for (form, plugin, more) in
         [("vap", "Validating", &[][..]), ("vap", "Validating", &pods), ("map", "Mutating", &[])]
     {
-        let ran = of_static(form, "", "1.37", more);
+        let ran = export(form, "", &[&["--static"], more].concat());
         let objects = objects(&ran);
         assert!(!objects.is_empty() && !ran.stdout.contains("feature-gates"), "{ran:?}");
         let policies = names(&objects, &format!("{plugin}AdmissionPolicy"));
@@ -166,9 +152,10 @@ fn static_policies_meet_the_conditions_of_files() {
 
 #[test]
 fn an_export_that_is_not_up_to_date_is_said() {
-    let policy = "apiVersion: setguard.io/v1alpha1\nkind: Policy\nexceptions:\n\
-                  - {rules: [surge-host-port], reason: r, expires: 2999-01-01}\n";
-    let folder = Folder::new([("policy.yaml", policy)]);
+    let policy = folder::policy(
+        "exceptions: [{rules: [surge-host-port], reason: r, expires: 2999-01-01}]\n",
+    );
+    let folder = Folder::new([("policy.yaml", &*policy)]);
     let export = |more: &[&str]| {
         folder.setguard(&[&["export", "vap", "--policy", "policy.yaml"], more].concat())
     };

@@ -9,14 +9,7 @@ use setguard::{
     policy::Policy,
 };
 
-use crate::{review::response, view};
-
-fn policy(limits: &str) -> Policy {
-    let text = format!(
-        "apiVersion: setguard.io/v1alpha1\nkind: Policy\nlimits:\n- {{{limits}, reason: agreed}}\n"
-    );
-    Policy::parse(&text).unwrap()
-}
+use crate::{limits::policy, review::response, view};
 
 fn answer(request: &Value, policy: &Policy, view: Option<&View>) -> Value {
     let today = date(2026, 1, 1);
@@ -62,7 +55,7 @@ fn a_scale_down_that_deletes_claims_is_refused() {
     assert_eq!(denied["allowed"], false, "{denied}");
     let message = denied["status"]["message"].as_str().unwrap();
     let expected = "this removes db-3 and db-4, and whenScaled Delete also deletes the claims of each removed \
-                    pod, such as data-db-3; the policy forbids it by deletesClaims: false (agreed)";
+                    pod, such as data-db-3; the policy forbids it by deletesClaims: false (agreed with storage)";
     assert!(message.contains(expected), "{message}");
     let later = view::view([&database("Delete", 7)]);
     let all = answer(&scale("statefulsets", 2, 0), &policy, Some(&later));
@@ -173,7 +166,7 @@ fn the_nodes_that_a_change_leaves_count_only_if_they_are_certain() {
         ("atMostUnavailable: 3", &ssd, Some("deletes the pods on 4 of 10 nodes at once")),
         ("atMostUnavailable: 4", &ssd, None),
         ("atMostUnavailable: 40%", &ssd, None),
-        ("atMostUnavailable: 25%", &ssd, Some("by atMostUnavailable: 25% (agreed)")),
+        ("atMostUnavailable: 25%", &ssd, Some("by atMostUnavailable: 25% (agreed with storage)")),
         ("replacesAll: false", &ssd, None),
         ("replacesAll: false", &none, Some("on 10 of 10 nodes at once")),
     ] {

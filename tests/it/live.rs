@@ -12,8 +12,9 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use crate::{
-    api_server::{ApiServer, Streams, World},
-    daemon::{Client, Daemon, certificate_flags, certificate_in, eventually, post, review},
+    api_server::{ApiServer, World},
+    daemon::{Client, Daemon, Reply, certificate_flags, certificate_in, eventually, post, review},
+    folder,
 };
 
 /// A server with a view of this cluster.
@@ -65,23 +66,18 @@ impl Viewer {
         metrics.lines().find_map(|line| line.strip_prefix(&start)?.parse().ok())
     }
 
-    /// The answer to the creation of this object.
-    fn review(&self, object: &Value) -> String {
-        let mut review: Value = serde_json::from_str(&review("validate/daemonset-create")).unwrap();
-        review["request"]["object"] = object.clone();
-        review["request"]["namespace"] = object["metadata"]["namespace"].clone();
+    /// The answer to a review.
+    fn review(&self, path: &str, review: &str) -> Reply {
         let mut stream = self.client.connect(self.daemon.webhook).unwrap();
-        let reply = post(&mut stream, "/validate", &review.to_string());
+        let reply = post(&mut stream, path, review);
         assert_eq!(reply.status, 200);
-        reply.body
+        reply
     }
 
     /// Reviews are answered, and the server is ready.
     fn answers(&self) {
         assert_eq!(self.daemon.get("/readyz").status, 200);
-        let mut stream = self.client.connect(self.daemon.webhook).unwrap();
-        let reply = post(&mut stream, "/validate", &review("validate/daemonset-create"));
-        assert_eq!(reply.status, 200);
+        self.review("/validate", &review("validate/daemonset-create"));
     }
 }
 
@@ -186,22 +182,6 @@ fn a_new_api_server_streams_its_lists_and_changes_follow() {
 }
 
 #[test]
-fn an_api_server_that_cannot_stream_lists_is_asked_for_pages() {
-    for streams in [Streams::Refused, Streams::WithoutEnd] {
-        let api_server = ApiServer::start("36");
-        api_server.change(|world| world.streams = streams);
-        daemon_sets(&api_server, 150);
-        let viewer = Viewer::of_workloads(&api_server);
-        viewer.holds("DaemonSet", 150);
-        for kind in WORKLOADS {
-            viewer.knows(kind);
-        }
-        // Once is enough to know.
-        assert_eq!(api_server.asked("sendInitialEvents=true"), 1, "{streams:?}");
-    }
-}
-
-#[test]
 fn what_is_listed_again_does_not_vanish_meanwhile() {
     let api_server = ApiServer::start("33");
     daemon_sets(&api_server, 150);
@@ -241,14 +221,7 @@ fn a_dead_connection_is_noticed_and_the_view_grows_old() {
     let viewer = Viewer::of_workloads(&api_server);
     viewer.holds("DaemonSet", 2);
     api_server.change(|world| world.silent = true);
-    eventually("a stale view", || {
-        viewer
-            .daemon
-            .get("/readyz?verbose")
-            .body
-            .contains("DaemonSet: stale, 2 objects")
-            .then_some(())
-    });
+    faults::becomes(&viewer, "DaemonSet", "stale, 2 objects");
     viewer.answers();
     let (before, warning) = viewer.daemon.logs_until("cannot follow the API server; trying again");
     assert_eq!(warning["level"], "WARN", "{before:?}");
@@ -337,7 +310,8 @@ fn overlap(viewer: &Viewer, namespace: &str) -> Option<bool> {
     let mut twin = daemon_set(namespace, "twin");
     twin["spec"]["selector"]["matchLabels"] = json!({"app": "agent"});
     twin["spec"]["template"]["metadata"]["labels"] = json!({"app": "agent"});
-    let answer = viewer.review(&twin);
+    let review = crate::review::review(json!({"namespace": namespace, "object": twin}));
+    let answer = viewer.review("/validate", &review).body;
     let found = answer.contains("selector-overlap") && answer.contains("DaemonSet agent");
     found.then(|| answer.contains("as of "))
 }
@@ -394,7 +368,7 @@ fn a_scale_down_waits_for_the_last_change_of_its_set() {
     api_server.apply("statefulsets", &database("Retain"));
     let dir = tempfile::tempdir().unwrap();
     let policy = dir.path().join("policy.yaml");
-    let text = "apiVersion: setguard.io/v1alpha1\nkind: Policy\nlimits: [{deletesClaims: false, reason: agreed}]\n";
+    let text = folder::policy("limits: [{deletesClaims: false, reason: agreed}]\n");
     std::fs::write(&policy, text).unwrap();
     let args = ["--inventory", "workloads", "--policy", policy.to_str().unwrap()];
     // Under load, a faster view would count as old.

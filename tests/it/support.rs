@@ -11,7 +11,7 @@ use jiff::{Timestamp, civil::date};
 use serde_json::Value;
 use setguard::{
     engine::verdict::Verdict,
-    engine::{self, Context, Origin, deadline::Deadline, verdict::Violation},
+    engine::{self, Context, Origin, verdict::Violation},
     finding::Mode,
     inject::Injection,
     inventory::{Inventory, object_summary::ObjectSummary},
@@ -79,6 +79,12 @@ pub fn resource(json: &str) -> Option<&'static Resource> {
     Resource::of(object["apiVersion"].as_str()?, object["kind"].as_str()?)
 }
 
+/// The resource of an object that setguard evaluates.
+pub fn resource_of(object: &Value) -> &'static Resource {
+    let text = |key: &str| object[key].as_str().unwrap();
+    Resource::of(text("apiVersion"), text("kind")).unwrap()
+}
+
 /// Returns the engine's findings in a JSON object that is created, or that replaces an old one.
 pub fn evaluate(json: &str, old: Option<&str>) -> Vec<Found> {
     evaluate_in(json, old, &Cluster::default(), &Storage::default())
@@ -86,17 +92,7 @@ pub fn evaluate(json: &str, old: Option<&str>) -> Vec<Found> {
 
 /// The context in which `check` evaluates under this policy, on a fixed day.
 fn context(policy: &Policy) -> Context<'_> {
-    Context {
-        policy,
-        origin: Origin::Manifest,
-        today: date(2026, 1, 1),
-        deadline: Deadline::NONE,
-        view: None,
-        view_version: None,
-        file: None,
-        requester: None,
-        no_ignores: false,
-    }
+    Context { origin: Origin::Manifest, ..Context::of_review(policy, date(2026, 1, 1)) }
 }
 
 pub fn evaluate_in(
@@ -250,12 +246,15 @@ pub fn status(text: &str) -> Vec<Found> {
 
 /// Returns the findings in a cluster that was observed at this time.
 pub fn evaluate_status(observed: &Observed, now: Timestamp) -> Vec<Found> {
+    violations(observed, now).iter().map(flat).collect()
+}
+
+fn violations(observed: &Observed, now: Timestamp) -> Vec<Violation> {
     let policy = Policy::default();
-    let cx = context(&policy);
     let (cluster, patience) = (&policy.cluster, Audit::PATIENCE);
     let audit = Audit { observed, cluster, now, patience, context: None };
-    let verdicts = engine::status::evaluate_status(&audit, &cx);
-    verdicts.values().flat_map(|it| &it.verdict.violations).map(flat).collect()
+    let verdicts = engine::status::evaluate_status(&audit, &context(&policy));
+    verdicts.into_values().flat_map(|it| it.verdict.violations).collect()
 }
 
 /// Returns the message of each finding about a status, with its parts as one text.
@@ -263,19 +262,14 @@ pub fn evaluate_status(observed: &Observed, now: Timestamp) -> Vec<Found> {
 pub fn status_parts(text: &str) -> Vec<(String, String)> {
     let now = text.lines().find_map(|line| line.strip_prefix("# Seen at "));
     let Some(now) = now.map(|now| now.parse().unwrap()) else { return Vec::new() };
-    let policy = Policy::default();
-    let (observed, cx) = (observe(&to_json(text)), context(&policy));
-    let (cluster, patience) = (&policy.cluster, Audit::PATIENCE);
-    let audit = Audit { observed: &observed, cluster, now, patience, context: None };
-    let verdicts = engine::status::evaluate_status(&audit, &cx);
-    let findings = verdicts.values().flat_map(|it| &it.verdict.violations).map(|it| &it.finding);
-    let parts = findings.map(|finding| {
+    let found = violations(&observe(&to_json(text)), now).into_iter().map(|it| it.finding);
+    let parts = found.map(|finding| {
         let facts = finding.facts.as_ref().expect("a finding about a status has parts");
         let since = facts.since.and_then(|it| Timestamp::from_second(it).ok());
         let since = since.map(|it| it.strftime("%Y-%m-%d %H:%M UTC").to_string());
         let texts = [Some(facts.title.clone()), facts.cause.clone(), facts.effect.clone(), since];
         let texts: Vec<_> = texts.into_iter().flatten().collect();
-        (finding.message.clone(), texts.join("; "))
+        (finding.message, texts.join("; "))
     });
     parts.collect()
 }

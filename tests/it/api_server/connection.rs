@@ -133,16 +133,15 @@ impl Connection {
                 Some(_) => {}
             }
         }
-        if parts.len() == 5 && parts[3] == "namespaces" {
-            let key = ("namespaces".to_owned(), String::new(), parts[4].to_owned());
-            let found = self.world().objects.get(&key).cloned();
-            return match found {
-                Some(object) => answer(stream, 200, &object.to_string()),
-                None => answer(stream, 404, &status(404, "no such namespace")),
-            };
-        }
-        if let ["", "apis", "apps", "v1", "namespaces", namespace, resource, name] = parts[..] {
-            let key = (resource.to_owned(), namespace.to_owned(), name.to_owned());
+        let one = match parts[..] {
+            [_, _, _, "namespaces", name] => Some(["namespaces", "", name]),
+            ["", "apis", "apps", "v1", "namespaces", namespace, resource, name] => {
+                Some([resource, namespace, name])
+            }
+            _ => None,
+        };
+        if let Some(key) = one {
+            let key = key.map(str::to_owned).into();
             let found = self.world().objects.get(&key).cloned();
             return match found {
                 Some(object) => answer(stream, 200, &object.to_string()),

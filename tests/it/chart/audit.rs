@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{objects, of, render, template};
+use super::{objects, of, refuses, render};
 use crate::helm;
 
 const ON: [&str; 2] = ["--set", "audit.enabled=true"];
@@ -81,9 +81,8 @@ fn the_audit_reads_no_secrets_and_writes_only_reports() {
 #[test]
 fn metrics_go_to_a_file_in_a_volume() {
     let Some(helm) = helm::find() else { return };
-    let flags = ["--values", &*super::chart().join("ci/audit-values.yaml").display().to_string()]
-        .map(str::to_owned);
-    let all = objects(&render(&helm, &flags.each_ref().map(String::as_str)));
+    let file = super::chart().join("ci/audit-values.yaml").display().to_string();
+    let all = objects(&render(&helm, &["--values", &file]));
     let pod = &of(&all, "CronJob")[0]["spec"]["jobTemplate"]["spec"]["template"]["spec"];
     let args = pod["containers"][0]["args"].to_string();
     assert!(args.contains("--metrics-file=/textfile/setguard.prom"), "{args}");
@@ -98,7 +97,7 @@ fn metrics_go_to_a_file_in_a_volume() {
     let file = "audit.metricsFile=/textfile/setguard.prom";
     assert!(alerts(&["--set", file, "--set-json", volume]));
     let relative = ["--set", "audit.metricsFile=setguard.prom"];
-    assert!(!template(&helm, &relative).status.success());
+    refuses(&helm, &relative, "metricsFile");
 }
 
 /// The account that reads the whole cluster need not be in the namespace of the server's.

@@ -2,18 +2,25 @@
 
 use serde_json::{Value, json};
 
-use super::{chart, objects, render, template};
+use super::{chart, objects, refuses, render};
 use crate::helm;
+
+/// The pods, or their templates, of these kinds.
+pub(super) fn of<'a>(objects: &'a [Value], kinds: &[&str]) -> Vec<&'a Value> {
+    let objects = objects.iter().filter(|it| kinds.iter().any(|kind| it["kind"] == *kind));
+    let pods = objects.filter_map(|object| match object["kind"].as_str()? {
+        "Pod" => Some(object),
+        "CronJob" => Some(&object["spec"]["jobTemplate"]["spec"]["template"]),
+        _ => Some(&object["spec"]["template"]),
+    });
+    pods.collect()
+}
+
+pub(super) const ALL: [&str; 4] = ["Pod", "Deployment", "Job", "CronJob"];
 
 /// The specs of all pods, also of the hooks.
 pub(super) fn specs(objects: &[Value]) -> Vec<&Value> {
-    let specs = objects.iter().filter_map(|object| match object["kind"].as_str()? {
-        "Pod" => Some(&object["spec"]),
-        "Deployment" | "Job" => Some(&object["spec"]["template"]["spec"]),
-        "CronJob" => Some(&object["spec"]["jobTemplate"]["spec"]["template"]["spec"]),
-        _ => None,
-    });
-    specs.collect()
+    of(objects, &ALL).into_iter().map(|pod| &pod["spec"]).collect()
 }
 
 fn with(helm: &std::path::Path, file: &str, flags: &[&str]) -> Vec<Value> {
@@ -81,7 +88,7 @@ fn the_oldest_version_of_tls_is_a_flag() {
     assert!(args(&[]).contains("\"--tls-min-version=1.2\""));
     // Helm and YAML read it as a number.
     assert!(args(&["--set", "tls.minVersion=1.3"]).contains("\"--tls-min-version=1.3\""));
-    assert!(!template(&helm, &["--set", "tls.minVersion=1.1"]).status.success());
+    refuses(&helm, &["--set", "tls.minVersion=1.1"], "minVersion");
 }
 
 #[test]
@@ -99,8 +106,6 @@ fn fields_that_contradict_each_other_are_refused_with_a_sentence() {
         (&["dnsConfig.nameserver=10.0.0.1"], "nameserver"),
     ] {
         let flags: Vec<&str> = flags.iter().flat_map(|flag| ["--set", flag]).collect();
-        let ran = template(&helm, &flags);
-        let stderr = String::from_utf8_lossy(&ran.stderr);
-        assert!(!ran.status.success() && stderr.contains(message), "{flags:?}: {stderr}");
+        refuses(&helm, &flags, message);
     }
 }
