@@ -49,7 +49,6 @@ fn template(helm: &Path, flags: &[&str]) -> Output {
     command.output().unwrap()
 }
 
-/// The chart, rendered with these flags.
 fn render(helm: &Path, flags: &[&str]) -> String {
     let output = template(helm, flags);
     let stderr = String::from_utf8_lossy(&output.stderr);
@@ -71,9 +70,20 @@ fn objects(text: &str) -> Vec<Value> {
     objects.filter(|object: &Value| !object.is_null()).collect()
 }
 
-/// The objects of a kind.
 fn of<'a>(objects: &'a [Value], kind: &str) -> Vec<&'a Value> {
     objects.iter().filter(|object| object["kind"] == kind).collect()
+}
+
+/// The only object of a kind with this name.
+fn named<'a>(objects: &'a [Value], kind: &str, name: &str) -> &'a Value {
+    let all = of(objects, kind).into_iter().filter(|it| it["metadata"]["name"] == name);
+    let [one] = all.collect::<Vec<_>>()[..] else { panic!("one {kind} {name}") };
+    one
+}
+
+/// The container of a replica.
+fn container(objects: &[Value]) -> &Value {
+    &of(objects, "Deployment")[0]["spec"]["template"]["spec"]["containers"][0]
 }
 
 /// The value files in `ci/`, which together set nearly every value, and those for platforms.
@@ -118,7 +128,6 @@ fn the_same_values_give_the_same_bytes() {
     }
 }
 
-/// The Deployment, rendered with these flags.
 fn deployment(helm: &Path, flags: &[&str]) -> Value {
     let objects = objects(&render(helm, flags));
     let [deployment] = of(&objects, "Deployment")[..] else { panic!("one Deployment") };
@@ -174,7 +183,6 @@ fn the_policy_in_the_config_map_is_valid() {
     });
 }
 
-/// Both webhook configurations.
 fn configurations(objects: &[Value]) -> [&Value; 2] {
     ["ValidatingWebhookConfiguration", "MutatingWebhookConfiguration"].map(|kind| {
         let [configuration] = of(objects, kind)[..] else { panic!("one {kind}") };
@@ -182,7 +190,6 @@ fn configurations(objects: &[Value]) -> [&Value; 2] {
     })
 }
 
-/// The webhooks of all configurations.
 fn webhooks(objects: &[Value]) -> Vec<&Value> {
     let all = configurations(objects).into_iter();
     all.flat_map(|configuration| configuration["webhooks"].as_array().unwrap()).collect()

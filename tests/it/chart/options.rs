@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::{deployment, objects, of, pods, refuses, render, selects};
+use super::{deployment, objects, of, pods, render, selects};
 use crate::helm;
 
 #[test]
@@ -31,7 +31,6 @@ fn the_quota_is_for_the_priority_class_of_the_pods() {
                         "values": ["system-cluster-critical"]}]);
     assert_eq!(quota["spec"]["scopeSelector"]["matchExpressions"], scope);
     assert!(of(&objects(&render(&helm, &["--set", class])), "ResourceQuota").is_empty());
-    refuses(&helm, &["--set", "priorityClassQuota.enabled=true"], "set priorityClassName too");
 }
 
 /// Alerts and dashboard select by the job that both monitors give.

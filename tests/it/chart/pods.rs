@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{chart, objects, refuses, render};
+use super::{chart, objects, render};
 use crate::helm;
 
 /// The pods, or their templates, of these kinds.
@@ -81,31 +81,9 @@ fn only_replicas_have_containers_of_users() {
 #[test]
 fn the_oldest_version_of_tls_is_a_flag() {
     let Some(helm) = helm::find() else { return };
-    let args = |flags: &[&str]| {
-        super::deployment(&helm, flags)["spec"]["template"]["spec"]["containers"][0]["args"]
-            .to_string()
-    };
+    let args =
+        |flags: &[&str]| super::container(&objects(&render(&helm, flags)))["args"].to_string();
     assert!(args(&[]).contains("\"--tls-min-version=1.2\""));
     // Helm and YAML read it as a number.
     assert!(args(&["--set", "tls.minVersion=1.3"]).contains("\"--tls-min-version=1.3\""));
-    refuses(&helm, &["--set", "tls.minVersion=1.1"], "minVersion");
-}
-
-#[test]
-fn fields_that_contradict_each_other_are_refused_with_a_sentence() {
-    let Some(helm) = helm::find() else { return };
-    for (flags, message) in [
-        (&["dnsPolicy=None"][..], "dnsConfig.nameservers: dnsPolicy is None"),
-        (&["hostNetwork=true", "hostUsers=false"], "hostUsers: must not be false with hostNetwork"),
-        (&["extraContainers[0].name=setguard"], "extraContainers: a container named \"setguard\""),
-        (
-            &["extraContainers[0].name=a", "initContainers[0].name=a"],
-            "initContainers: a container named \"a\"",
-        ),
-        (&["hostAliases[0].ip=10.0.0.1"], "hostnames"),
-        (&["dnsConfig.nameserver=10.0.0.1"], "nameserver"),
-    ] {
-        let flags: Vec<&str> = flags.iter().flat_map(|flag| ["--set", flag]).collect();
-        refuses(&helm, &flags, message);
-    }
 }

@@ -4,14 +4,10 @@ use std::{fs, process::Command};
 
 use serde_json::{Value, json};
 
-use super::{chart, deployment, objects, of, refuses, render};
+use super::{chart, container, deployment, objects, of, refuses, render};
 use crate::{helm, support};
 
 const DIGEST: &str = "sha256:1111111111111111111111111111111111111111111111111111111111111111";
-
-fn image(deployment: &Value) -> &str {
-    deployment["spec"]["template"]["spec"]["containers"][0]["image"].as_str().unwrap()
-}
 
 /// A released chart has the digest of its image; see `.github/workflows/release.yaml`.
 #[test]
@@ -29,7 +25,7 @@ fn the_digest_of_the_released_image_belongs_to_its_tag() {
         let mut command = Command::new(&helm);
         let output = command.args(["template", "setguard"]).arg(&released).args(flags).output();
         let objects = objects(&String::from_utf8(output.unwrap().stdout).unwrap());
-        image(of(&objects, "Deployment")[0]).to_owned()
+        container(&objects)["image"].as_str().unwrap().to_owned()
     };
     let version = env!("CARGO_PKG_VERSION");
     let repository = "ghcr.io/setguard/setguard";
@@ -167,7 +163,6 @@ fn outgoing_connections_are_restricted_only_if_asked_for() {
     assert_eq!(none["egress"], json!([]));
 }
 
-/// Every key of the values.
 fn keys(values: &Value, above: &str, all: &mut Vec<String>) {
     let Value::Object(map) = values else { return };
     for (key, value) in map {
@@ -203,30 +198,9 @@ fn sections_without_a_value_have_their_defaults() {
     assert_eq!(render(&helm, &["--set", "imagePullSecrets=null"]), empty);
     // Null removes what the chart only passes on.
     let objects = objects(&render(&helm, &["--set", "resources.limits=null"]));
-    let container = &of(&objects, "Deployment")[0]["spec"]["template"]["spec"]["containers"][0];
+    let container = container(&objects);
     assert!(container["resources"]["limits"].is_null(), "{container}");
     assert!(container["resources"]["requests"].is_object(), "{container}");
-}
-
-/// The API server refuses a webhook with two conditions of one name.
-#[test]
-fn conditions_have_different_names() {
-    let Some(helm) = helm::find() else { return };
-    let condition = |field: &str, name: &str| {
-        format!("{field}={}", json!([{"name": name, "expression": "1 == 1"}]))
-    };
-    let own = r#"webhook.matchConditions=[{"name": "own", "expression": "1 == 1"}]"#;
-    for (name, message) in [
-        ("own", "have the name \"own\""),
-        ("not-being-deleted", "have the name \"not-being-deleted\""),
-    ] {
-        for field in ["validating", "mutating.workloads"] {
-            let field = format!("webhook.{field}.matchConditions");
-            refuses(&helm, &["--set-json", own, "--set-json", &condition(&field, name)], message);
-        }
-    }
-    let other = condition("webhook.mutating.pods.matchConditions", "other");
-    render(&helm, &["--set-json", own, "--set-json", &other]);
 }
 
 /// A command does not start with one of its flags twice.
@@ -239,8 +213,7 @@ fn a_flag_of_the_chart_is_not_an_extra_argument() {
     for values in [&[][..], &secret, &client] {
         let values: Vec<_> = values.iter().flat_map(|value| ["--set", value]).collect();
         let objects = objects(&render(&helm, &values));
-        let container = &of(&objects, "Deployment")[0]["spec"]["template"]["spec"]["containers"][0];
-        for flag in container["args"].as_array().unwrap().iter().skip(1) {
+        for flag in container(&objects)["args"].as_array().unwrap().iter().skip(1) {
             let flag = flag.as_str().unwrap().split('=').next().unwrap();
             // These may come more than once.
             if ["--tls-managed-dns-name", "--inventory-namespaces"].contains(&flag) {
@@ -254,9 +227,11 @@ fn a_flag_of_the_chart_is_not_an_extra_argument() {
 }
 
 /// Values, and what the chart says about them if they cannot work.
-#[derive(serde::Deserialize)]
+#[derive(Default, serde::Deserialize)]
+#[serde(default)]
 struct Values {
     set: Vec<String>,
+    json: Vec<String>,
     error: Option<String>,
 }
 
@@ -265,8 +240,10 @@ fn values_that_cannot_work_are_refused_with_a_sentence() {
     let Some(helm) = helm::find() else { return };
     let all = include_str!("../../fixtures/chart/values.jsonl").lines();
     assert!(all.clone().count() > 70);
-    for Values { set, error } in all.map(|line| serde_json::from_str(line).unwrap()) {
-        let flags: Vec<&str> = set.iter().flat_map(|value| ["--set", value]).collect();
+    for Values { set, json, error } in all.map(|line| serde_json::from_str(line).unwrap()) {
+        let texts = set.iter().flat_map(|value| ["--set", value]);
+        let flags: Vec<&str> =
+            texts.chain(json.iter().flat_map(|value| ["--set-json", value])).collect();
         match error {
             None => drop(render(&helm, &flags)),
             Some(message) => refuses(&helm, &flags, &message),
