@@ -80,7 +80,6 @@ impl Kubelet {
         Kubelet { stop, seen, thread: Some(thread), folder }
     }
 
-    /// The addresses of the ready pods.
     pub(crate) fn ready(&self) -> Vec<SocketAddr> {
         self.seen.lock().expect("an unpoisoned lock").ready.clone()
     }
@@ -96,7 +95,6 @@ impl Kubelet {
         self.seen.lock().expect("an unpoisoned lock").complaints.clone()
     }
 
-    /// A folder for files of the tests.
     pub(crate) fn folder(&self) -> &Path {
         self.folder.path()
     }
@@ -179,7 +177,6 @@ impl Work {
         Ok(())
     }
 
-    /// Starts the program of a pod.
     async fn launch(&mut self, client: &Client, pod: &Pod) -> kube::Result<Running> {
         let container = container(pod);
         assert_eq!(container.command, None, "the image's own program must run");
@@ -303,7 +300,6 @@ fn port(container: &Container, name: &str) -> Option<u16> {
     u16::try_from(port.container_port).ok()
 }
 
-/// Runs the readiness probe once.
 fn is_ready(container: &Container, address: Ipv4Addr) -> bool {
     let probe = container.readiness_probe.as_ref().and_then(|probe| probe.http_get.as_ref());
     let Some(probe) = probe else { return false };

@@ -8,26 +8,22 @@ use crate::{ControlPlane, Output};
 /// A namespace that belongs to one case.
 #[derive(Debug)]
 pub(crate) struct Namespace<'a> {
-    /// The control plane that it is in.
     pub(crate) control_plane: &'a ControlPlane,
     /// Its name, which is also the name of the case.
     pub(crate) name: &'static str,
 }
 
 impl<'a> Namespace<'a> {
-    /// Creates the namespace.
     pub(crate) fn create(control_plane: &'a ControlPlane, name: &'static str) -> Self {
         control_plane.kubectl.run(&["create", "namespace", name], "").accepted();
         Namespace { control_plane, name }
     }
 
-    /// Runs kubectl in this namespace.
     pub(crate) fn kubectl(&self, args: &[&str], stdin: &str) -> Output {
         let args: Vec<&str> = args.iter().copied().chain(["--namespace", self.name]).collect();
         self.control_plane.kubectl.run(&args, stdin)
     }
 
-    /// `kubectl apply -f -`.
     pub(crate) fn apply(&self, object: &Value) -> Output {
         self.kubectl(&["apply", "-f", "-"], &object.to_string())
     }

@@ -45,7 +45,6 @@ impl Stage {
         Stage { _webhook: webhook, control_plane }
     }
 
-    /// The namespace of a case.
     pub(crate) fn namespace<'a>(&'a self, case: &Case) -> Namespace<'a> {
         Namespace { control_plane: &self.control_plane, name: case.name }
     }

@@ -34,7 +34,6 @@ impl Viewer {
         )
     }
 
-    /// Starts it with a policy.
     pub(crate) fn start_with(namespace: &Namespace<'_>, kubeconfig: &Path, policy: &str) -> Self {
         let folder = tempfile::tempdir().expect("a folder");
         let path = |name: &str| folder.path().join(name);

@@ -13,10 +13,7 @@ use setguard::{
     rules::{too_large_to_check::TOO_LARGE, traps},
 };
 
-use crate::{
-    folder::{self, Folder},
-    review::{review, warnings},
-};
+use crate::{folder, folder::Folder, review::review, review::warnings};
 
 /// A DaemonSet with this many volumes. Its selector does not match, which is a denial.
 fn daemon_set(volumes: usize) -> Value {

@@ -22,7 +22,6 @@ use setguard::{
 
 use crate::support::{cluster_of_release, resource_of};
 
-/// How many mismatches are shown.
 const SHOWN: usize = 20;
 
 fn read(name: &str) -> String {
@@ -173,7 +172,6 @@ struct Applied {
     new: Value,
     /// The object after that, if it was not refused.
     result: Option<Value>,
-    /// The error, if it was.
     refused: Option<String>,
 }
 

@@ -105,3 +105,18 @@ fn help_shows_how() {
         assert!(script.stdout.contains("deny-warnings"), "{shell}");
     }
 }
+
+#[cfg(unix)]
+#[test]
+fn a_plugin_of_kubectl_says_how_it_is_called() {
+    let folder = Folder::new([]);
+    let plugin = folder.path("kubectl-setguard");
+    std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_setguard"), &plugin).unwrap();
+    for command in ["check", "audit"] {
+        let args = [command, "--help"];
+        let called =
+            Ran::from(folder.command(plugin.to_str().unwrap()).args(args).output().unwrap());
+        called.prints(format!("Usage: kubectl setguard {command} ["));
+        folder.setguard(&args).prints(format!("Usage: setguard {command} ["));
+    }
+}

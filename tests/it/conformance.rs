@@ -25,7 +25,6 @@ use crate::{
     support::{cluster_of_release, resource_of},
 };
 
-/// How many mismatches of each kind are shown.
 const SHOWN: usize = 12;
 
 /// Returns our cause with the same words, if there is one: 1.33 prints values in Go's syntax, some

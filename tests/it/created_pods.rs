@@ -11,10 +11,7 @@ use setguard::{
     rules::traps,
 };
 
-use crate::{
-    corpus::{bases, patched},
-    support::{cluster_of_release, resource_of},
-};
+use crate::{corpus::bases, corpus::patched, support::cluster_of_release, support::resource_of};
 
 /// The rules that say that the API server refuses each claim, or each pod.
 const OF_CLAIMS: &str = "claim-metadata-invalid";

@@ -11,7 +11,6 @@ use tempfile::TempDir;
 
 use crate::support;
 
-/// The end of a run.
 #[derive(Debug)]
 pub struct Ran {
     pub code: i32,
@@ -73,7 +72,6 @@ pub fn policy(rest: &str) -> String {
     format!("apiVersion: setguard.io/v1alpha1\nkind: Policy\n{rest}")
 }
 
-/// A folder with files.
 pub struct Folder(pub TempDir);
 
 impl Folder {
@@ -131,7 +129,6 @@ impl Folder {
         command
     }
 
-    /// `setguard`, with these arguments.
     pub fn setguard(&self, args: &[&str]) -> Ran {
         self.feed(args, "")
     }

@@ -196,19 +196,3 @@ fn a_missing_object_is_an_error_that_says_why() {
         .reports("A partial clone lacks objects")
         .reports("deploy/a.yaml");
 }
-
-/// Without a common ancestor, the tip is all there is.
-#[test]
-fn a_shallow_clone_is_compared_with_the_tip_and_told() {
-    let (folder, clone) = (repository(), Folder::new([]));
-    folder.git("checkout -q -b change");
-    folder.git("commit -q --allow-empty -m change");
-    folder.git("checkout -q main");
-    folder.git("commit -q --allow-empty -m fix");
-    let url = format!("file://{}", folder.0.path().display());
-    clone.git(&format!("clone -q --depth 1 --no-single-branch --branch change {url} clone"));
-    against(&clone, "clone/deploy", "origin/main")
-        .ends(0)
-        .reports("have in common")
-        .reports("fetch-depth: 0");
-}

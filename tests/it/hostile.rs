@@ -7,10 +7,7 @@ mod audit;
 use proptest::{prelude::*, test_runner::Config};
 use serde_json::{Value, json};
 
-use crate::{
-    folder::{Folder, Ran},
-    json_schema,
-};
+use crate::{folder::Folder, folder::Ran, json_schema};
 
 /// Pieces that have a meaning for a reader of the output.
 const PIECES: &[&str] = &[

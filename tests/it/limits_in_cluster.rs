@@ -31,7 +31,7 @@ fn scale(resource: &str, from: u32, to: u32) -> Value {
     })
 }
 
-fn database(when_scaled: &str, start: u32) -> Value {
+pub fn database(when_scaled: &str, start: u32) -> Value {
     json!({
         "apiVersion": "apps/v1", "kind": "StatefulSet", "metadata": {"name": "db", "namespace": "shop"},
         "spec": {
@@ -65,25 +65,18 @@ fn a_scale_down_that_deletes_claims_is_refused() {
 #[test]
 fn other_writes_of_the_scale_are_allowed_without_a_word() {
     let forbids = policy("names: [db], deletesClaims: false");
+    let (others, another) =
+        (policy("names: [cache], deletesClaims: false"), policy("names: [db], neverEnds: false"));
     let (deletes, retains) = (database("Delete", 0), database("Retain", 0));
+    let fewer = || scale("statefulsets", 5, 3);
     for (what, request, policy, set) in [
         ("more pods", scale("statefulsets", 3, 5), &forbids, &deletes),
         ("as many", scale("statefulsets", 3, 3), &forbids, &deletes),
         ("claims that stay", scale("statefulsets", 5, 0), &forbids, &retains),
         ("a Deployment", scale("deployments", 5, 3), &forbids, &deletes),
-        ("no limit", scale("statefulsets", 5, 3), &Policy::default(), &deletes),
-        (
-            "a limit for others",
-            scale("statefulsets", 5, 3),
-            &policy("names: [cache], deletesClaims: false"),
-            &deletes,
-        ),
-        (
-            "another limit",
-            scale("statefulsets", 5, 3),
-            &policy("names: [db], neverEnds: false"),
-            &deletes,
-        ),
+        ("no limit", fewer(), &Policy::default(), &deletes),
+        ("a limit for others", fewer(), &others, &deletes),
+        ("another limit", fewer(), &another, &deletes),
     ] {
         let answer = answer(&request, policy, Some(&view::view([set])));
         assert_eq!(answer["allowed"], true, "{what}: {answer}");

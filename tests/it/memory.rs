@@ -12,10 +12,7 @@ use setguard_testing::{
     numbers,
 };
 
-use crate::{
-    daemon::{Daemon, Tls, post},
-    serve::daemon,
-};
+use crate::{daemon::Daemon, daemon::Tls, daemon::post, serve::daemon};
 
 /// The most memory that one review may take, with its body, in MiB.
 const MAX: f64 = 32.0;
@@ -34,8 +31,7 @@ struct Server {
 
 impl Server {
     fn start() -> Self {
-        let folder = tempfile::tempdir().unwrap();
-        let (daemon, client) = daemon(folder.path(), &[]);
+        let (daemon, client) = daemon(&[]);
         let stream = client.connect(daemon.webhook).unwrap();
         let mut server = Server { daemon, stream, idle: 0.0 };
         let [small, _] = lengthen::objects();

@@ -44,7 +44,7 @@ fn it_refuses_what_the_api_server_refuses() {
             let expected: Vec<String> = serde_json::from_value(expected.clone()).unwrap();
             let (set, text) = (&set, set.to_string());
             let together =
-                support::evaluate_together(&[namespace.to_string(), text.clone()], &policy);
+                support::evaluate_change(&[namespace.to_string(), text.clone()], &[], &policy);
             let found = together.iter().find(|it| it.rule == "pods-refused-by-pod-security");
             assert_eq!(refused(found.map(|it| &*it.text)), expected, "{standard} {set}");
             let cluster = view([&namespace]);

@@ -5,11 +5,7 @@ use std::collections::BTreeSet;
 use serde_json::{Value, json};
 use setguard_testing::recorded::snapshot;
 
-use crate::{
-    cli::{GOOD, MISSPELT, policy},
-    folder::Folder,
-    json_schema::sarif,
-};
+use crate::{cli::GOOD, cli::MISSPELT, cli::policy, folder::Folder, json_schema::sarif};
 
 /// Warned about in line 14, and not denied.
 const WARNED: &str = "\
@@ -41,12 +37,14 @@ fn repository<'a>(files: impl IntoIterator<Item = (&'a str, &'a str)>) -> Folder
 fn the_excerpt_of_a_minified_line_has_only_the_line() {
     let json = format!(
         r#"{{"apiVersion":"apps/v1","kind":"DaemonSet","metadata":{{"name":"a","annotations":{{"b":"{}"}}}},"spec":{{"selector":{{"matchLabels":{{"app":"b"}}}},"template":{{"metadata":{{"labels":{{"app":"a"}}}},"spec":{{"containers":[{{"name":"a","image":"a"}}]}}}}}}}}"#,
-        "x".repeat(400)
+        // Columns count characters, and the line is cut around the finding.
+        "é".repeat(5_000)
     );
     let folder = repository([("a.json", json.as_str())]);
     let ran = folder.setguard(&["check", "a.json"]);
-    let expected = " --> a.json:1:562\n  |\n1 | ";
+    let expected = " --> a.json:1:5162\n  |\n1 | ";
     assert!(ran.stdout.contains(expected), "{}", ran.stdout);
+    assert!(ran.stdout.lines().all(|line| line.chars().count() < 200), "{}", ran.stdout);
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Compares the schema pass with the objects that a real API server refused to decode.
 
-use serde_json::{Value, json};
+use serde_json::json;
 use setguard::{
     kubernetes::{resource::Resource, version::Version},
     object::{
@@ -10,7 +10,7 @@ use setguard::{
     yaml,
 };
 
-use crate::corpus::{bases, cases};
+use crate::{corpus::bases, corpus::cases, support::places};
 
 /// The release of the recorded verdicts.
 const RECORDED: Version = Version::of_minor(36);
@@ -36,20 +36,6 @@ fn an_unknown_field_is_the_one_that_the_api_server_names() {
         assert!(help.is_none() || problems[0].help.as_deref() == help, "{problems:?}");
     }
     assert!(seen > 20, "only {seen} cases");
-}
-
-/// All JSON pointers into a value.
-fn places(value: &Value, at: &str, found: &mut Vec<String>) {
-    found.push(at.to_owned());
-    match value {
-        Value::Object(map) => map
-            .iter()
-            .for_each(|(k, v)| places(v, &format!("{at}/{}", k.replace('/', "~1")), found)),
-        Value::Array(list) => {
-            list.iter().enumerate().for_each(|(i, v)| places(v, &format!("{at}/{i}"), found));
-        }
-        _ => {}
-    }
 }
 
 /// The engine can read every object that passes the schema, with any value at any place.

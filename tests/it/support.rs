@@ -25,10 +25,7 @@ use setguard::{
     object::{DecodeError, Object, Subject, storage::Storage},
     observed::Observed,
     policy::Policy,
-    rules::{
-        api_validation::API_VALIDATION, cross_object, rule::Phase, rule::status::Audit,
-        schema::SCHEMA, traps,
-    },
+    rules::{api_validation::API_VALIDATION, rule::status::Audit, schema::SCHEMA},
     yaml,
 };
 pub use setguard_testing::manifests::{cases, fixtures};
@@ -42,12 +39,6 @@ pub struct Found {
     pub field: String,
     pub pointer: String,
     pub text: String,
-}
-
-/// The rule to which a case belongs.
-pub fn rule_of(case: &Path) -> String {
-    let folder = case.parent().and_then(Path::parent).and_then(Path::file_name).unwrap();
-    folder.to_str().unwrap().replace('_', "-")
 }
 
 /// The documents of a stream, as JSON.
@@ -71,6 +62,21 @@ pub fn to_json(text: &str) -> Vec<String> {
     let text = expanded(text);
     let documents = yaml::parse(&text).into_iter();
     documents.flat_map(|document| objects(document.unwrap().root.to_json())).collect()
+}
+
+/// All JSON pointers into a value, the root first.
+pub fn places(value: &Value, at: &str, found: &mut Vec<String>) {
+    found.push(at.to_owned());
+    match value {
+        Value::Object(map) => map.iter().for_each(|(key, value)| {
+            let key = key.replace('~', "~0").replace('/', "~1");
+            places(value, &format!("{at}/{key}"), found);
+        }),
+        Value::Array(list) => {
+            list.iter().enumerate().for_each(|(i, it)| places(it, &format!("{at}/{i}"), found));
+        }
+        _ => {}
+    }
 }
 
 /// The resource of an object, if setguard evaluates it.
@@ -144,11 +150,6 @@ fn flat(judged: &Violation) -> Found {
     }
 }
 
-/// Returns the engine's findings from comparing JSON objects with each other.
-pub fn evaluate_together(objects: &[String], policy: &Policy) -> Vec<Found> {
-    evaluate_change(objects, &[], policy)
-}
-
 /// Returns the findings of the rules about several objects, given former states of some.
 pub fn evaluate_change(objects: &[String], before: &[String], policy: &Policy) -> Vec<Found> {
     let (inventory, before) = (inventory(objects), inventory(before));
@@ -201,14 +202,8 @@ pub fn old_of(path: &Path) -> Option<String> {
     Some(to_json(&old).remove(0))
 }
 
-/// Whether an object can be decoded.
 pub fn decodes(json: &str) -> bool {
     resource(json).is_some_and(|resource| Object::parse(resource, json).is_ok())
-}
-
-/// Whether `/validate` cannot evaluate a trap.
-pub fn is_before_phase(rule: &str) -> bool {
-    traps().any(|trap| trap.meta.id == rule && trap.phase() != Some(Phase::After))
 }
 
 /// Returns the findings of `check` in a stream of new objects.
@@ -274,7 +269,6 @@ pub fn status_parts(text: &str) -> Vec<(String, String)> {
     parts.collect()
 }
 
-/// The objects of a running cluster.
 pub fn observe(objects: &[String]) -> Observed {
     let mut observed = Observed::default();
     let read = |json: &String| -> (String, String) {
@@ -293,7 +287,6 @@ pub fn observe(objects: &[String]) -> Observed {
     observed
 }
 
-/// A cluster of this release.
 pub fn cluster_of_release(version: &str) -> Cluster {
     Cluster::new(version.parse().unwrap(), std::collections::BTreeMap::new())
 }
@@ -356,11 +349,6 @@ fn expanded(text: &str) -> String {
         }
     }
     lines.join("\n")
-}
-
-/// Whether a rule compares several objects, which only `check` can do.
-pub fn is_cross_object(rule: &str) -> bool {
-    cross_object().any(|it| it.meta.id == rule)
 }
 
 /// Returns the findings of the schema pass in a document, if setguard evaluates its kind.

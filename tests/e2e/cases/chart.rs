@@ -140,16 +140,13 @@ fn unanswered<'a>(
     }
 }
 
-/// The environment of the steps.
 struct Site<'a> {
     /// The namespace of setguard.
     own: Namespace<'a>,
     /// The namespace that the steps write to.
     shop: Namespace<'a>,
-    /// The namespace that the load writes to.
     load: Namespace<'a>,
     kubelet: Kubelet,
-    /// The URL of the Service.
     url: String,
 }
 
@@ -257,7 +254,6 @@ fn roll(site: &Site<'_>, release: &Release<'_>, values: &mut Value) {
     assert_spread(site);
 }
 
-/// A new CA replaces the first one.
 fn rotate(site: &Site<'_>) {
     let first = site.bundle(KINDS[0]);
     let mut most = 0;

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use super::Case;
-use crate::{Namespace, Process, SETGUARD, daemon_set, eventually, free_ports, http};
+use crate::{Namespace, Process, SETGUARD, becomes, daemon_set, eventually, free_ports, http};
 
 pub(super) const CASES: &[Case] = &[Case::new("managed-certificates", managed)];
 
@@ -68,23 +68,17 @@ fn secret(site: &Site<'_>, replicas: &[Process; 2]) {
         site.namespace.kubectl(args, "").accepted();
         if args[0] == "delete" {
             for replica in replicas {
-                eventually("a log of what is missing", || {
-                    let log = fs::read_to_string(&replica.log).expect("a log");
-                    let why =
-                        format!("Secret {SECRET} does not exist, and setguard may not create");
-                    if log.contains(&why) { Ok(()) } else { Err(log) }
-                });
+                let why = format!("Secret {SECRET} does not exist, and setguard may not create");
+                let log = || fs::read_to_string(&replica.log).expect("a log");
+                becomes("a log of what is missing", log, |log| log.contains(&why));
             }
             assert_eq!(site.all_well(), Ok(()));
             site.create_secret();
         }
-        eventually("the Secret to be back", || {
-            let now = site.secret();
-            // Meanwhile a CA may be added or removed, but at least one must be kept.
-            let kept = before.split_inclusive("-----END CERTIFICATE-----\n");
-            let kept = kept.filter(|certificate| now.contains(certificate)).count();
-            if kept > 0 { Ok(()) } else { Err(format!("now {now}, before {before}")) }
-        });
+        // Meanwhile a CA may be added or removed, but at least one must be kept.
+        let all = || before.split_inclusive("-----END CERTIFICATE-----\n");
+        let is_back = |now: &String| all().any(|certificate| now.contains(certificate));
+        becomes("the Secret to be back", || site.secret(), is_back);
         assert_eq!(site.all_well(), Ok(()));
     }
     let restored = [0, 1].map(|i| site.metric(i, "event=\"secret-restored\""));
@@ -147,7 +141,9 @@ fn lost(site: &Site<'_>, replicas: &mut [Process; 2]) {
     site.namespace.kubectl(&["delete", "secret", SECRET], "").accepted();
     // With the right to create the Secret, which an installation without the chart may grant,
     // setguard creates it.
-    allow_to_create(site.namespace);
+    let create = ["create", "role", "creates-secrets", "--verb=create", "--resource=secrets"];
+    site.namespace.kubectl(&create, "").accepted();
+    site.namespace.bind("Role", "creates-secrets", SETGUARD);
     let old = site.bundle(0);
     for (i, replica) in replicas.iter_mut().enumerate() {
         *replica = site.replica(i);
@@ -171,7 +167,6 @@ fn cleanup(site: &Site<'_>) {
     }
 }
 
-/// The replicas, their files and their ports.
 struct Site<'a> {
     namespace: &'a Namespace<'a>,
     folder: TempDir,
@@ -196,30 +191,16 @@ impl<'a> Site<'a> {
     fn replica(&self, i: usize) -> Process {
         let logs = self.folder.path().join(i.to_string());
         fs::create_dir_all(&logs).expect("a folder");
-        let (listen, admin) = (
-            format!("--listen=127.0.0.1:{}", self.ports[i]),
-            format!("--admin-listen=127.0.0.1:{}", self.admin[i]),
+        let name = self.namespace.name;
+        let args = format!(
+            "serve --listen=127.0.0.1:{} --admin-listen=127.0.0.1:{} --tls-managed \
+             --tls-managed-namespace={name} --tls-managed-secret={SECRET} \
+             --tls-managed-dns-name=127.0.0.1 --tls-managed-dns-name=setguard.setguard.svc \
+             --tls-managed-webhook-config={name} --tls-managed-ca-lifetime=36s \
+             --tls-managed-leaf-lifetime=15s --tls-managed-settle=3s --tls-managed-check-interval=1s",
+            self.ports[i], self.admin[i]
         );
-        let args = [
-            "serve",
-            &listen,
-            &admin,
-            "--tls-managed",
-            "--tls-managed-namespace",
-            self.namespace.name,
-            "--tls-managed-secret",
-            SECRET,
-            "--tls-managed-dns-name",
-            "127.0.0.1",
-            "--tls-managed-dns-name",
-            "setguard.setguard.svc",
-            "--tls-managed-webhook-config",
-            self.namespace.name,
-            "--tls-managed-ca-lifetime=36s",
-            "--tls-managed-leaf-lifetime=15s",
-            "--tls-managed-settle=3s",
-            "--tls-managed-check-interval=1s",
-        ];
+        let args: Vec<_> = args.split(' ').collect();
         let program = Path::new(env!("CARGO_BIN_EXE_setguard"));
         Process::start_with(program, &args, &[("KUBECONFIG", self.kubeconfig.as_os_str())], &logs)
     }
@@ -229,7 +210,6 @@ impl<'a> Site<'a> {
         self.namespace.kubectl(&["create", "secret", "generic", SECRET], "").accepted();
     }
 
-    /// Runs setguard and waits for its end.
     fn setguard(&self, args: &[&str]) -> Output {
         let mut command = Command::new(env!("CARGO_BIN_EXE_setguard"));
         command.args(args).env("KUBECONFIG", &self.kubeconfig).output().expect("setguard runs")
@@ -257,7 +237,6 @@ impl<'a> Site<'a> {
         decode(&self.namespace.kubectl(&args, "").accepted().stdout)
     }
 
-    /// The `caBundle`s of a configuration.
     fn bundles(&self, kind: &str) -> Vec<String> {
         let args = ["get", kind, self.namespace.name, "-o", "json"];
         let configuration = self.namespace.kubectl(&args, "").json();
@@ -324,14 +303,6 @@ fn allow(namespace: &Namespace<'_>) {
     for kind in ["Role", "ClusterRole"] {
         namespace.bind(kind, name, SETGUARD);
     }
-}
-
-/// Grants the right to create Secrets.
-fn allow_to_create(namespace: &Namespace<'_>) {
-    let name = "creates-secrets";
-    let args = ["create", "role", name, "--verb=create", "--resource=secrets"];
-    namespace.kubectl(&args, "").accepted();
-    namespace.bind("Role", name, SETGUARD);
 }
 
 /// Registers both replicas, so that each review of this namespace calls both.

@@ -24,8 +24,8 @@ use setguard::{
 use self::{compared::Compared, crossed::Crossing};
 use super::Case;
 use crate::{
-    CONTROLLER_MANAGER, ControlPlane, Dice, Namespace, Output, becomes, client, corpus, eventually,
-    manifests, surging,
+    CONTROLLER_MANAGER, ControlPlane, Dice, Namespace, Output, becomes, client, corpus, manifests,
+    surging,
 };
 
 pub(super) const CASES: &[Case] = &[
@@ -130,15 +130,12 @@ fn same_findings(shared: &Namespace<'_>) {
 async fn compare_all(compared: &mut Compared) {
     let manifests = manifests();
     for (old, object) in &manifests {
-        match old {
-            None => compared.create(object).await,
-            Some(old) => compared.update(old, object).await,
-        }
+        compared.written(object, old.as_ref()).await;
     }
     let mut set = manifests::daemon_set("twice");
     let toleration = json!({ "key": "gpu", "operator": "Exists" });
     set["spec"]["template"]["spec"]["tolerations"] = json!([toleration, toleration]);
-    compared.create(&set).await;
+    compared.written(&set, None).await;
     for set in [manifests::daemon_set("large"), manifests::stateful_set("large")] {
         compared.affordable(&large(set, 100)).await;
     }
@@ -146,15 +143,12 @@ async fn compare_all(compared: &mut Compared) {
     for case in corpus::cases() {
         let is_accepted = (200..300).contains(&case.verdict.code);
         let Some(object) = case.object(&bases).filter(|_| is_accepted) else { continue };
-        match case.old(&bases) {
-            None => compared.create(&object).await,
-            Some(old) => compared.update(&old, &object).await,
-        }
+        compared.written(&object, case.old(&bases).as_ref()).await;
     }
     let mut dice = Dice(number(SEED).unwrap_or(20_261_125));
     for number in 0..400 {
         let (old, object) = limited::pair(&mut dice, number);
-        compared.update(&old, &object).await;
+        compared.written(&object, Some(&old)).await;
     }
     let parents: Vec<_> = manifests.into_iter().map(|(_, object)| object).collect();
     let dice = Dice(number(SEED).unwrap_or(20_261_123));
@@ -198,13 +192,13 @@ fn large(mut set: Value, count: usize) -> Value {
 /// Waits until the controller has checked the types in all policies, and asserts that it has no
 /// warning.
 fn type_check(namespace: &Namespace<'_>) {
-    let list = eventually("the types to be checked", || {
-        let get = ["get", "validatingadmissionpolicies", "-o", "json"];
-        let list = namespace.kubectl(&get, "").json();
-        let items = list["items"].as_array().unwrap();
-        let is_checked = |it: &Value| it["status"]["observedGeneration"] == 1;
-        if items.iter().all(is_checked) { Ok(list) } else { Err("not yet") }
-    });
+    let get = ["get", "validatingadmissionpolicies", "-o", "json"];
+    let is_checked = |it: &Value| it["status"]["observedGeneration"] == 1;
+    let list = becomes(
+        "the types to be checked",
+        || namespace.kubectl(&get, "").json(),
+        |list| list["items"].as_array().unwrap().iter().all(is_checked),
+    );
     for policy in list["items"].as_array().unwrap() {
         let warnings = &policy["status"]["typeChecking"]["expressionWarnings"];
         assert!(warnings.is_null(), "{}: {warnings:#}", policy["metadata"]["name"]);

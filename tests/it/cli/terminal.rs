@@ -2,7 +2,7 @@
 
 use std::{fs, path::Path};
 
-use super::{Folder, GOOD, MISSPELT, Ran, check};
+use super::{Folder, MISSPELT, Ran};
 
 #[test]
 fn printed_commands_can_be_pasted() {
@@ -40,41 +40,6 @@ fn printed_commands_can_be_pasted() {
     let advice = "lower the partition to 1 or less and then run command 2 (restarts 1 pod)";
     assert!(stuck.contains(advice), "{stuck}");
     assert!(stuck.contains("\n  kubectl delete pod web-1\n"), "{stuck}");
-}
-
-#[test]
-fn a_manifest_cannot_send_control_characters_to_the_terminal() {
-    // ESC, CSI in one character, and a reversal of the line.
-    let text = MISSPELT.replace("minReadySecond", "\"min\\e[2J\\x9b2J\\u202e\"");
-    let run = |args: &[&str], text: &str| Folder::quiet([]).feed(args, text.as_bytes());
-    for format in ["text", "json"] {
-        let ran = run(&["check", "--format", format, "-"], &text).ends(1);
-        assert!(ran.stdout.contains("\\u009b2J"), "{:?}", ran.stdout);
-        assert!(!ran.stdout.contains(['\u{1b}', '\u{9b}', '\u{202e}']), "{:?}", ran.stdout);
-    }
-    let ran = run(&["check", "no\u{1b}[2Jsuch\u{9b}file\u{202e}"], "");
-    assert!(!ran.stderr.contains(['\u{1b}', '\u{9b}', '\u{202e}']), "{:?}", ran.stderr);
-    assert!(ran.stderr.contains("\\u001b[2Jsuch\\u009bfile\\u202e"), "{:?}", ran.stderr);
-}
-
-#[test]
-fn a_long_line_is_cut_around_the_finding() {
-    let pad = "é".repeat(5_000);
-    let text = GOOD.replace(
-        "{name: agent}",
-        &format!("{{name: agent, annotations: {{a: {pad}}}, x: 1, uid: {pad}}}"),
-    );
-    let ran = check(&text);
-    let longest = ran.stdout.lines().map(|line| line.chars().count()).max().unwrap();
-    assert!(longest < 200, "{}", ran.stdout);
-    let column = 1 + "metadata: {name: agent, annotations: {a: }, ".len() + 5_000;
-    assert!(ran.stdout.contains(&format!("<stdin>:3:{column}\n")), "{}", ran.stdout);
-    assert!(ran.stdout.contains("}, x: 1, uid: é"), "{}", ran.stdout);
-    // A long value does not make a long report either.
-    let ran =
-        check(&GOOD.replace("{name: agent}", &format!("{{name: {}}}", "a".repeat(50_000)))).ends(1);
-    let length = ran.stdout.len();
-    assert!(length < 10_000, "{length} bytes");
 }
 
 #[test]

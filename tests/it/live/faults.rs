@@ -1,10 +1,7 @@
 //! The view of a cluster whose API server fails in ways that look like success.
 
 use super::{Viewer, WORKLOADS, daemon_set, daemon_sets};
-use crate::{
-    api_server::{ApiServer, Streams},
-    daemon::eventually,
-};
+use crate::{api_server::ApiServer, api_server::Streams, daemon::eventually};
 
 const ERROR: &str = r#"{"type":"ERROR","object":{"kind":"Status","code":500,"message":"no"}}"#;
 const UNREADABLE: &str = r#"{"type":"ADDED","object":[]}"#;
@@ -41,18 +38,6 @@ fn a_streaming_list_that_fails_is_followed_by_pages() {
             assert_eq!(api_server.asked("sendInitialEvents=true"), 1, "{streams:?}");
         }
     }
-}
-
-#[test]
-fn one_kind_that_is_forbidden_does_not_end_streaming() {
-    let api_server = ApiServer::start("36");
-    api_server.change(|world| world.forbidden.insert("priorityclasses"));
-    let viewer = Viewer::of_workloads(&api_server);
-    viewer
-        .daemon
-        .logged("the API server does not let setguard read this kind; its rules are silent");
-    viewer.knows("StatefulSet");
-    assert_eq!(api_server.asked("limit="), 0);
 }
 
 #[test]
@@ -117,17 +102,6 @@ fn a_server_that_comes_back_with_an_older_state_is_listed_again() {
     }
     api_server.change(|world| world.cut = false);
     becomes(&viewer, "DaemonSet", "fresh, 3 objects");
-}
-
-#[test]
-fn a_quiet_kind_without_bookmarks_is_listed_again() {
-    let api_server = ApiServer::start("36");
-    api_server.change(|world| world.without_bookmarks = true);
-    let viewer = Viewer::of_workloads(&api_server);
-    viewer.knows("StorageClass");
-    let streams = || api_server.asked("storageclasses?&watch=true&timeoutSeconds=4");
-    eventually("two more lists", || (streams() > 2).then_some(()));
-    assert!(line(&viewer, "StorageClass").starts_with("fresh"));
 }
 
 #[test]

@@ -13,7 +13,6 @@ use kube::Client;
 
 use crate::client;
 
-/// The sign to stop.
 #[derive(Clone, Debug, Default)]
 pub struct Stop(Arc<AtomicBool>);
 
@@ -23,7 +22,6 @@ impl Stop {
     }
 }
 
-/// Work that was started.
 #[derive(Debug)]
 pub struct Background<T> {
     stop: Stop,
@@ -44,7 +42,6 @@ impl<T: Send + 'static> Background<T> {
         Background { stop, thread }
     }
 
-    /// Stops it, and returns its result.
     pub fn stop(self) -> T {
         self.stop.0.store(true, Ordering::Relaxed);
         self.thread.join().expect("the work goes on whatever happens")

@@ -8,9 +8,8 @@ use kube::{
     client::Body,
     config::{KubeConfigOptions, Kubeconfig},
 };
-use serde_json::Value;
+use serde_json::{Value, json};
 
-/// Runs a future on this thread.
 pub fn block_on<T>(future: impl Future<Output = T>) -> T {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     runtime.expect("a runtime").block_on(future)
@@ -52,4 +51,50 @@ pub async fn of(kubeconfig: &Path) -> Client {
     let kubeconfig = Kubeconfig::read_from(kubeconfig).expect("a kubeconfig");
     let config = Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await;
     Client::try_from(config.expect("a kubeconfig")).expect("a client")
+}
+
+/// Sends a dry run of creating a set in a namespace, or of replacing an old one, which is stored meanwhile.
+/// Returns the answer and the old one as it was stored; `None` if that is refused.
+pub async fn write(
+    client: &Client,
+    namespace: &str,
+    object: &Value,
+    old: Option<&Value>,
+) -> Option<(Answer, Option<Value>)> {
+    let placed = |object: &Value| {
+        let mut object = object.clone();
+        if object["metadata"].get("namespace").is_some() {
+            object["metadata"]["namespace"] = json!(namespace);
+        }
+        object
+    };
+    let kind = old.unwrap_or(object)["kind"].as_str().unwrap_or("StatefulSet").to_lowercase();
+    let all = format!("/apis/apps/v1/namespaces/{namespace}/{kind}s");
+    let mut object = placed(object);
+    let Some(old) = old else {
+        let path = format!("{all}?dryRun=All");
+        return Some((send(client, Method::POST, &path, &object, &[]).await, None));
+    };
+    let mut stored = send(client, Method::POST, &all, &placed(old), &[]).await;
+    if stored.status != 201 {
+        return None;
+    }
+    let one = format!("{all}/{}", stored.object["metadata"]["name"].as_str().expect("a name"));
+    // A set is created without its status.
+    if old["status"].is_object() {
+        let status = json!({ "status": old["status"] });
+        stored = send(client, Method::PATCH, &format!("{one}/status"), &status, &[]).await;
+        assert_eq!(stored.status, 200, "{}", stored.object);
+    }
+    if let Some(metadata) = object["metadata"].as_object_mut() {
+        // The recorded ones are of another object.
+        metadata.remove("resourceVersion");
+        metadata.remove("uid");
+    }
+    let answer = send(client, Method::PUT, &format!("{one}?dryRun=All"), &object, &[]).await;
+    let none = json!({ "metadata": { "finalizers": null }});
+    send(client, Method::PATCH, &one, &none, &[]).await;
+    let later = json!({ "propagationPolicy": "Background" });
+    send(client, Method::DELETE, &one, &later, &[]).await;
+    Some((answer, Some(stored.object)))
 }

@@ -141,7 +141,6 @@ pub fn cases() -> Vec<Case> {
     files.iter().flat_map(|file| read(file)).collect()
 }
 
-/// The file `CONFORMANCE_CASES`.
 pub fn others() -> Option<PathBuf> {
     env::var_os("CONFORMANCE_CASES").map(PathBuf::from)
 }

@@ -18,7 +18,6 @@ use crate::{Background, ControlPlane, Namespace, Stop, becomes, daemon_set, http
 
 const PACE: Duration = Duration::from_millis(100);
 
-/// From the installation to the uninstallation, in each mode.
 pub(super) fn life(shared: &Namespace<'_>) {
     life_of_policies(shared);
     for mode in ["webhook", "both"] {
@@ -263,7 +262,6 @@ fn read(pod: SocketAddr, name: &str) -> Option<u64> {
     metrics.lines().find_map(|line| line.strip_prefix(name))?.parse().ok()
 }
 
-/// The writes in the background.
 pub(super) struct Pairs(Background<Outcome>);
 
 /// What became of the writes.

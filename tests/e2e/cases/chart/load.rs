@@ -27,14 +27,12 @@ pub(super) const CONTROLLER: &str = "admin";
 const WRITERS: usize = 3;
 const PACE: Duration = Duration::from_millis(50);
 
-/// Writers in the background.
 pub(super) struct Load<'a> {
     site: &'a Site<'a>,
     before: Calls,
     writers: Background<Tally>,
 }
 
-/// The results of the writers.
 #[derive(Debug, Default)]
 pub(super) struct Tally {
     created: usize,
@@ -64,7 +62,6 @@ struct Calls {
 const TYPES: [(&str, &str); 2] = [("validating", "/validate"), ("admit", "/mutate")];
 
 impl<'a> Load<'a> {
-    /// Starts the writers.
     pub(super) fn start(site: &'a Site<'a>) -> Self {
         let (name, before) = (site.load.name, Calls::count(site));
         let kubeconfig = &site.load.control_plane.kubectl.kubeconfig;
@@ -103,7 +100,6 @@ impl<'a> Load<'a> {
         eprintln!("reviews under load: {expected:?}");
     }
 
-    /// Asserts that no write failed.
     pub(super) fn assert_none_failed(self) {
         self.writers.stop().assert_none_failed();
     }
@@ -152,7 +148,6 @@ impl Calls {
     }
 }
 
-/// Runs all writers until they have to stop.
 async fn write_all(client: Client, namespace: &str, stop: Stop) -> Tally {
     let writers = (0..WRITERS).map(|i| {
         let writer = Writer {
@@ -219,7 +214,6 @@ impl Writer {
         }
     }
 
-    /// Creates a DaemonSet that must be rejected.
     async fn spoilt(&mut self) {
         let name = format!("{}-spoilt", self.name);
         match self.sets.create(&PostParams::default(), &typed(surging(&name))).await {

@@ -107,7 +107,6 @@ fn claims(n: usize) -> Value {
     set
 }
 
-/// What writes cost the API server.
 #[derive(Clone, Copy, Debug)]
 struct Cost {
     /// Processor time in seconds.
