@@ -118,11 +118,13 @@ impl Daemon {
         }
     }
 
-    /// Starts it with the certificate in this folder, and without a delay when it shuts down.
+    /// Starts it with the certificate in this folder, and without a delay when it shuts down unless there is a flag for it.
     pub fn with_files(dir: &Path, args: &[&str], env: &[(&str, &Path)]) -> Self {
         let files = certificate_flags(dir);
         let files = files.each_ref().map(String::as_str);
-        Self::start_with_env(&[&files[..], &["--drain-delay", "0"], args].concat(), env)
+        let at_once = ["--drain-delay", "0"];
+        let at_once = if args.contains(&at_once[0]) { &[][..] } else { &at_once };
+        Self::start_with_env(&[&files[..], at_once, args].concat(), env)
     }
 
     /// Like [`Daemon::with_files`], but never reads its log after it listens. The pipe is returned:
