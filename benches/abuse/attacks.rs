@@ -4,7 +4,6 @@ use std::{
     future::Future,
     io,
     pin::Pin,
-    sync::Arc,
     time::{Duration, Instant},
 };
 
@@ -19,7 +18,6 @@ use crate::{objects, reviews, server::Target};
 
 type Running = Pin<Box<dyn Future<Output = String> + Send>>;
 
-/// One attack.
 pub(crate) struct Attack {
     pub(crate) name: &'static str,
     /// Whether the log of the server is read meanwhile.
@@ -33,23 +31,12 @@ const fn attack(name: &'static str, run: fn(Target, Instant) -> Running) -> Atta
     Attack { name, reads_log: true, good: reviews::SMALL, run }
 }
 
-/// All attacks.
 pub(crate) const ATTACKS: [Attack; 12] = [
-    attack("6,000 tolerations", |target, end| {
-        send(target, end, "/validate", objects::tolerations())
-    }),
-    attack("In against NotIn terms", |target, end| {
-        send(target, end, "/validate", objects::terms())
-    }),
-    attack("900 controlling owners", |target, end| {
-        send(target, end, "/validate", objects::owners())
-    }),
-    attack("300 KB of volumes", |target, end| {
-        send(target, end, "/validate", objects::volumes(100_000))
-    }),
-    attack("1.5 MB of volumes", |target, end| {
-        send(target, end, "/validate", objects::volumes(500_000))
-    }),
+    attack("6,000 tolerations", |target, end| send(target, end, objects::tolerations())),
+    attack("In against NotIn terms", |target, end| send(target, end, objects::terms())),
+    attack("900 controlling owners", |target, end| send(target, end, objects::owners())),
+    attack("300 KB of volumes", |target, end| send(target, end, objects::volumes(100_000))),
+    attack("1.5 MB of volumes", |target, end| send(target, end, objects::volumes(500_000))),
     attack("64 stalled bodies, HTTP/1.1", |target, end| Box::pin(stall_http1(target, end))),
     attack("64 stalled bodies, HTTP/2", |target, end| Box::pin(stall_http2(target, end))),
     Attack {
@@ -64,7 +51,7 @@ pub(crate) const ATTACKS: [Attack; 12] = [
     Attack {
         reads_log: false,
         ..attack("log reader that stops", |target, end| {
-            send(target, end, "/validate", reviews::daemon_set_update(reviews::SMALL))
+            send(target, end, reviews::daemon_set_update(reviews::SMALL))
         })
     },
 ];
@@ -74,23 +61,23 @@ const ANNOUNCED: usize = 8 << 20;
 const ARRIVES: usize = 2 << 20;
 
 /// Sends one review again and again over four connections.
-fn send(target: Target, end: Instant, path: &'static str, review: Vec<u8>) -> Running {
+fn send(target: Target, end: Instant, review: Vec<u8>) -> Running {
     let review = Bytes::from(review);
     let kilobytes = review.len() / 1000;
     Box::pin(async move {
-        let one = || repeat(target.clone(), end, path, review.clone());
+        let one = || repeat(target.clone(), end, review.clone());
         let sent: usize = join_all((0..4).map(|_| one())).await.into_iter().sum();
         format!("{sent} times {kilobytes} KB")
     })
 }
 
-async fn repeat(target: Target, end: Instant, path: &str, review: Bytes) -> usize {
+async fn repeat(target: Target, end: Instant, review: Bytes) -> usize {
     let mut sent = 0;
     while Instant::now() < end {
         let Ok(mut sender) = target.http1().await else { continue };
         while Instant::now() < end && sender.ready().await.is_ok() {
             sent += 1;
-            let answer = sender.send_request(target.post(path, review.clone()));
+            let answer = sender.send_request(target.post("/validate", review.clone()));
             let Ok(Ok(answer)) = timeout_at(end.into(), answer).await else { break };
             let _ =
                 timeout_at(end.into(), Body::new(answer.into_body()).into_data_stream().count())
@@ -100,13 +87,18 @@ async fn repeat(target: Target, end: Instant, path: &str, review: Bytes) -> usiz
     sent
 }
 
-/// Keeps 64 connections busy, each with a body of which only a part arrives.
-async fn stall_http1(target: Target, end: Instant) -> String {
+/// The head of a review with a body of this length, and as much of the body as arrives.
+fn begun(length: usize, arrives: usize) -> Vec<u8> {
     let head = format!(
         "POST /validate?timeout=30s HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n\
-         Content-Length: {ANNOUNCED}\r\n\r\n"
+         Content-Length: {length}\r\n\r\n"
     );
-    let part = Arc::new([head.as_bytes(), &[b' '; ARRIVES]].concat());
+    [head.as_bytes(), &vec![b' '; arrives]].concat()
+}
+
+/// Keeps 64 connections busy, each with a body of which only a part arrives.
+async fn stall_http1(target: Target, end: Instant) -> String {
+    let part = begun(ANNOUNCED, ARRIVES);
     let one = || async {
         let mut stream = target.tls("http/1.1").await?;
         let _ = timeout_at(end.into(), stream.write_all(&part)).await;
@@ -122,11 +114,7 @@ async fn stall_http1(target: Target, end: Instant) -> String {
 /// the server closes is opened again.
 async fn stop_short(target: Target, end: Instant) -> String {
     const LENGTH: usize = 1_500_000;
-    let head = format!(
-        "POST /validate?timeout=30s HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n\
-         Content-Length: {LENGTH}\r\n\r\n"
-    );
-    let part = Arc::new([head.as_bytes(), &[b' '; LENGTH - 1]].concat());
+    let part = begun(LENGTH, LENGTH - 1);
     let one = || async {
         let mut sent = 0;
         while Instant::now() < end {

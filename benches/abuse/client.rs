@@ -24,7 +24,6 @@ impl Target {
         TlsConnector::from(Arc::new(config)).connect(name, stream).await
     }
 
-    /// A connection for HTTP/1.1.
     pub(crate) async fn http1(&self) -> io::Result<http1::SendRequest<Body>> {
         let stream = TokioIo::new(self.tls("http/1.1").await?);
         let (sender, connection) = http1::handshake(stream).await.map_err(io::Error::other)?;
@@ -42,7 +41,6 @@ impl Target {
         Ok(sender)
     }
 
-    /// A request with a review.
     pub(crate) fn post(&self, path: &str, body: impl Into<Body>) -> Request<Body> {
         Request::post(format!("https://{}{path}?timeout=30s", self.webhook))
             .header("host", "127.0.0.1")

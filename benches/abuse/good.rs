@@ -17,7 +17,6 @@ use crate::{
 /// The time between two reviews, and between two probes.
 const PAUSE: Duration = Duration::from_millis(5);
 
-/// The results of the reviews.
 #[derive(Default)]
 pub(crate) struct Good {
     /// Of those that were answered.

@@ -15,7 +15,6 @@ use tempfile::TempDir;
 
 use crate::{certificate, plain};
 
-/// Where to reach a server, and how.
 #[derive(Clone)]
 pub(crate) struct Target {
     pub(crate) webhook: SocketAddr,
@@ -72,7 +71,6 @@ impl Server {
         Server { child, target, _log: log, _folder: folder }
     }
 
-    /// Returns the process id.
     pub(crate) fn id(&self) -> u32 {
         self.child.id()
     }

@@ -6,7 +6,6 @@ use serde_json::Value;
 
 use crate::{Cluster, Cost, Process};
 
-/// Measures and prints the results.
 pub(crate) fn measure() {
     let (objects, bytes) = Cluster::audited(0).size();
     println!("\nsetguard audit: {objects} objects, {} MiB as JSON", bytes >> 20);

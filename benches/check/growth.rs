@@ -22,7 +22,6 @@ const TURNS: usize = 5;
 /// The minimum time for one measurement, in seconds.
 const BATCH: f64 = 0.01;
 
-/// Measures and prints the tables.
 pub(crate) fn measure() {
     println!("\ngrowth: processor time, the least of {TURNS} measurements in turn");
     // With more variables, the object would be too large to be evaluated.
@@ -71,7 +70,6 @@ fn daemon_set_update(variables: usize) -> Value {
     serde_json::from_slice(&reviews::daemon_set_update(variables)).expect("JSON")
 }
 
-/// A review with a finding.
 fn with_exceptions(count: usize) -> Point {
     let mut exceptions = String::from("rules:\n  history-limit-zero: warn\nexceptions:\n");
     for i in 0..count {

@@ -18,10 +18,9 @@ mod rules;
 use std::env;
 
 use setguard_testing::{
-    cluster::Cluster, harness::process::Process, lengthen, numbers::Cost, reviews,
+    cluster::Cluster, harness, harness::process::Process, lengthen, numbers::Cost, reviews,
 };
 
-/// The sections, by their names.
 const SECTIONS: [(&str, fn()); 4] = [
     ("manifests", manifests::measure),
     ("audit", audit::measure),

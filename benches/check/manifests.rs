@@ -9,9 +9,8 @@ use std::{
 use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::{Cost, Process};
+use crate::{Cost, Process, harness::process::leashed};
 
-/// Measures and prints the results.
 pub(crate) fn measure() {
     println!("\nsetguard check on a folder of manifests, one object per file");
     let whole = |i: u32| manifest(i, &format!("team-{}", i % 50));
@@ -30,7 +29,6 @@ pub(crate) fn measure() {
     run(&folder, 10_000, &["--against-ref", "HEAD"], ", compared with a commit");
 }
 
-/// Writes a folder of manifests.
 fn written(count: u32, manifest: &dyn Fn(u32) -> String) -> TempDir {
     let folder = tempfile::tempdir().expect("a folder");
     for i in 0..count {
@@ -54,7 +52,9 @@ fn run(folder: &TempDir, count: u32, args: &[&str], title: &str) {
     let own = || PathBuf::from(env!("CARGO_BIN_EXE_setguard"));
     let program = env::var_os("SETGUARD").map_or_else(own, PathBuf::from);
     let program = program.canonicalize().expect("setguard");
-    let mut process = Process::start_in(folder.path(), &program, &args, logs.path());
+    let mut command = leashed(&program);
+    let command = command.args(&args).current_dir(folder.path());
+    let mut process = Process::spawn(command, &program, logs.path(), None);
     let (status, Cost { seconds, processor, memory }) = Cost::of(&mut process);
     let report = fs::read_to_string(&process.output).unwrap_or_default();
     assert!(matches!(status.code(), Some(0 | 1)), "setguard check ended with {status}");

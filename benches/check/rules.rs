@@ -181,7 +181,6 @@ struct Texts {
     object: String,
     /// The object before an UPDATE of its template.
     old: String,
-    /// A pod of the object.
     pod: String,
     /// Another object like this one, and objects of other kinds that matter to it.
     around: Vec<String>,
@@ -243,7 +242,6 @@ impl Texts {
     }
 }
 
-/// A view of a cluster that has these objects.
 fn view_of(objects: &[String]) -> View {
     let mut view = View::default();
     for object in objects {

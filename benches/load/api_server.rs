@@ -16,7 +16,7 @@ use crate::{
         process::{Process, eventually, free_ports},
         webhook::Webhook,
     },
-    manifests::{daemon_set, stateful_set},
+    manifests::{daemon_set, stateful_set, surging},
     numbers::Latencies,
     plain::{self, Connection},
     throughput::{bare, setguard},
@@ -64,12 +64,7 @@ pub(crate) fn measure(arguments: &Arguments) {
     let mut connection = Connection::open(address, &tls).expect("a connection");
     for side in &sides {
         side.register(&control_plane);
-        let mut bad = set("DaemonSet", "bad", &side.namespace);
-        bad["spec"]["updateStrategy"] =
-            json!({ "rollingUpdate": { "maxSurge": 1, "maxUnavailable": 0 } });
-        bad["spec"]["template"]["spec"]["containers"][0]["ports"] =
-            json!([{ "containerPort": 80, "hostPort": 80 }]);
-        let bad = dry_run("DaemonSet", "POST", &side.namespace, &bad);
+        let bad = dry_run("DaemonSet", "POST", &side.namespace, &surging("bad"));
         eventually("the API server to apply the change", || {
             let (status, _) = connection.send(&bad).expect("an answer");
             if (status != 201) == side.denies { Ok(()) } else { Err(status) }

@@ -14,7 +14,6 @@ use setguard::{
 };
 use tokio::{net::TcpListener, runtime::Builder};
 
-/// Serves until it is killed.
 pub(crate) fn serve(address: &str, certificate: &str, key: &str) {
     let _ = rustls::crypto::aws_lc_rs::default_provider().install_default();
     let pair = Pair::Files { cert: PathBuf::from(certificate), key: PathBuf::from(key) };

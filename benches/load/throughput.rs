@@ -78,7 +78,6 @@ pub(crate) fn setguard_args(port: u16, certificate: &Path, key: &Path) -> Vec<Os
     flags.into_iter().chain(pair).collect()
 }
 
-/// The bare server, and its arguments.
 pub(crate) fn bare(port: u16, certificate: &Path, key: &Path) -> (PathBuf, Vec<OsString>) {
     let address = format!("127.0.0.1:{port}");
     let args = vec!["--bare".into(), address.into(), certificate.into(), key.into()];

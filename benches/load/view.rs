@@ -18,7 +18,6 @@ use crate::{
     throughput::{setguard, setguard_args},
 };
 
-/// Measures and prints the results.
 pub(crate) fn measure(arguments: &Arguments, core: Option<&str>) {
     let folder = tempfile::tempdir().expect("a folder");
     let [certificate, key] = certificate::write(folder.path());

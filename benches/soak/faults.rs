@@ -10,7 +10,6 @@ pub(crate) type Fault = (&'static str, fn(&mut Site));
 /// The fault after which nothing calls setguard for a while.
 pub(crate) const SWITCHED_OFF: &str = "the configurations are deleted and made again";
 
-/// All faults.
 pub(crate) static FAULTS: &[Fault] = &[
     ("a replica is killed", |site| replaced(site, 0, true)),
     ("a replica is told to end", |site| replaced(site, 1, false)),

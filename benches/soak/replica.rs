@@ -44,7 +44,6 @@ impl Replica {
         fs::rename(new, path(name)).expect("a file");
     }
 
-    /// Starts the program.
     pub(crate) fn start(&mut self) {
         let folder = self.folder.path();
         let flags = [
@@ -60,7 +59,6 @@ impl Replica {
         self.process = Some(Process::start_with(&self.program, &args, &variables, folder));
     }
 
-    /// Returns the process id, if the program is running.
     pub(crate) fn id(&self) -> Option<u32> {
         self.process.as_ref().map(Process::id)
     }
@@ -74,7 +72,6 @@ impl Replica {
         }
     }
 
-    /// Waits until the program is ready.
     pub(crate) fn wait(&mut self) {
         let admin = self.admin;
         let process = self.process.as_mut().expect("a replica that was started");
@@ -82,7 +79,6 @@ impl Replica {
     }
 }
 
-/// Returns whether the program with this admin port is ready.
 pub(crate) fn is_ready(admin: SocketAddr) -> bool {
     http::get(admin, "/readyz").starts_with("HTTP/1.1 200")
 }

@@ -17,7 +17,6 @@ use crate::{
     service::Service,
 };
 
-/// The namespace of all writes.
 pub(crate) const NAMESPACE: &str = "soak";
 
 /// Denies what the writers spoil.
@@ -80,7 +79,6 @@ impl Site {
         site
     }
 
-    /// Registers the webhooks.
     pub(crate) fn register(&self) {
         let yaml = webhooks::printed("127.0.0.1", self.service, &self.ca.pem()).expect("YAML");
         self.plane.kubectl.run(&["apply", "-f", "-"], &yaml).accepted();

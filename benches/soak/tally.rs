@@ -14,24 +14,18 @@ use crate::{
     site::Site,
 };
 
-/// The heads of the columns of [`Tally::row`].
 pub(crate) const HEAD: &str = "\
 | minute | fault | writes | refused, rightly | webhook not reached | denied, wrongly | allowed, wrongly | \
 API server not reached | p50, p99, longest | memory, descriptors, threads of each replica |
 |---|---|---|---|---|---|---|---|---|---|";
 
-/// The outcome of a write.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 pub(crate) enum Outcome {
-    /// The API server stored a good object.
     Stored,
-    /// setguard denied a bad object.
     Denied,
     /// The API server could not call setguard.
     NotReached,
-    /// setguard denied a good object.
     WronglyDenied,
-    /// A bad object was stored.
     WronglyStored,
     /// The API server did not answer, or could not.
     NoServer,
@@ -58,7 +52,6 @@ impl Tally {
         Tally(Mutex::new((Counts::since("nothing"), Vec::new())))
     }
 
-    /// Records the begin of a fault.
     pub(crate) fn begins(&self, fault: &'static str) {
         self.0.lock().expect("an unpoisoned lock").0 = Counts::since(fault);
     }

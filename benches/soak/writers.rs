@@ -22,7 +22,6 @@ use crate::{
     tally::{Outcome, Tally},
 };
 
-/// The number of concurrent writers.
 const WRITERS: u32 = 4;
 /// The number of writes in a round: create, refuse, change, and delete.
 const WRITES: u32 = 4;

@@ -9,6 +9,7 @@ use std::{
     sync::Mutex,
 };
 
+use jiff::{Timestamp, tz::TimeZone};
 use libtest_mimic::{Arguments, Failed, Trial};
 use setguard_testing::{ROOT, recorded::updates};
 use similar::TextDiff;
@@ -75,12 +76,15 @@ fn lines(text: &str, mark: &str) -> String {
 /// Runs a case. Its output must be the one in the file.
 fn run(path: &Path, case: &str, shared: BTreeMap<String, String>) -> Result<(), Failed> {
     let dir = tempfile::tempdir()?;
-    let mut folder = Folder { here: dir.path().to_owned(), dir, shared };
+    let today = Timestamp::now().to_zoned(TimeZone::UTC).date().to_string();
+    let mut folder = Folder { here: dir.path().to_owned(), dir, today, shared };
     let (mut recorded, mut now) = (String::new(), String::new());
     for (line, text) in blocks(case) {
         recorded += &format!("{line}\n{text}");
         let output = match (file(line), line.strip_prefix("$ ")) {
-            (Some(name), _) => folder.write(name, &text).map(|()| text),
+            (Some(name), _) => {
+                folder.write(name, text.replace("TODAY", &folder.today)).map(|()| text)
+            }
             (None, Some(command)) => folder.command(command),
             (None, None) => Ok(text),
         };
@@ -108,10 +112,11 @@ fn run(path: &Path, case: &str, shared: BTreeMap<String, String>) -> Result<(), 
     Err(format!("{} (UPDATE_GENERATED=1 writes it):\n{diff}", path.display()).into())
 }
 
-/// The folder in which the commands of a case run.
 struct Folder {
     dir: TempDir,
     here: PathBuf,
+    /// The day of the run, which the files of a case call `TODAY`.
+    today: String,
     /// What the file of cases has before its first case: for `cp`, `edit`, `cat` and `<`.
     shared: BTreeMap<String, String>,
 }
@@ -131,6 +136,7 @@ impl Folder {
     /// The output of a line as a shell has it: a command, and perhaps `< FILE`, `| grep TEXT` and `> FILE`.
     fn command(&mut self, line: &str) -> Result<String, Failed> {
         let line = line.replace("FOLDER", &self.dir.path().to_string_lossy());
+        let line = line.replace("TODAY", &self.today);
         let mut words: Vec<String> = shlex::split(&line).ok_or("quotes that do not end")?;
         let mut last = |mark: &str| {
             let at = words.iter().rposition(|it| it == mark)?;
@@ -198,10 +204,11 @@ impl Folder {
         Ok((output, lines(&errors, "2> ") + &code))
     }
 
-    /// An output without the path of the folder and the version of the program.
+    /// An output without the path of the folder, the version of the program and the day.
     fn anywhere(&self, output: &[u8]) -> String {
         let version = concat!("setguard ", env!("CARGO_PKG_VERSION"));
         let text = String::from_utf8_lossy(output).replace(version, "setguard VERSION");
+        let text = text.replace(&self.today, "TODAY");
         let real = self.dir.path().canonicalize().unwrap_or_default();
         let paths = [&*real, self.dir.path()].map(Path::to_string_lossy);
         paths.iter().fold(text, |text, path| text.replace(&**path, "FOLDER"))

@@ -22,12 +22,11 @@ mod view;
 mod warnings;
 mod writers;
 
-use crate::namespace::Namespace;
+use crate::Namespace;
 
 /// The only program that cases need and that is not in the folder of the control plane's binaries.
 pub(crate) const HELM: &str = "helm";
 
-/// One case.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Case {
     /// The name of the case and of its namespace.
@@ -55,7 +54,6 @@ impl Case {
     }
 }
 
-/// All cases.
 pub(crate) fn all() -> Vec<Case> {
     [
         audit::CASES,

@@ -3,7 +3,7 @@
 use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
 use serde_json::{Value, json};
 
-use crate::{harness::control_plane::ControlPlane, http};
+use crate::{ControlPlane, http};
 
 /// The flag with which kube-apiserver stores JSON, which can be changed.
 pub(crate) const JSON: &str = "--storage-media-type=application/json";

@@ -32,7 +32,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::time::sleep;
 
-use crate::{client, harness::process::Process, http, namespace::Namespace, service::Service};
+use crate::{Namespace, Process, Service, client, http};
 
 /// How often the kubelet checks its pods.
 const PERIOD: Duration = Duration::from_millis(100);
@@ -80,7 +80,6 @@ impl Kubelet {
         Kubelet { stop, seen, thread: Some(thread), folder }
     }
 
-    /// The addresses of the ready pods.
     pub(crate) fn ready(&self) -> Vec<SocketAddr> {
         self.seen.lock().expect("an unpoisoned lock").ready.clone()
     }
@@ -96,7 +95,6 @@ impl Kubelet {
         self.seen.lock().expect("an unpoisoned lock").complaints.clone()
     }
 
-    /// A folder for files of the tests.
     pub(crate) fn folder(&self) -> &Path {
         self.folder.path()
     }
@@ -144,8 +142,7 @@ struct Running {
 
 impl Work {
     fn run(mut self, stopped: &AtomicBool) {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-        runtime.expect("a runtime").block_on(async {
+        client::block_on(async {
             let client = client::of(&self.kubeconfig).await;
             while !stopped.load(Ordering::Relaxed) {
                 // The next round tries again, as a real kubelet does.
@@ -180,7 +177,6 @@ impl Work {
         Ok(())
     }
 
-    /// Starts the program of a pod.
     async fn launch(&mut self, client: &Client, pod: &Pod) -> kube::Result<Running> {
         let container = container(pod);
         assert_eq!(container.command, None, "the image's own program must run");
@@ -304,7 +300,6 @@ fn port(container: &Container, name: &str) -> Option<u16> {
     u16::try_from(port.container_port).ok()
 }
 
-/// Runs the readiness probe once.
 fn is_ready(container: &Container, address: Ipv4Addr) -> bool {
     let probe = container.readiness_probe.as_ref().and_then(|probe| probe.http_get.as_ref());
     let Some(probe) = probe else { return false };

@@ -19,13 +19,30 @@ use std::{env, path::PathBuf, process::ExitCode, sync::Arc};
 
 use libtest_mimic::{Arguments, Completion, Trial};
 use setguard_testing::{
-    background, client, corpus, harness, helm, http, link, manifests, pages, service, traces,
+    background::{Background, Stop},
+    certificate, client, corpus,
+    harness::{
+        self,
+        control_plane::{ASSETS, CONTROLLER_MANAGER, ControlPlane, SCHEDULER, SETGUARD},
+        kubectl::Output,
+        process::{Process, becomes, eventually, free_ports},
+        webhook::Webhook,
+    },
+    helm, http, link,
+    manifests::{self, add_claim, daemon_set, pod, stateful_set, surging, with_app},
+    numbers, pages,
+    service::Service,
+    traces,
 };
 
-use crate::{
+// For the modules below as well.
+use self::{
     cases::{Case, HELM},
-    harness::control_plane::{ASSETS, ControlPlane},
+    dice::Dice,
+    kubelet::Kubelet,
+    namespace::Namespace,
     stage::Stage,
+    viewer::Viewer,
 };
 
 fn main() -> ExitCode {

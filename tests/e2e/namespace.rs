@@ -1,34 +1,86 @@
 //! The namespace of a test case in the shared control plane, and what the case does in it.
 
-use serde_json::Value;
+use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
+use serde_json::{Value, json};
 
-use crate::harness::{control_plane::ControlPlane, kubectl::Output};
+use crate::{ControlPlane, Output};
 
 /// A namespace that belongs to one case.
 #[derive(Debug)]
 pub(crate) struct Namespace<'a> {
-    /// The control plane that it is in.
     pub(crate) control_plane: &'a ControlPlane,
     /// Its name, which is also the name of the case.
     pub(crate) name: &'static str,
 }
 
 impl<'a> Namespace<'a> {
-    /// Creates the namespace.
     pub(crate) fn create(control_plane: &'a ControlPlane, name: &'static str) -> Self {
         control_plane.kubectl.run(&["create", "namespace", name], "").accepted();
         Namespace { control_plane, name }
     }
 
-    /// Runs kubectl in this namespace.
     pub(crate) fn kubectl(&self, args: &[&str], stdin: &str) -> Output {
         let args: Vec<&str> = args.iter().copied().chain(["--namespace", self.name]).collect();
         self.control_plane.kubectl.run(&args, stdin)
     }
 
-    /// `kubectl apply -f -`.
     pub(crate) fn apply(&self, object: &Value) -> Output {
         self.kubectl(&["apply", "-f", "-"], &object.to_string())
+    }
+
+    /// `kubectl create --dry-run=server -f -`.
+    pub(crate) fn dry_run(&self, object: &Value) -> Output {
+        self.kubectl(&["create", "--dry-run=server", "-f", "-"], &object.to_string())
+    }
+
+    /// The object as such a dry run would store it.
+    #[track_caller]
+    pub(crate) fn would_store(&self, object: &Value) -> Value {
+        let args = ["create", "--dry-run=server", "-o", "json", "-f", "-"];
+        self.kubectl(&args, &object.to_string()).json()
+    }
+
+    /// Lets a user of this name have what a role grants, which has this name too.
+    pub(crate) fn bind(&self, kind: &str, name: &str, user: &str) {
+        let api = "rbac.authorization.k8s.io";
+        let binding = json!({
+            "apiVersion": format!("{api}/v1"), "kind": format!("{kind}Binding"),
+            "metadata": { "name": name },
+            "roleRef": { "apiGroup": api, "kind": kind, "name": name },
+            "subjects": [{ "apiGroup": api, "kind": "User", "name": user }],
+        });
+        self.apply(&binding).silently();
+    }
+
+    /// Registers a webhook for writes of these resources in this namespace.
+    pub(crate) fn register(
+        &self,
+        kind: &str,
+        webhooks: &[(&str, &str, &[u8])],
+        resources: &[&str],
+    ) {
+        let webhook = |(name, url, certificate): &(&str, &str, &[u8])| {
+            let mut client = json!({ "url": url });
+            if !certificate.is_empty() {
+                client["caBundle"] = json!(BASE64.encode(certificate));
+            }
+            json!({
+                "name": name, "admissionReviewVersions": ["v1"], "sideEffects": "None",
+                "failurePolicy": "Fail",
+                "namespaceSelector": { "matchLabels": { "kubernetes.io/metadata.name": self.name } },
+                "rules": [{
+                    "apiGroups": ["apps"], "apiVersions": ["v1"], "resources": resources,
+                    "operations": ["CREATE", "UPDATE"],
+                }],
+                "clientConfig": client,
+            })
+        };
+        let configuration = json!({
+            "apiVersion": "admissionregistration.k8s.io/v1", "kind": kind,
+            "metadata": { "name": self.name },
+            "webhooks": webhooks.iter().map(webhook).collect::<Vec<_>>(),
+        });
+        self.apply(&configuration).silently();
     }
 
     /// `kubectl create -f -` as another user.

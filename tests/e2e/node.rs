@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::namespace::Namespace;
+use crate::Namespace;
 
 /// The label by which the daemons of a case select the nodes of the case.
 pub(crate) const LABEL: &str = "e2e";

@@ -3,14 +3,8 @@
 use std::{collections::BTreeSet, path::Path};
 
 use crate::{
-    cases::Case,
-    harness::{
-        control_plane::{CONTROLLER_MANAGER, ControlPlane, SCHEDULER},
-        process::eventually,
-        webhook::Webhook,
-    },
-    manifests::{daemon_set, stateful_set},
-    namespace::Namespace,
+    CONTROLLER_MANAGER, ControlPlane, Namespace, SCHEDULER, Webhook, becomes, cases::Case,
+    daemon_set, stateful_set,
 };
 
 /// A control plane with setguard's webhooks.
@@ -51,7 +45,6 @@ impl Stage {
         Stage { _webhook: webhook, control_plane }
     }
 
-    /// The namespace of a case.
     pub(crate) fn namespace<'a>(&'a self, case: &Case) -> Namespace<'a> {
         Namespace { control_plane: &self.control_plane, name: case.name }
     }
@@ -59,22 +52,15 @@ impl Stage {
 
 /// Waits until the API server applies the new webhook configurations.
 fn wait_for_webhooks(namespace: &Namespace<'_>) {
-    let dry_run = |object: &serde_json::Value| {
-        let args = ["create", "--dry-run=server", "-o", "json", "-f", "-"];
-        namespace.kubectl(&args, &object.to_string())
-    };
-    eventually("the validating webhook to be called", || {
-        let output = dry_run(&stateful_set(&"a".repeat(57)));
-        if output.success { Err(output) } else { Ok(()) }
-    });
-    eventually("the mutating webhook to be called", || {
-        let mut set = daemon_set("asks");
-        set["metadata"]["labels"] = serde_json::json!({ "setguard.io/control-plane": "true" });
-        let output = dry_run(&set);
-        let stored = output.json();
-        match stored.pointer("/spec/template/spec/tolerations") {
-            Some(_) => Ok(()),
-            None => Err(output),
-        }
+    becomes(
+        "the validating webhook to be called",
+        || namespace.dry_run(&stateful_set(&"a".repeat(57))),
+        |output| !output.success,
+    );
+    let mut set = daemon_set("asks");
+    set["metadata"]["labels"] = serde_json::json!({ "setguard.io/control-plane": "true" });
+    let stored = || namespace.would_store(&set);
+    becomes("the mutating webhook to be called", stored, |it| {
+        it.pointer("/spec/template/spec/tolerations").is_some()
     });
 }

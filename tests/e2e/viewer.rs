@@ -2,15 +2,10 @@
 
 use std::{fs, net::SocketAddr, path::Path};
 
-use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
 use serde_json::json;
 use tempfile::TempDir;
 
-use crate::{
-    harness::process::{Process, eventually, free_ports},
-    http,
-    namespace::Namespace,
-};
+use crate::{Namespace, Process, becomes, certificate, free_ports, http};
 
 /// The API groups and resources that `--inventory full` reads.
 const READ: [(&str, &[&str]); 5] = [
@@ -39,14 +34,10 @@ impl Viewer {
         )
     }
 
-    /// Starts it with a policy.
     pub(crate) fn start_with(namespace: &Namespace<'_>, kubeconfig: &Path, policy: &str) -> Self {
         let folder = tempfile::tempdir().expect("a folder");
         let path = |name: &str| folder.path().join(name);
-        let pair =
-            rcgen::generate_simple_self_signed(["127.0.0.1".to_owned()]).expect("a certificate");
-        fs::write(path("tls.crt"), pair.cert.pem()).expect("a file");
-        fs::write(path("tls.key"), pair.signing_key.serialize_pem()).expect("a file");
+        let pair = certificate::write(folder.path());
         fs::write(path("policy.yaml"), policy).expect("a file");
         let [port, admin] = free_ports();
         let flag = |name: &str, value: String| format!("--{name}={value}");
@@ -54,8 +45,8 @@ impl Viewer {
             "serve".to_owned(),
             flag("listen", format!("127.0.0.1:{port}")),
             flag("admin-listen", format!("127.0.0.1:{admin}")),
-            flag("tls-cert", path("tls.crt").display().to_string()),
-            flag("tls-key", path("tls.key").display().to_string()),
+            flag("tls-cert", pair[0].display().to_string()),
+            flag("tls-key", pair[1].display().to_string()),
             flag("policy", path("policy.yaml").display().to_string()),
             flag("inventory", "full".to_owned()),
             flag("inventory-speed-up", "30".to_owned()),
@@ -71,7 +62,10 @@ impl Viewer {
         viewer.process.wait_until("setguard to be ready", || {
             http::get(admin, "/readyz").starts_with("HTTP/1.1 200").then_some(())
         });
-        register(namespace, port, &pair.cert.pem());
+        let url = format!("https://127.0.0.1:{port}/validate");
+        let webhook = ("view.setguard.io", &*url, &*fs::read(&pair[0]).expect("a certificate"));
+        let resources = ["daemonsets", "statefulsets", "statefulsets/scale"];
+        namespace.register("ValidatingWebhookConfiguration", &[webhook], &resources);
         viewer
     }
 
@@ -84,18 +78,18 @@ impl Viewer {
 
     /// Waits until all kinds are known.
     pub(crate) fn knows_all(&self) {
-        eventually("a complete view", || {
-            let view = http::get(self.admin, "/readyz?verbose");
-            if view.matches(": fresh, ").count() == 9 { Ok(()) } else { Err(view) }
-        });
+        becomes(
+            "a complete view",
+            || http::get(self.admin, "/readyz?verbose"),
+            |view| view.matches(": fresh, ").count() == 9,
+        );
     }
 
     /// Waits until a kind is fresh, stale or unknown.
     pub(crate) fn is(&self, kind: &str, state: &str) {
-        eventually(&format!("{kind} to be {state}"), || {
-            let view = http::get(self.admin, "/readyz?verbose");
-            let ready = view.starts_with("HTTP/1.1 200");
-            if ready && view.contains(&format!("{kind}: {state}")) { Ok(()) } else { Err(view) }
+        let view = || http::get(self.admin, "/readyz?verbose");
+        becomes(&format!("{kind} to be {state}"), view, |view| {
+            view.starts_with("HTTP/1.1 200") && view.contains(&format!("{kind}: {state}"))
         });
     }
 
@@ -114,44 +108,10 @@ pub(crate) fn allow(namespace: &Namespace<'_>, user: &str, without: &[&str]) {
         .into_iter()
         .filter(|rule| rule["resources"].as_array().is_some_and(|all| !all.is_empty()))
         .collect();
-    let api = "rbac.authorization.k8s.io";
     let role = json!({
-        "apiVersion": format!("{api}/v1"), "kind": "ClusterRole",
+        "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole",
         "metadata": {"name": namespace.name}, "rules": rules,
     });
-    let binding = json!({
-        "apiVersion": format!("{api}/v1"), "kind": "ClusterRoleBinding",
-        "metadata": {"name": namespace.name},
-        "roleRef": {"apiGroup": api, "kind": "ClusterRole", "name": namespace.name},
-        "subjects": [{"apiGroup": api, "kind": "User", "name": user}],
-    });
     namespace.apply(&role).silently();
-    namespace.apply(&binding).silently();
-}
-
-fn register(namespace: &Namespace<'_>, port: u16, certificate: &str) {
-    let configuration = json!({
-        "apiVersion": "admissionregistration.k8s.io/v1",
-        "kind": "ValidatingWebhookConfiguration",
-        "metadata": {"name": namespace.name},
-        "webhooks": [{
-            "name": "view.setguard.io",
-            "admissionReviewVersions": ["v1"],
-            "sideEffects": "None",
-            "failurePolicy": "Fail",
-            "namespaceSelector":
-                {"matchLabels": {"kubernetes.io/metadata.name": namespace.name}},
-            "rules": [{
-                "apiGroups": ["apps"],
-                "apiVersions": ["v1"],
-                "resources": ["daemonsets", "statefulsets", "statefulsets/scale"],
-                "operations": ["CREATE", "UPDATE"],
-            }],
-            "clientConfig": {
-                "url": format!("https://127.0.0.1:{port}/validate"),
-                "caBundle": BASE64.encode(certificate),
-            },
-        }],
-    });
-    namespace.apply(&configuration).silently();
+    namespace.bind("ClusterRole", namespace.name, user);
 }

@@ -15,14 +15,14 @@ use std::{
     thread,
 };
 
-use serde_json::{Value, json};
+use serde_json::Value;
+use setguard_testing::http;
 
 #[cfg(unix)]
 pub use self::cluster::Cluster;
 use self::connection::Connection;
 pub use self::world::{Streams, World};
 
-/// The running server.
 pub struct ApiServer {
     shared: Arc<(Mutex<World>, Condvar)>,
     address: SocketAddr,
@@ -50,16 +50,9 @@ impl ApiServer {
         server
     }
 
-    /// A kubeconfig for this server.
     pub fn kubeconfig(&self, dir: &Path) -> PathBuf {
         let path = dir.join("kubeconfig");
-        let config = json!({
-            "apiVersion": "v1", "kind": "Config", "current-context": "test",
-            "clusters": [{"name": "test", "cluster": {"server": format!("http://{}", self.address)}}],
-            "users": [{"name": "test", "user": {}}],
-            "contexts": [{"name": "test", "context": {"cluster": "test", "user": "test"}}],
-        });
-        fs::write(&path, config.to_string()).unwrap();
+        fs::write(&path, http::kubeconfig(&format!("http://{}", self.address))).unwrap();
         path
     }
 
@@ -74,12 +67,10 @@ impl ApiServer {
         changed
     }
 
-    /// Creates or changes an object.
     pub fn apply(&self, resource: &str, object: &Value) {
         self.change(|world| world.apply(resource, object));
     }
 
-    /// An object, if it is there.
     pub fn get(&self, resource: &str, namespace: &str, name: &str) -> Option<Value> {
         let key = (resource.to_owned(), namespace.to_owned(), name.to_owned());
         self.world().objects.get(&key).cloned()

@@ -322,13 +322,3 @@ fn sets_of_openkruise_are_evaluated_where_there_are_any() {
     cluster.has("kruise:statefulsets", &set);
     assert_eq!(cluster.findings(1, &[]), ["partition-covers-all shop/cache"]);
 }
-
-#[test]
-fn as_a_plugin_its_usage_says_kubectl() {
-    let folder = tempfile::tempdir().unwrap();
-    let plugin = folder.path().join("kubectl-setguard");
-    std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_setguard"), &plugin).unwrap();
-    let output = std::process::Command::new(&plugin).args(["audit", "--help"]).output().unwrap();
-    let help = String::from_utf8(output.stdout).unwrap();
-    assert!(help.contains("Usage: kubectl setguard audit [OPTIONS]"), "{help}");
-}

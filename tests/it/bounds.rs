@@ -1,10 +1,7 @@
 //! Objects that are too large to evaluate: they are not read, and size is no way around a rule that
 //! is enforced.
 
-use std::{
-    process::{Command, Output},
-    sync::atomic::{AtomicUsize, Ordering},
-};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use jiff::civil::date;
 use serde_json::{Value, json};
@@ -16,10 +13,7 @@ use setguard::{
     rules::{too_large_to_check::TOO_LARGE, traps},
 };
 
-use crate::{
-    review::{review, warnings},
-    support,
-};
+use crate::{folder, folder::Folder, review::review, review::warnings};
 
 /// A DaemonSet with this many volumes. Its selector does not match, which is a denial.
 fn daemon_set(volumes: usize) -> Value {
@@ -49,21 +43,22 @@ fn enforcing() -> Policy {
 
 /// The `response` to a review of an object that is created, or that replaces an old one.
 fn response(endpoint: Endpoint, object: &Value, old: Option<&Value>, policy: &Policy) -> Value {
-    answer(endpoint, object, old, policy, Deadline::NONE)
+    answer(endpoint, object, old, &Context::of_review(policy, date(2026, 1, 1)))
 }
 
-fn answer(
-    endpoint: Endpoint,
-    object: &Value,
-    old: Option<&Value>,
-    policy: &Policy,
-    deadline: Deadline<'_>,
-) -> Value {
+/// The answer of `/validate` if the time is over after this many looks at the clock.
+fn validate(object: &Value, policy: &Policy, looks: usize) -> Value {
+    let looked = AtomicUsize::new(0);
+    let has_passed = || looked.fetch_add(1, Ordering::Relaxed) >= looks;
+    let deadline = Deadline::passed_when(&has_passed);
+    let cx = Context { deadline, ..Context::of_review(policy, date(2026, 1, 1)) };
+    answer(Endpoint::Validate, object, None, &cx)
+}
+
+fn answer(endpoint: Endpoint, object: &Value, old: Option<&Value>, cx: &Context<'_>) -> Value {
     let user = json!({"username": "system:kube-controller-manager"});
     let body = review(json!({"userInfo": user, "object": object, "oldObject": old}));
-    let today = date(2026, 1, 1);
-    let cx = Context { deadline, ..Context::of_review(policy, today) };
-    let answer = admission::answer(endpoint, body.as_bytes(), &cx).unwrap();
+    let answer = admission::answer(endpoint, body.as_bytes(), cx).unwrap();
     let findings = answer.record.findings.len();
     let mut review: Value = serde_json::from_slice(&answer.body).unwrap();
     let response = review["response"].take();
@@ -132,21 +127,15 @@ fn nothing_is_injected_into_what_is_too_large() {
 #[test]
 fn evaluation_ends_in_time_with_what_was_found_so_far() {
     let set = daemon_set(1);
-    let validate = |looks: usize, policy: &Policy| {
-        let looked = AtomicUsize::new(0);
-        let has_passed = || looked.fetch_add(1, Ordering::Relaxed) >= looks;
-        let deadline = Deadline::passed_when(&has_passed);
-        answer(Endpoint::Validate, &set, None, policy, deadline)
-    };
-    let in_time = validate(traps().count(), &Policy::default());
+    let in_time = validate(&set, &Policy::default(), traps().count());
     assert_eq!(in_time["auditAnnotations"]["denied"], "api-validation");
     assert_eq!(in_time["auditAnnotations"]["warned"], Value::Null);
 
-    let late = validate(3, &Policy::default());
+    let late = validate(&set, &Policy::default(), 3);
     assert_eq!(late["auditAnnotations"]["denied"], "api-validation");
     let [warning] = &warnings(&late)[..] else { panic!("{late}") };
     assert!(warning.contains("the evaluation took too long"), "{warning}");
-    let denied = validate(3, &enforcing());
+    let denied = validate(&set, &enforcing(), 3);
     assert_eq!(denied["auditAnnotations"]["denied"], "api-validation, too-large-to-check");
 }
 
@@ -157,15 +146,11 @@ fn the_patterns_of_a_policy_do_not_take_the_time_of_a_review() {
     set["spec"]["selector"]["matchLabels"]["app"] = json!("other");
     set["metadata"]["name"] = json!("a".repeat(253));
     let validate = |pattern: &str, looks: usize| {
-        let text = format!(
-            "apiVersion: setguard.io/v1alpha1\nkind: Policy\nrules: {{name-too-long: deny}}\n\
+        let text = folder::policy(&format!(
+            "rules: {{name-too-long: deny}}\n\
              exceptions: [{{names: ['{pattern}'], rules: [name-too-long], reason: known}}]\n"
-        );
-        let policy = Policy::parse(&text).unwrap();
-        let looked = AtomicUsize::new(0);
-        let has_passed = || looked.fetch_add(1, Ordering::Relaxed) >= looks;
-        let deadline = Deadline::passed_when(&has_passed);
-        answer(Endpoint::Validate, &set, None, &policy, deadline)
+        ));
+        validate(&set, &Policy::parse(&text).unwrap(), looks)
     };
     assert_eq!(validate(&format!("{}b", "*a".repeat(60)), usize::MAX)["allowed"], false);
     assert_eq!(validate(&"*a".repeat(60), usize::MAX)["allowed"], true);
@@ -179,23 +164,18 @@ fn the_patterns_of_a_policy_do_not_take_the_time_of_a_review() {
     );
 }
 
-fn setguard(args: &[&str], stdin: &str) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_setguard"));
-    support::feed(command.args(args), stdin.as_bytes())
-}
-
 #[test]
 fn the_command_line_says_the_same_as_the_webhook() {
-    let output = setguard(&["check", "--format=json", "-"], &daemon_set(2_000).to_string());
-    assert_eq!(output.status.code(), Some(0), "{output:?}");
-    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let folder = Folder::new([]);
+    let large = daemon_set(2_000).to_string();
+    let ran = folder.feed(&["check", "--format=json", "-"], large).ends(0);
+    let report: Value = serde_json::from_str(&ran.stdout).unwrap();
     let [finding] = &report["findings"].as_array().unwrap()[..] else { panic!("{report:#}") };
     assert_eq!(finding["rule"], "too-large-to-check");
     assert_eq!(finding["severity"], "warning");
     assert_eq!(finding["field"], "spec.template.spec.volumes");
 
-    let output = setguard(&["inject", "-"], &pod(10_000).to_string());
-    let notes = String::from_utf8(output.stderr).unwrap();
+    let ran = folder.feed(&["inject", "-"], pod(10_000).to_string()).prints_no("nodeAffinity");
+    let notes = ran.stderr;
     assert!(notes.starts_with("agent-1: warn: too-large-to-check: spec.tolerations"), "{notes}");
-    assert!(!String::from_utf8(output.stdout).unwrap().contains("nodeAffinity"));
 }

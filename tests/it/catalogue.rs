@@ -137,7 +137,8 @@ fn every_rule_about_manifests_has_cases_of_both_kinds() {
 fn every_fixture_has_only_the_findings_that_its_name_promises() {
     let mut seen = 0;
     for (path, text) in support::cases() {
-        let id = &*support::rule_of(&path);
+        let folder = path.parent().and_then(Path::parent).and_then(Path::file_name).unwrap();
+        let id = &*folder.to_str().unwrap().replace('_', "-");
         let name = path.file_name().unwrap().to_str().unwrap();
         let mut found = support::fixture(&path, &text);
         found.retain(|found| !support::may_accompany(found, id));
@@ -163,10 +164,8 @@ fn findings_of_traps_point_at_existing_fields_and_have_a_help() {
             .iter()
             .map(|json| serde_json::from_str(json).unwrap())
             .collect();
-        let is_ours = |found: &Found| {
-            let is_trap = traps().any(|trap| trap.meta.id == found.rule);
-            is_trap || support::is_cross_object(&found.rule)
-        };
+        let is_ours =
+            |found: &Found| traps().chain(cross_object()).any(|rule| rule.meta.id == found.rule);
         for found in support::fixture(&path, &text).into_iter().filter(is_ours) {
             let pointer = &found.pointer;
             let exists = objects.iter().any(|object| object.pointer(pointer).is_some());
@@ -205,4 +204,15 @@ fn each_broken_variant_has_a_finding_at_its_field() {
         seen += 1;
     }
     assert!(seen >= 10, "only {seen} fixtures");
+}
+
+#[test]
+fn the_examples_about_several_objects_are_found_whichever_comes_first() {
+    for rule in cross_object() {
+        let (mut objects, before) = support::changes(support::to_json(rule.meta.bad));
+        objects.reverse();
+        let found = support::evaluate_change(&objects, &before, &Policy::default());
+        let found: Vec<_> = found.into_iter().map(|found| found.rule).collect();
+        assert_eq!(found, [rule.meta.id]);
+    }
 }

@@ -10,9 +10,9 @@ use k8s_openapi::api::core::v1::PodTemplateSpec;
 use serde::Deserialize;
 use serde_json::Value;
 use setguard::{
-    engine::{self, Context, Origin, deadline::Deadline},
+    engine::{self, Context},
     finding::Findings,
-    kubernetes::{cluster::Cluster, resource::Resource, semantic},
+    kubernetes::semantic,
     object::{Object, Subject, Workload, schema},
     policy::Policy,
     proposal::apply::{self, Delivery, Verb},
@@ -20,17 +20,13 @@ use setguard::{
     yaml,
 };
 
-/// How many mismatches are shown.
+use crate::support::{cluster_of_release, resource_of};
+
 const SHOWN: usize = 20;
 
 fn read(name: &str) -> String {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/conformance");
     fs::read_to_string(folder.join(name)).unwrap()
-}
-
-fn resource(object: &Value) -> &'static Resource {
-    let text = |key: &str| object[key].as_str().unwrap();
-    Resource::of(text("apiVersion"), text("kind")).unwrap()
 }
 
 fn agree(mismatches: &[String], cases: usize) {
@@ -57,14 +53,10 @@ fn same_spec(one: &Object<'_>, other: &Object<'_>) -> bool {
     }
 }
 
-fn cluster() -> Cluster {
-    Cluster::new("1.36".parse().unwrap(), BTreeMap::new())
-}
-
 /// Returns the errors of the API server for an update.
 fn refusals(subject: &Subject<'_>) -> Vec<String> {
     let mut found = Findings::of(API_VALIDATION);
-    api_validation::validate(subject, &cluster(), &mut found);
+    api_validation::validate(subject, &cluster_of_release("1.36"), &mut found);
     found.into_vec().into_iter().map(|f| format!("{}: {}", f.field, f.message)).collect()
 }
 
@@ -97,7 +89,7 @@ impl Pair {
             (Value::Object(map), None) => drop(map.shift_remove(&field)),
             (parent, _) => panic!("{parent} has no fields"),
         }
-        schema::normalize(&object.to_string(), resource(base))
+        schema::normalize(&object.to_string(), resource_of(base))
     }
 
     /// The change that setguard finds, as a verdict.
@@ -124,25 +116,14 @@ fn what_changes_is_what_raises_the_generation() {
         })
         .into();
     let mut policy = Policy::default();
-    policy.cluster = cluster();
-    let (origin, today, deadline) = (Origin::Admission, date(2026, 1, 1), Deadline::NONE);
-    let cx = Context {
-        policy: &policy,
-        origin,
-        today,
-        deadline,
-        view: None,
-        view_version: None,
-        file: None,
-        requester: None,
-        no_ignores: false,
-    };
+    policy.cluster = cluster_of_release("1.36");
+    let cx = Context::of_review(&policy, date(2026, 1, 1));
     let pairs = read("generation/pairs.jsonl");
     let mut mismatches = Vec::new();
     for line in pairs.lines() {
         let pair: Pair = serde_json::from_str(line).unwrap();
         let base = &bases[pair.kind.as_str()];
-        let resource = resource(base);
+        let resource = resource_of(base);
         let (Some(old), Some(new)) =
             (pair.object(base, pair.old.as_ref()), pair.object(base, pair.new.as_ref()))
         else {
@@ -158,7 +139,7 @@ fn what_changes_is_what_raises_the_generation() {
         };
         let same_spec = same_spec(&before, &after);
         let subject = Subject::update(after, &old);
-        let same_template = !subject.template_changes(&cluster());
+        let same_template = !subject.template_changes(&policy.cluster);
         let ours = pair.found(&subject, same_spec, same_template);
         if ours != pair.verdict {
             mismatches.push(format!("setguard: {ours}; {line}"));
@@ -191,14 +172,13 @@ struct Applied {
     new: Value,
     /// The object after that, if it was not refused.
     result: Option<Value>,
-    /// The error, if it was.
     refused: Option<String>,
 }
 
 impl Applied {
     /// Compares setguard's result with the server's. Returns a mismatch, if there is one.
     fn compare(&self, old: &Value) -> Option<String> {
-        let resource = resource(old);
+        let resource = resource_of(old);
         let verb = match self.verb.as_str() {
             "apply" => Verb::Apply,
             "server-side-apply" => Verb::ServerSideApply,

@@ -49,12 +49,19 @@ fn template(helm: &Path, flags: &[&str]) -> Output {
     command.output().unwrap()
 }
 
-/// The chart, rendered with these flags.
 fn render(helm: &Path, flags: &[&str]) -> String {
     let output = template(helm, flags);
     let stderr = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{flags:?}: {stderr}");
     String::from_utf8(output.stdout).unwrap()
+}
+
+/// Asserts that the chart refuses these flags with this text.
+#[track_caller]
+fn refuses(helm: &Path, flags: &[&str], message: &str) {
+    let output = template(helm, flags);
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert!(!output.status.success() && stderr.contains(message), "{flags:?}: {stderr}");
 }
 
 fn objects(text: &str) -> Vec<Value> {
@@ -63,9 +70,20 @@ fn objects(text: &str) -> Vec<Value> {
     objects.filter(|object: &Value| !object.is_null()).collect()
 }
 
-/// The objects of a kind.
 fn of<'a>(objects: &'a [Value], kind: &str) -> Vec<&'a Value> {
     objects.iter().filter(|object| object["kind"] == kind).collect()
+}
+
+/// The only object of a kind with this name.
+fn named<'a>(objects: &'a [Value], kind: &str, name: &str) -> &'a Value {
+    let all = of(objects, kind).into_iter().filter(|it| it["metadata"]["name"] == name);
+    let [one] = all.collect::<Vec<_>>()[..] else { panic!("one {kind} {name}") };
+    one
+}
+
+/// The container of a replica.
+fn container(objects: &[Value]) -> &Value {
+    &of(objects, "Deployment")[0]["spec"]["template"]["spec"]["containers"][0]
 }
 
 /// The value files in `ci/`, which together set nearly every value, and those for platforms.
@@ -110,7 +128,6 @@ fn the_same_values_give_the_same_bytes() {
     }
 }
 
-/// The Deployment, rendered with these flags.
 fn deployment(helm: &Path, flags: &[&str]) -> Value {
     let objects = objects(&render(helm, flags));
     let [deployment] = of(&objects, "Deployment")[..] else { panic!("one Deployment") };
@@ -166,7 +183,6 @@ fn the_policy_in_the_config_map_is_valid() {
     });
 }
 
-/// Both webhook configurations.
 fn configurations(objects: &[Value]) -> [&Value; 2] {
     ["ValidatingWebhookConfiguration", "MutatingWebhookConfiguration"].map(|kind| {
         let [configuration] = of(objects, kind)[..] else { panic!("one {kind}") };
@@ -174,7 +190,6 @@ fn configurations(objects: &[Value]) -> [&Value; 2] {
     })
 }
 
-/// The webhooks of all configurations.
 fn webhooks(objects: &[Value]) -> Vec<&Value> {
     let all = configurations(objects).into_iter();
     all.flat_map(|configuration| configuration["webhooks"].as_array().unwrap()).collect()
@@ -318,15 +333,13 @@ fn ports_probes_and_selectors_fit_each_other() {
             }
             _ => None,
         });
-        let hooks = objects.iter().filter_map(|object| match object["kind"].as_str()? {
-            "Pod" => Some(&object["metadata"]["labels"]),
-            "Job" => Some(&object["spec"]["template"]["metadata"]["labels"]),
-            _ => None,
-        });
-        let hooks: Vec<&Value> = hooks.collect();
+        let hooks = pods::of(objects, &["Pod", "Job"]);
         for selector in selectors.into_iter().chain(of_others) {
             assert!(selects(selector, labels), "{file}: {selector}");
-            assert!(!hooks.iter().any(|labels| selects(selector, labels)), "{file}: a hook's pod");
+            assert!(
+                !hooks.iter().any(|it| selects(selector, &it["metadata"]["labels"])),
+                "{file}: a hook's pod"
+            );
         }
         let seconds = |flag: &str| -> u64 {
             let args = container["args"].as_array().unwrap().iter();

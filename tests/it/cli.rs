@@ -3,17 +3,10 @@
 mod input;
 mod terminal;
 
-use std::{
-    fs,
-    path::{MAIN_SEPARATOR, Path},
-    process::{Command, Stdio},
-};
-
 use serde_json::Value;
-use tempfile::TempDir;
 
 pub(crate) use crate::folder::Ran;
-use crate::support;
+use crate::folder::{self, Folder};
 
 pub(crate) const GOOD: &str = "\
 apiVersion: apps/v1
@@ -45,13 +38,9 @@ spec:
     spec: {containers: [{name: agent, image: a}]}
 ";
 
-/// The policy of every run that names no other. Its name starts with a dot, so `check` does not
-/// read it as a manifest.
-const QUIET: &str = ".quiet.yaml";
-
 /// A policy that runs only these traps, so that a new trap does not break these tests.
 pub(crate) fn policy(traps: &[(&str, &str)], rest: &str) -> String {
-    let mut text = "apiVersion: setguard.io/v1alpha1\nkind: Policy\nrules:\n".to_owned();
+    let mut text = folder::policy("rules:\n");
     for id in setguard::rules::traps().map(|trap| trap.meta.id) {
         let mode = traps.iter().find(|(trap, _)| *trap == id).map_or("off", |(_, mode)| mode);
         text.push_str(&format!("  {id}: {mode}\n"));
@@ -59,96 +48,42 @@ pub(crate) fn policy(traps: &[(&str, &str)], rest: &str) -> String {
     text + rest
 }
 
-/// A folder with files, in which the command runs.
-pub(crate) struct Folder(pub(crate) TempDir);
-
-impl Folder {
-    pub(crate) fn new<'a>(files: impl IntoIterator<Item = (&'a str, &'a str)>) -> Self {
-        let folder = Folder(tempfile::tempdir().unwrap());
-        folder.write(QUIET, policy(&[], "").as_bytes());
-        for (name, text) in files {
-            folder.write(name, text.as_bytes());
-        }
-        folder
-    }
-
-    /// An output without the path of the folder, and without the number of rules that its policy
-    /// turns off.
-    pub(crate) fn anywhere(&self, output: &str) -> String {
-        let output = output.replace(self.0.path().to_str().unwrap(), "FOLDER");
-        let output = output.replace(&format!("FOLDER{MAIN_SEPARATOR}"), "FOLDER/");
-        let mut parts = output.split("rules weakened: ");
-        let first = parts.next().unwrap().to_owned();
-        parts.fold(first, |text, part| {
-            text + "rules weakened: N" + part.trim_start_matches(|c: char| c.is_ascii_digit())
-        })
-    }
-
-    pub(crate) fn write(&self, name: &str, bytes: &[u8]) {
-        let path = self.0.path().join(name);
-        fs::create_dir_all(path.parent().unwrap()).unwrap();
-        fs::write(path, bytes).unwrap();
-    }
-
-    pub(crate) fn run(&self, args: &[&str]) -> Ran {
-        self.feed(args, b"")
-    }
-
-    pub(crate) fn feed(&self, args: &[&str], stdin: &[u8]) -> Ran {
-        support::feed(&mut setguard(self.0.path(), args), stdin).into()
-    }
-}
-
-pub(crate) fn setguard(folder: &Path, args: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_setguard"));
-    command
-        .args(args)
-        .current_dir(folder)
-        .env_clear()
-        .env("SETGUARD_POLICY", folder.join(QUIET))
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped());
-    command
-}
-
 /// Feeds one text to `check -`.
 fn check(text: &str) -> Ran {
-    Folder::new([]).feed(&["check", "-"], text.as_bytes())
+    Folder::quiet([]).feed(&["check", "-"], text)
 }
 
 #[test]
 fn each_command_has_a_manual_page() {
-    let folder = Folder::new([]);
-    let text = |name: &str| fs::read_to_string(folder.0.path().join(name)).unwrap();
-    let page = folder.run(&["man"]).stdout;
+    let folder = Folder::quiet([]);
+    let page = folder.setguard(&["man"]).stdout;
     assert!(page.contains(".TH setguard 1"), "{page}");
-    let ran = folder.run(&["man", "."]);
+    let ran = folder.setguard(&["man", "."]);
     assert_eq!((ran.code, ran.stdout.as_str(), ran.stderr.as_str()), (0, "", ""), "{ran:?}");
-    assert_eq!(text("setguard.1"), page);
-    let check = text("setguard-check.1");
+    assert_eq!(folder.read("setguard.1"), page);
+    let check = folder.read("setguard-check.1");
     assert!(check.contains("setguard\\-check") && check.contains("Exit codes:"), "{check}");
-    let ran = folder.run(&["man", "none"]);
+    let ran = folder.setguard(&["man", "none"]);
     assert!(ran.code == 2 && ran.stderr.starts_with("error: none: cannot be written"), "{ran:?}");
 }
 
 #[test]
 fn the_rules_are_listed_and_explained() {
-    let folder = Folder::new([]);
-    let table = folder.run(&["rules"]);
+    let folder = Folder::quiet([]);
+    let table = folder.setguard(&["rules"]);
     let json: Value =
-        serde_json::from_str(&folder.run(&["rules", "--format", "json"]).stdout).unwrap();
+        serde_json::from_str(&folder.setguard(&["rules", "--format", "json"]).stdout).unwrap();
     let rules = json.as_array().unwrap();
     assert_eq!(table.stdout.lines().count(), rules.len() + 1, "{}", table.stdout);
     for rule in rules {
         let id = rule["id"].as_str().unwrap();
         let line = table.stdout.lines().find(|line| line.split(' ').next() == Some(id)).unwrap();
         assert!(line.contains(rule["mode"].as_str().unwrap()), "{line}");
-        let explained = folder.run(&["explain", id]);
+        let explained = folder.setguard(&["explain", id]);
         assert_eq!(explained.code, 0);
         assert!(explained.stdout.starts_with(&format!("{id}: ")), "{}", explained.stdout);
     }
-    let explained = folder.run(&["explain", "partition-covers-all"]).stdout;
+    let explained = folder.setguard(&["explain", "partition-covers-all"]).stdout;
     for part in ["Mode:", "Why:", "Bad:", "Good:"] {
         assert!(explained.contains(part), "{explained}");
     }
@@ -156,17 +91,32 @@ fn the_rules_are_listed_and_explained() {
 
 #[test]
 fn help_shows_how() {
-    let folder = Folder::new([]);
-    let help = folder.run(&["check", "--help"]);
+    let folder = Folder::quiet([]);
+    let help = folder.setguard(&["check", "--help"]);
     assert_eq!((help.code, help.stderr.as_str()), (0, ""));
     for part in ["Exit codes:", "Examples:", "--against", "--deny-warnings"] {
         assert!(help.stdout.contains(part), "{}", help.stdout);
     }
-    let version = folder.run(&["--version"]).stdout;
+    let version = folder.setguard(&["--version"]).stdout;
     assert_eq!(version, format!("setguard {}\n", env!("CARGO_PKG_VERSION")));
     for shell in ["bash", "zsh", "fish"] {
-        let script = folder.run(&["completions", shell]);
+        let script = folder.setguard(&["completions", shell]);
         assert_eq!(script.code, 0);
         assert!(script.stdout.contains("deny-warnings"), "{shell}");
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_plugin_of_kubectl_says_how_it_is_called() {
+    let folder = Folder::new([]);
+    let plugin = folder.path("kubectl-setguard");
+    std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_setguard"), &plugin).unwrap();
+    for command in ["check", "audit"] {
+        let args = [command, "--help"];
+        let called =
+            Ran::from(folder.command(plugin.to_str().unwrap()).args(args).output().unwrap());
+        called.prints(format!("Usage: kubectl setguard {command} ["));
+        folder.setguard(&args).prints(format!("Usage: setguard {command} ["));
     }
 }

@@ -1,18 +1,17 @@
 //! Compares the rules about pods that are never created with what real controllers and a real API
 //! server did (`tests/conformance/pods.jsonl`).
 
-use std::{collections::BTreeMap, env, fs, path::Path};
+use std::{env, fs, path::Path};
 
 use serde::Deserialize;
 use serde_json::{Value, json};
 use setguard::{
     finding::{Finding, Findings},
-    kubernetes::{cluster::Cluster, resource::Resource},
     object::{Object, Subject},
     rules::traps,
 };
 
-use crate::corpus::{bases, patched};
+use crate::{corpus::bases, corpus::patched, support::cluster_of_release, support::resource_of};
 
 /// The rules that say that the API server refuses each claim, or each pod.
 const OF_CLAIMS: &str = "claim-metadata-invalid";
@@ -37,11 +36,9 @@ fn cases() -> Vec<Case> {
 
 /// Returns the findings in an object that an API server of this release accepted.
 fn evaluate(object: &Value, release: &str) -> Vec<Finding> {
-    let of = |key: &str| object[key].as_str().unwrap();
-    let resource = Resource::of(of("apiVersion"), of("kind")).unwrap();
     let json = object.to_string();
-    let subject = Subject::create(Object::parse(resource, &json).unwrap());
-    let cluster = Cluster::new(release.parse().unwrap(), BTreeMap::new());
+    let subject = Subject::create(Object::parse(resource_of(object), &json).unwrap());
+    let cluster = cluster_of_release(release);
     let is_asked = |id: &str| OF_PODS.contains(&id) || id == OF_CLAIMS;
     let mut found = Findings::of(&traps().next().unwrap().meta);
     for trap in traps().filter(|trap| is_asked(trap.meta.id)) {

@@ -10,8 +10,7 @@ use futures::{StreamExt as _, stream};
 use tokio::io::AsyncWriteExt as _;
 
 use crate::{
-    daemon::{DEADLINE, Reply, post, review, send},
-    http2,
+    daemon::DEADLINE, daemon::Reply, daemon::post, daemon::review, daemon::send, http2,
     serve::daemon,
 };
 
@@ -20,8 +19,7 @@ const CROWD: usize = 530;
 
 #[test]
 fn idle_connections_give_way_to_new_ones_and_busy_ones_do_not() {
-    let dir = tempfile::tempdir().unwrap();
-    let (daemon, client) = daemon(dir.path(), &[]);
+    let (daemon, client) = daemon(&[]);
     let review = review("validate/daemonset-create");
 
     // The oldest connection has sent half a request.
@@ -50,8 +48,7 @@ fn idle_connections_give_way_to_new_ones_and_busy_ones_do_not() {
 
 #[test]
 fn probes_are_answered_while_a_client_holds_connections_to_the_admin_port() {
-    let dir = tempfile::tempdir().unwrap();
-    let (daemon, _) = daemon(dir.path(), &[]);
+    let (daemon, _) = daemon(&[]);
     let crowd: Vec<_> = (0..CROWD).map(|_| TcpStream::connect(daemon.admin).unwrap()).collect();
     for path in ["/livez", "/readyz", "/metrics"] {
         assert_eq!(daemon.get(path).status, 200, "{path}");
@@ -65,8 +62,7 @@ const ARRIVES: usize = 32 << 10;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn stalled_bodies_do_not_keep_reviews_waiting() {
-    let dir = tempfile::tempdir().unwrap();
-    let (daemon, client) = daemon(dir.path(), &[]);
+    let (daemon, client) = daemon(&[]);
     let (mut http1, mut http2) = (Vec::new(), Vec::new());
     for _ in 0..56 {
         http1.push(http2::tls(&daemon, client.config()).await.unwrap());

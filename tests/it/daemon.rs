@@ -11,7 +11,7 @@ use std::{
         mpsc::{self, Receiver},
     },
     thread,
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use rustls::{
@@ -21,23 +21,15 @@ use rustls::{
 };
 use serde_json::Value;
 use setguard::server::tls::SelfSigned;
+use setguard_testing::harness::process;
+use tempfile::TempDir;
 
 /// How long to wait. Nothing here takes a second, but a machine may be slow.
 pub const DEADLINE: Duration = Duration::from_secs(60);
 
 /// Calls `ask` until it returns a value.
 pub fn eventually<T>(what: &str, mut ask: impl FnMut() -> Option<T>) -> T {
-    let end = Instant::now() + DEADLINE;
-    // The pauses become longer, since the answers cost time too.
-    let mut pause = Duration::from_millis(2);
-    loop {
-        if let Some(answer) = ask() {
-            return answer;
-        }
-        assert!(Instant::now() < end, "{what} did not happen");
-        thread::sleep(pause);
-        pause = (2 * pause).min(Duration::from_millis(50));
-    }
+    process::eventually(what, || ask().ok_or("not yet"))
 }
 
 /// A `serve` command that takes no flags from the environment.
@@ -52,7 +44,7 @@ fn command(args: &[&str]) -> Command {
 }
 
 /// The flags for the certificate in this folder.
-pub fn certificate_flags(dir: &Path) -> [String; 4] {
+fn certificate_flags(dir: &Path) -> [String; 4] {
     let path = |name: &str| dir.join(name).to_str().unwrap().to_owned();
     ["--tls-cert".to_owned(), path("tls.crt"), "--tls-key".to_owned(), path("tls.key")]
 }
@@ -86,6 +78,8 @@ pub struct Daemon {
     start: Vec<String>,
     pub webhook: SocketAddr,
     pub admin: SocketAddr,
+    /// The folder with its certificate, if it is the only one who needs it.
+    pub dir: Option<TempDir>,
 }
 
 impl Daemon {
@@ -94,33 +88,49 @@ impl Daemon {
         Self::start_with_env(args, &[])
     }
 
-    /// Like [`Daemon::start`], with environment variables.
     pub fn start_with_env(args: &[&str], env: &[(&str, &Path)]) -> Self {
-        let child = command(args)
-            .envs(env.iter().copied())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn();
-        let mut child = Killed(child.unwrap());
-        let stderr = BufReader::new(child.0.stderr.take().unwrap());
+        let (mut daemon, stderr) = Self::unread(command(args).envs(env.iter().copied()));
         let (send, log) = mpsc::channel();
         thread::spawn(move || {
             stderr.lines().map_while(Result::ok).try_for_each(|line| send.send(line))
         });
-        let nowhere = SocketAddr::from(([0, 0, 0, 0], 0));
-        let mut daemon = Daemon { child, log, start: Vec::new(), webhook: nowhere, admin: nowhere };
-        let (start, listening) = daemon.logs_until("listening");
-        daemon.start = start;
-        let address = |field: &str| listening["fields"][field].as_str().unwrap().parse().unwrap();
-        (daemon.webhook, daemon.admin) = (address("webhook"), address("admin"));
+        daemon.log = log;
         daemon
     }
 
-    /// Starts it with the certificate in this folder, and without a delay when it shuts down.
-    pub fn with_files(dir: &Path, args: &[&str]) -> Self {
+    /// Starts it, and reads its log until it listens.
+    fn unread(command: &mut Command) -> (Self, BufReader<ChildStderr>) {
+        let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
+        let mut child = Killed(child.unwrap());
+        let mut stderr = BufReader::new(child.0.stderr.take().unwrap());
+        let mut start = Vec::new();
+        loop {
+            let mut line = String::new();
+            assert!(stderr.read_line(&mut line).unwrap() > 0, "it does not listen: {start:#?}");
+            let value: Value = serde_json::from_str(&line).unwrap_or_default();
+            start.push(line);
+            let address = |field: &str| value["fields"][field].as_str().unwrap().parse().unwrap();
+            if value["fields"]["message"] == "listening" {
+                let ((_, log), webhook) = (mpsc::channel(), address("webhook"));
+                let admin = address("admin");
+                return (Daemon { child, log, start, webhook, admin, dir: None }, stderr);
+            }
+        }
+    }
+
+    /// Starts it with the certificate in this folder, and without a delay when it shuts down unless there is a flag for it.
+    pub fn with_files(dir: &Path, args: &[&str], env: &[(&str, &Path)]) -> Self {
         let files = certificate_flags(dir);
         let files = files.each_ref().map(String::as_str);
-        Self::start(&[&files[..], &["--drain-delay", "0"], args].concat())
+        let at_once = ["--drain-delay", "0"];
+        let at_once = if args.contains(&at_once[0]) { &[][..] } else { &at_once };
+        Self::start_with_env(&[&files[..], at_once, args].concat(), env)
+    }
+
+    /// Like [`Daemon::with_files`], but never reads its log after it listens. The pipe is returned:
+    /// as long as it is kept, it fills up; dropped, each write fails.
+    pub fn with_unread_log(dir: &Path) -> (Self, BufReader<ChildStderr>) {
+        Self::unread(command(&["--drain-delay", "0"]).args(certificate_flags(dir)))
     }
 
     /// Waits for a log line with this message and returns it.
@@ -150,30 +160,6 @@ impl Daemon {
         }
     }
 
-    /// Like [`Daemon::with_files`], but never reads its log after it listens. The pipe is returned:
-    /// as long as it is kept, it fills up; dropped, each write fails.
-    pub fn with_unread_log(dir: &Path) -> (Self, BufReader<ChildStderr>) {
-        let mut command = command(&["--drain-delay", "0"]);
-        let child = command
-            .args(certificate_flags(dir))
-            .stdout(Stdio::null())
-            .stderr(Stdio::piped())
-            .spawn();
-        let mut child = Killed(child.unwrap());
-        let mut stderr = BufReader::with_capacity(1, child.0.stderr.take().unwrap());
-        let address = |line: &Value, field: &str| line["fields"][field].as_str()?.parse().ok();
-        let (_, log) = mpsc::channel();
-        loop {
-            let mut line = String::new();
-            assert!(stderr.read_line(&mut line).unwrap() > 0, "it does not listen");
-            let line: Value = serde_json::from_str(&line).unwrap_or_default();
-            if let Some(webhook) = address(&line, "webhook") {
-                let admin = address(&line, "admin").unwrap();
-                return (Daemon { child, log, start: Vec::new(), webhook, admin }, stderr);
-            }
-        }
-    }
-
     /// Everything that it prints to standard output, until that is closed.
     pub fn stdout(&mut self) -> String {
         let mut text = String::new();
@@ -181,7 +167,6 @@ impl Daemon {
         text
     }
 
-    /// The id of the process.
     pub fn id(&self) -> u32 {
         self.child.0.id()
     }
@@ -209,7 +194,6 @@ impl Daemon {
     }
 }
 
-/// An HTTP/1.1 answer.
 #[derive(Debug)]
 pub struct Reply {
     pub status: u16,
@@ -253,7 +237,6 @@ impl Reply {
 
 pub type Tls = StreamOwned<ClientConnection, TcpStream>;
 
-/// The settings of a client.
 #[derive(Clone)]
 pub struct Client {
     roots: RootCertStore,
@@ -273,7 +256,6 @@ impl Client {
         Client { roots, versions: rustls::ALL_VERSIONS.to_vec(), identity: None, alpn: Vec::new() }
     }
 
-    /// Adds a client certificate.
     pub fn identified(mut self, cert: &str, key: &str) -> Self {
         self.identity = Some((cert.to_owned(), key.to_owned()));
         self
@@ -325,7 +307,6 @@ pub fn send(stream: &mut impl Write, path: &str, body: &str, part: usize) {
     stream.flush().unwrap();
 }
 
-/// Sends a review and reads the answer.
 pub fn post(stream: &mut (impl Read + Write), path: &str, body: &str) -> Reply {
     send(stream, path, body, body.len());
     Reply::read(stream)

@@ -45,17 +45,6 @@ fn what_a_folder_links_to_outside_is_not_read() {
 }
 
 #[test]
-fn links_inside_the_folder_are_followed() {
-    let (folder, _) = folder();
-    folder.write("deploy/base/b.txt", on_delete("b", ""));
-    symlink("base/b.txt", folder.path("deploy/b.yaml")).unwrap();
-    folder.write("deploy/store/c.yaml", on_delete("c", ""));
-    symlink("store", folder.path("deploy/linked")).unwrap();
-    let (code, report) = folder.json("deploy");
-    assert_eq!((code, &report["summary"]["objects"]), (0, &4.into()), "{report}");
-}
-
-#[test]
 fn a_pipe_that_is_named_is_read_and_what_has_no_end_is_an_error() {
     let (folder, _) = folder();
     let script = format!("'{}' check <(cat deploy/a.yaml)", env!("CARGO_BIN_EXE_setguard"));

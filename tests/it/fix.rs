@@ -81,14 +81,3 @@ fn all_files_are_fixed_or_none() {
     assert_eq!(ran.stderr.matches("fixed:").count(), 1, "{ran:?}");
     assert!(!outside.read("b.yaml").contains("rollingUpdate"));
 }
-
-#[test]
-fn a_file_that_cannot_be_read_or_written_is_left() {
-    let folder = Folder::new([("a.yaml", on_delete("agent", "").as_str())]);
-    assert_eq!(folder.setguard(&["check", "--fix", "-"]).code, 2);
-    let latin = [b"# \xe9\n".as_slice(), on_delete("agent", "").as_bytes()].concat();
-    folder.write("a.yaml", &latin);
-    folder.check("a.yaml --fix");
-    assert_eq!(fs::read(folder.path("a.yaml")).unwrap(), latin);
-    assert_eq!(folder.check("a.yaml --dry-run").code, 2);
-}

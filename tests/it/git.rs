@@ -63,6 +63,15 @@ fn plant(folder: &Folder, at: &str, config: &str) {
     folder.write(".gitattributes", "*.yaml filter=x diff=x\n");
 }
 
+/// A comparison with a commit of the repository, and with one that exists nowhere.
+fn runs_nothing(folder: &Folder, reference: &str, url: &str) {
+    for (reference, code) in [(reference, 0), (MISSING, 2)] {
+        let ran = against(folder, "deploy", reference);
+        assert!(!folder.path("ran").exists(), "{url}: {ran:?}");
+        assert_eq!(ran.code, code, "{url}: {ran:?}");
+    }
+}
+
 #[test]
 fn a_folder_that_looks_like_a_bare_repository_is_not_one() {
     for bare in ["bare = true", "bare = false\n\tworktree = ."] {
@@ -70,12 +79,7 @@ fn a_folder_that_looks_like_a_bare_repository_is_not_one() {
         for url in urls(&folder) {
             let config = hostile(&folder, &url).replace("[core]", &format!("[core]\n\t{bare}"));
             plant(&folder, "deploy", &config);
-            // `main` is a commit of the real repository, and the other commit exists nowhere.
-            for (reference, code) in [("main", 0), (MISSING, 2)] {
-                let ran = against(&folder, "deploy", reference);
-                assert!(!folder.path("ran").exists(), "{url}: {ran:?}");
-                assert_eq!(ran.code, code, "{url}: {ran:?}");
-            }
+            runs_nothing(&folder, "main", &url);
         }
     }
 }
@@ -99,11 +103,7 @@ fn a_git_folder_with_a_hostile_configuration_runs_nothing() {
     for url in urls(&folder) {
         fs::write(folder.path(".git/config"), hostile(&folder, &url)).unwrap();
         plant(&folder, ".git/planted", "");
-        for (reference, code) in [("HEAD", 0), (MISSING, 2)] {
-            let ran = against(&folder, "deploy", reference);
-            assert!(!folder.path("ran").exists(), "{url}: {ran:?}");
-            assert_eq!(ran.code, code, "{url}: {ran:?}");
-        }
+        runs_nothing(&folder, "HEAD", &url);
     }
 }
 
@@ -130,11 +130,7 @@ fn an_included_configuration_and_a_submodule_run_nothing() {
         folder.write("deploy/gitconfig", hostile(&folder, &url));
         let address = folder.command("git").args(["config", "remote.origin.url"]).output().unwrap();
         assert_eq!(Ran::from(address).stdout.trim(), url, "git reads what is included");
-        for (reference, code) in [("HEAD", 0), (MISSING, 2)] {
-            let ran = against(&folder, "deploy", reference);
-            assert!(!folder.path("ran").exists(), "{url}: {ran:?}");
-            assert_eq!(ran.code, code, "{url}: {ran:?}");
-        }
+        runs_nothing(&folder, "HEAD", &url);
     }
 }
 
@@ -199,30 +195,4 @@ fn a_missing_object_is_an_error_that_says_why() {
         .ends(2)
         .reports("A partial clone lacks objects")
         .reports("deploy/a.yaml");
-}
-
-/// A repository whose branch `change` left `main` when `a.yaml` had a fault that `main` has fixed since.
-fn diverged() -> Folder {
-    let folder = repository();
-    folder.git("checkout -q -b change");
-    folder.write("deploy/b.yaml", on_delete("b", ""));
-    folder.git("add -A");
-    folder.git("commit -q -m change");
-    folder.git("checkout -q main");
-    folder.write("deploy/a.yaml", on_delete("agent", "").replace("OnDelete", "RollingUpdate"));
-    folder.git("commit -q -a -m fix");
-    folder.git("checkout -q change");
-    folder
-}
-
-/// Without a common ancestor, the tip is all there is.
-#[test]
-fn a_shallow_clone_is_compared_with_the_tip_and_told() {
-    let (folder, clone) = (diverged(), Folder::new([]));
-    let url = format!("file://{}", folder.0.path().display());
-    clone.git(&format!("clone -q --depth 1 --no-single-branch --branch change {url} clone"));
-    against(&clone, "clone/deploy", "origin/main")
-        .ends(0)
-        .reports("have in common")
-        .reports("fetch-depth: 0");
 }

@@ -7,10 +7,7 @@ mod audit;
 use proptest::{prelude::*, test_runner::Config};
 use serde_json::{Value, json};
 
-use crate::{
-    folder::{Folder, Ran},
-    json_schema,
-};
+use crate::{folder::Folder, folder::Ran, json_schema};
 
 /// Pieces that have a meaning for a reader of the output.
 const PIECES: &[&str] = &[
@@ -149,6 +146,7 @@ fn try_all(texts: &[String; 4]) {
     let file = format!("{}.yaml", texts[3].replace('/', "-"));
     folder.write(&format!("new/{file}"), new.to_string());
     folder.write(&format!("new/bad {file}"), "{a: [");
+    folder.write(&format!("new/odd {file}"), b"apiVersion: v1\nkind: A\na: \xff\xfe\xff\n");
     folder.write("old.json", old.to_string());
     for format in ["text", "github"] {
         let summary = folder.path("summary.md");
@@ -156,8 +154,17 @@ fn try_all(texts: &[String; 4]) {
         command.args(["check", "new", "--against", "old.json", "--format", format]);
         let ran: Ran = command.env("GITHUB_STEP_SUMMARY", &summary).output().unwrap().into();
         assert_ne!(ran.code, 0, "{ran:?}");
+        assert!(ran.stderr.contains("this is not UTF-8"), "{ran:?}");
         if format == "github" {
-            summary_is_inert(&folder.read("summary.md"), &ran);
+            let summary = folder.read("summary.md");
+            summary_is_inert(&summary, &ran);
+            // One line and one row for each finding.
+            let findings = ran.stdout.lines().filter(|line| line.starts_with("::")).count();
+            assert_eq!(findings + 1, ran.stdout.lines().count(), "{ran:?}");
+            let rows: Vec<_> = summary.lines().filter(|line| line.starts_with('|')).collect();
+            assert_eq!(rows.len(), findings + 2, "{summary}");
+            let has_cells = |row: &&str| row.replace("\\|", "").matches('|').count() == 6;
+            assert!(rows.iter().all(has_cells), "{summary}");
         }
         is_inert(format, &ran.stdout, &ran);
         is_inert(format, &ran.stderr, &ran);
@@ -171,7 +178,10 @@ fn try_all(texts: &[String; 4]) {
         };
     }
     let ran = folder.setguard(&["check", "new", "--format", "junit"]);
-    roxmltree::Document::parse(&ran.stdout).unwrap_or_else(|e| panic!("{e}: {ran:?}"));
+    let report = roxmltree::Document::parse(&ran.stdout).unwrap_or_else(|e| panic!("{e}: {ran:?}"));
+    let mut files = report.descendants().filter_map(|it| it.attribute("classname"));
+    let is_shown = files.any(|it| it == format!("new/{file}"));
+    assert!(is_shown || !file.chars().all(|c| c.is_ascii_graphic()), "{ran:?}");
     for command in [["plan", "text"], ["plan", "json"], ["try", ""], ["inject", ""]] {
         let mut args = vec![command[0], "new"];
         if command[0] == "plan" {

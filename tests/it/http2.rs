@@ -31,7 +31,6 @@ pub async fn connect(daemon: &Daemon, mut client: Client) -> io::Result<SendRequ
     Ok(sender)
 }
 
-/// A request with a review.
 pub fn post(daemon: &Daemon, path: &str, body: impl Into<Body>) -> Request<Body> {
     Request::post(format!("https://{}{path}", daemon.webhook))
         .header("content-type", "application/json")

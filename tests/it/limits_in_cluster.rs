@@ -9,14 +9,7 @@ use setguard::{
     policy::Policy,
 };
 
-use crate::{review::response, view};
-
-fn policy(limits: &str) -> Policy {
-    let text = format!(
-        "apiVersion: setguard.io/v1alpha1\nkind: Policy\nlimits:\n- {{{limits}, reason: agreed}}\n"
-    );
-    Policy::parse(&text).unwrap()
-}
+use crate::{limits::policy, review::response, view};
 
 fn answer(request: &Value, policy: &Policy, view: Option<&View>) -> Value {
     let today = date(2026, 1, 1);
@@ -38,7 +31,7 @@ fn scale(resource: &str, from: u32, to: u32) -> Value {
     })
 }
 
-fn database(when_scaled: &str, start: u32) -> Value {
+pub fn database(when_scaled: &str, start: u32) -> Value {
     json!({
         "apiVersion": "apps/v1", "kind": "StatefulSet", "metadata": {"name": "db", "namespace": "shop"},
         "spec": {
@@ -62,7 +55,7 @@ fn a_scale_down_that_deletes_claims_is_refused() {
     assert_eq!(denied["allowed"], false, "{denied}");
     let message = denied["status"]["message"].as_str().unwrap();
     let expected = "this removes db-3 and db-4, and whenScaled Delete also deletes the claims of each removed \
-                    pod, such as data-db-3; the policy forbids it by deletesClaims: false (agreed)";
+                    pod, such as data-db-3; the policy forbids it by deletesClaims: false (agreed with storage)";
     assert!(message.contains(expected), "{message}");
     let later = view::view([&database("Delete", 7)]);
     let all = answer(&scale("statefulsets", 2, 0), &policy, Some(&later));
@@ -72,25 +65,18 @@ fn a_scale_down_that_deletes_claims_is_refused() {
 #[test]
 fn other_writes_of_the_scale_are_allowed_without_a_word() {
     let forbids = policy("names: [db], deletesClaims: false");
+    let (others, another) =
+        (policy("names: [cache], deletesClaims: false"), policy("names: [db], neverEnds: false"));
     let (deletes, retains) = (database("Delete", 0), database("Retain", 0));
+    let fewer = || scale("statefulsets", 5, 3);
     for (what, request, policy, set) in [
         ("more pods", scale("statefulsets", 3, 5), &forbids, &deletes),
         ("as many", scale("statefulsets", 3, 3), &forbids, &deletes),
         ("claims that stay", scale("statefulsets", 5, 0), &forbids, &retains),
         ("a Deployment", scale("deployments", 5, 3), &forbids, &deletes),
-        ("no limit", scale("statefulsets", 5, 3), &Policy::default(), &deletes),
-        (
-            "a limit for others",
-            scale("statefulsets", 5, 3),
-            &policy("names: [cache], deletesClaims: false"),
-            &deletes,
-        ),
-        (
-            "another limit",
-            scale("statefulsets", 5, 3),
-            &policy("names: [db], neverEnds: false"),
-            &deletes,
-        ),
+        ("no limit", fewer(), &Policy::default(), &deletes),
+        ("a limit for others", fewer(), &others, &deletes),
+        ("another limit", fewer(), &another, &deletes),
     ] {
         let answer = answer(&request, policy, Some(&view::view([set])));
         assert_eq!(answer["allowed"], true, "{what}: {answer}");
@@ -173,7 +159,7 @@ fn the_nodes_that_a_change_leaves_count_only_if_they_are_certain() {
         ("atMostUnavailable: 3", &ssd, Some("deletes the pods on 4 of 10 nodes at once")),
         ("atMostUnavailable: 4", &ssd, None),
         ("atMostUnavailable: 40%", &ssd, None),
-        ("atMostUnavailable: 25%", &ssd, Some("by atMostUnavailable: 25% (agreed)")),
+        ("atMostUnavailable: 25%", &ssd, Some("by atMostUnavailable: 25% (agreed with storage)")),
         ("replacesAll: false", &ssd, None),
         ("replacesAll: false", &none, Some("on 10 of 10 nodes at once")),
     ] {

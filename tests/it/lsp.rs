@@ -7,10 +7,7 @@ mod kustomizations;
 use serde_json::{Value, json};
 
 use self::editor::{Editor, applied, range, rules};
-use crate::{
-    folder::{Folder, on_delete},
-    support,
-};
+use crate::{folder::Folder, folder::on_delete, support};
 
 const RULE: &str = "on-delete-ignores-rolling-update";
 

@@ -25,14 +25,12 @@ mod chart;
 mod cli;
 mod conformance;
 mod created_pods;
-mod cross_object;
 #[cfg(unix)]
 mod crowd;
 #[cfg(unix)]
 mod daemon;
 mod exceed;
 mod export;
-mod file_exceptions;
 #[cfg(unix)]
 mod files;
 mod fix;
@@ -47,8 +45,6 @@ mod http2;
 mod inject;
 mod json_schema;
 mod kruise;
-#[cfg(unix)]
-mod kubectl_diff;
 mod limits;
 mod limits_in_cluster;
 mod links;
@@ -69,7 +65,6 @@ mod pipeline;
 mod plan;
 #[cfg(unix)]
 mod plan_comment;
-mod plan_formats;
 #[cfg(unix)]
 mod plan_known;
 #[cfg(unix)]

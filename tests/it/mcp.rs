@@ -9,10 +9,7 @@ use std::{
 
 use serde_json::{Value, json};
 
-use crate::{
-    folder::{Folder, on_delete},
-    json_schema,
-};
+use crate::{folder::Folder, folder::on_delete, folder::rules, json_schema, plan::stateful_set};
 
 const RULE: &str = "on-delete-ignores-rolling-update";
 
@@ -96,12 +93,6 @@ impl Client {
     }
 }
 
-/// The ids of the rules in a report.
-fn rules(report: &Value) -> Vec<&str> {
-    let findings = report["findings"].as_array().unwrap();
-    findings.iter().map(|finding| finding["rule"].as_str().unwrap()).collect()
-}
-
 #[test]
 fn a_client_lists_the_tools_and_ends_the_session() {
     let mut client = Client::start(Folder::new([]), &[]);
@@ -178,16 +169,8 @@ fn check_returns_the_report_of_texts_and_of_files() {
 
 #[test]
 fn plan_returns_what_a_change_does() {
-    let set = |replicas: u32| {
-        format!(
-            "apiVersion: apps/v1\nkind: StatefulSet\nmetadata: {{name: db, namespace: shop}}\nspec:\n  \
-             replicas: {replicas}\n  serviceName: db\n  selector: {{matchLabels: {{app: db}}}}\n  \
-             persistentVolumeClaimRetentionPolicy: {{whenScaled: Delete}}\n  template:\n    \
-             metadata: {{labels: {{app: db}}}}\n    spec:\n      containers: [{{name: db, image: \"db:1\"}}]\n  \
-             volumeClaimTemplates:\n  - metadata: {{name: data}}\n    spec: {{accessModes: [ReadWriteOnce], \
-             resources: {{requests: {{storage: 1Gi}}}}}}\n"
-        )
-    };
+    let retention = "  persistentVolumeClaimRetentionPolicy: {whenScaled: Delete}\n";
+    let set = |replicas: u8| stateful_set("db", replicas, "db:1", retention);
     let files = [("old/db.yaml", set(5)), ("new/db.yaml", set(3))];
     let folder = Folder::new(files.each_ref().map(|(name, text)| (*name, text.as_str())));
     let mut client = Client::start(folder, &[]);

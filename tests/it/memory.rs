@@ -7,59 +7,56 @@ use std::{collections::BTreeSet, fs};
 
 use serde_json::{Value, json};
 use setguard::object::size::{self, ObjectSize};
-use setguard_testing::lengthen::{self, Elements};
-
-use crate::{
-    daemon::{Daemon, Tls, post},
-    serve::daemon,
+use setguard_testing::{
+    lengthen::{self, Elements},
+    numbers,
 };
 
-/// The most memory that one review may take, with its body.
-const MAX_KIB: u64 = 32 << 10;
+use crate::{daemon::Daemon, daemon::Tls, daemon::post, serve::daemon};
+
+/// The most memory that one review may take, with its body, in MiB.
+const MAX: f64 = 32.0;
 /// The longest body that the server accepts.
 const MAX_BODY: usize = 8 << 20;
 
 /// The memory that the server may hold in reserve after the previous review.
-const RESERVE_KIB: u64 = 2 << 10;
+const RESERVE: f64 = 2.0;
 
 struct Server {
     daemon: Daemon,
     stream: Tls,
-    /// The memory of the server after one small review, in KiB.
-    idle: u64,
+    /// The memory of the server after one small review, in MiB.
+    idle: f64,
 }
 
 impl Server {
     fn start() -> Self {
-        let folder = tempfile::tempdir().unwrap();
-        let (daemon, client) = daemon(folder.path(), &[]);
+        let (daemon, client) = daemon(&[]);
         let stream = client.connect(daemon.webhook).unwrap();
-        let mut server = Server { daemon, stream, idle: 0 };
+        let mut server = Server { daemon, stream, idle: 0.0 };
         let [small, _] = lengthen::objects();
         assert_eq!(post(&mut server.stream, "/validate", &review(&small, None)).status, 200);
-        server.idle = server.kib("VmRSS:");
+        server.idle = server.memory("VmRSS");
         server
     }
 
-    /// A line of the kernel's page on the process, in KiB.
-    fn kib(&self, line: &str) -> u64 {
-        let text = fs::read_to_string(format!("/proc/{}/status", self.daemon.id())).unwrap();
-        let value = text.lines().find_map(|text| text.strip_prefix(line)).unwrap();
-        value.trim().trim_end_matches(" kB").parse().unwrap()
+    /// A line of the kernel's page on the process, in MiB.
+    fn memory(&self, line: &str) -> f64 {
+        numbers::memory(self.daemon.id(), line).unwrap()
     }
 
     /// Sends a body and returns the status of the answer. The memory that this takes is bounded.
     fn send(&mut self, what: &str, path: &str, body: &str) -> u16 {
         assert!(body.len() <= MAX_BODY, "{what}: {} bytes", body.len());
         // The allocator keeps some of what was freed. A new server has no such reserve.
-        if self.kib("VmRSS:") > self.idle + RESERVE_KIB {
+        if self.memory("VmRSS") > self.idle + RESERVE {
             *self = Self::start();
         }
         // Resets the peak; see proc(5).
         fs::write(format!("/proc/{}/clear_refs", self.daemon.id()), "5").unwrap();
         let status = post(&mut self.stream, path, body).status;
-        let took = self.kib("VmHWM:").saturating_sub(self.idle);
-        assert!(took <= MAX_KIB, "{what}: {took} KiB for a body of {} bytes", body.len());
+        let took = self.memory("VmHWM") - self.idle;
+        assert!(took <= MAX, "{what}: {took} MiB for a body of {} bytes", body.len());
         status
     }
 }

@@ -11,6 +11,8 @@ use setguard::{
     rules::api_validation::{self, API_VALIDATION},
 };
 
+use crate::support::places;
+
 const BASES: [&str; 4] = [
     include_str!("../conformance/bases/ds-min.json"),
     include_str!("../conformance/bases/ds-rich.json"),
@@ -28,8 +30,10 @@ struct Change {
 #[derive(Clone, Debug)]
 enum New {
     /// A value of the same JSON type as before.
-    Alike { text: String, number: i64 },
-    /// Any value.
+    Alike {
+        text: String,
+        number: i64,
+    },
     Any(Value),
 }
 
@@ -99,29 +103,10 @@ fn value() -> impl Strategy<Value = Value> {
     })
 }
 
-/// All JSON pointers into a value, the root first.
-fn addresses(value: &Value, at: &str, out: &mut Vec<String>) {
-    out.push(at.to_owned());
-    match value {
-        Value::Array(items) => {
-            for (i, item) in items.iter().enumerate() {
-                addresses(item, &format!("{at}/{i}"), out);
-            }
-        }
-        Value::Object(entries) => {
-            for (key, item) in entries {
-                let key = key.replace('~', "~0").replace('/', "~1");
-                addresses(item, &format!("{at}/{key}"), out);
-            }
-        }
-        _ => {}
-    }
-}
-
 fn change(object: &mut Value, Change { place, new }: Change) {
     let mut all = Vec::new();
-    addresses(&object["metadata"], "/metadata", &mut all);
-    addresses(&object["spec"], "/spec", &mut all);
+    places(&object["metadata"], "/metadata", &mut all);
+    places(&object["spec"], "/spec", &mut all);
     let place: &String = place.get(&all);
     let Some(here) = object.pointer_mut(place) else { return };
     let (text, number) = match new {

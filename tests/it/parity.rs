@@ -5,23 +5,28 @@ use std::collections::BTreeSet;
 use jiff::civil::date;
 use serde_json::{Value, json};
 use setguard::{
-    admission::{self, Endpoint},
     catalogue,
     engine::Context,
     policy::Policy,
+    rules::{
+        rule::{Phase, Rule},
+        traps,
+    },
 };
 
 use setguard_testing::manifests;
 
-use crate::support::{self, Found};
+use crate::{folder, folder::on_delete, review, support, support::Found};
 
 /// Returns whether both `check` and the webhook must report a finding: some rules apply to only one
 /// of them, or less strictly.
 fn is_of_check_and_webhook(found: &Found) -> bool {
-    found.rule != "pod-template-validation" && !support::is_before_phase(&found.rule)
+    let is_before = |trap: &Rule| trap.phase() != Some(Phase::After);
+    let mut traps = traps().filter(|trap| trap.meta.id == found.rule);
+    found.rule != "pod-template-validation" && !traps.any(is_before)
 }
 
-/// The answer of `/validate`, as the API server reads it.
+/// The response of `/validate`, as the API server reads it.
 fn validate(json: &str, old: Option<&str>) -> Value {
     let mut object: Value = serde_json::from_str(json).unwrap();
     if old.is_none() {
@@ -32,22 +37,15 @@ fn validate(json: &str, old: Option<&str>) -> Value {
     }
     let old: Option<Value> = old.map(|old| serde_json::from_str(old).unwrap());
     let resource = support::resource(json).unwrap();
-    let review = json!({
-        "apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview",
-        "request": {
-            "uid": "1", "operation": if old.is_some() { "UPDATE" } else { "CREATE" },
-            "kind": {"group": resource.group, "version": resource.version,
-                     "kind": resource.kind.as_str()},
-            "name": object["metadata"]["name"], "namespace": "default", "userInfo": {},
-            "object": object, "oldObject": old,
-        },
-    });
+    let kind = json!({"group": resource.group, "version": resource.version,
+        "kind": resource.kind.as_str()});
     // The API server sends an empty name for one that it has yet to generate.
-    let review = review.to_string().replace("\"name\":null", "\"name\":\"\"");
+    let name = object["metadata"]["name"].as_str().unwrap_or_default().to_owned();
     let policy = Policy::default();
     let cx = Context::of_review(&policy, date(2026, 1, 1));
-    let answer = admission::answer(Endpoint::Validate, review.as_bytes(), &cx);
-    serde_json::from_slice(&answer.unwrap().body).unwrap()
+    let request = json!({"kind": kind, "name": name, "namespace": "default", "object": object,
+        "oldObject": old});
+    review::response(request, &cx)
 }
 
 fn strings(value: &Value) -> BTreeSet<String> {
@@ -65,7 +63,7 @@ fn check_and_validate_agree_on_every_fixture() {
                 continue;
             }
             let found = support::evaluate(&json, old.as_deref());
-            let response = &validate(&json, old.as_deref())["response"];
+            let response = &validate(&json, old.as_deref());
             agree(&found, response, &path.display().to_string());
             seen += 1;
         }
@@ -145,10 +143,22 @@ fn null_is_the_zero_value_for_check_and_validate() {
     assert!(!support::decodes(&with_nulls), "the nulls must not decode as they are");
     let found = support::evaluate(&in_full, None);
     assert!(found.iter().any(|f| f.field == "spec.minReadySeconds"), "{found:?}");
-    agree(&found, &validate(&with_nulls, None)["response"], "created");
+    agree(&found, &validate(&with_nulls, None), "created");
     // The old object is changed in the same way, and has a different selector.
     let before = |json: &str| json.replace("\"matchLabels\":{\"app\"", "\"matchLabels\":{\"x\"");
     let found = support::evaluate(&in_full, Some(&before(&in_full)));
     assert!(found.iter().any(|f| f.field == "spec.selector"), "{found:?}");
-    agree(&found, &validate(&with_nulls, Some(&before(&with_nulls)))["response"], "updated");
+    agree(&found, &validate(&with_nulls, Some(&before(&with_nulls))), "updated");
+}
+
+#[test]
+fn objects_of_a_cluster_have_no_file_and_no_exception_for_one() {
+    let rule = "on-delete-ignores-rolling-update";
+    let exception = format!("exceptions: [{{files: ['**'], rules: [{rule}], reason: agreed}}]\n");
+    let policy = Policy::parse(&folder::policy(&exception)).unwrap();
+    let json = &support::to_json(&on_delete("agent", ""))[0];
+    let found = support::evaluate_update(&policy, json, json);
+    let found: Vec<_> =
+        found.iter().filter(|it| it.rule == rule).map(|it| it.mode.as_str()).collect();
+    assert_eq!(found, ["warn"]);
 }

@@ -48,7 +48,6 @@ impl Style {
 /// A row of the screen: pieces with their styles.
 type Row = Vec<(Style, String)>;
 
-/// The rows of the screen.
 fn rows(output: &str) -> Vec<Row> {
     let mut style = Style::default();
     let mut rows = Vec::new();
@@ -175,7 +174,6 @@ fn timeline() -> String {
     ran.stdout
 }
 
-/// The pictures, by their files.
 pub(crate) fn all() -> Vec<(&'static str, String)> {
     let check = "setguard check refused-surge-alone.yaml trap-partition-covers-all.yaml";
     let plan = "setguard plan after/ --against before/";

@@ -97,6 +97,28 @@ fn an_object_that_is_too_large_is_not_called_refused() {
     assert!(plan.stdout.contains("not simulated: the object is too large to check"), "{plan:?}");
 }
 
+fn texts(svg: &str) -> Vec<String> {
+    let drawn = roxmltree::Document::parse(svg).unwrap_or_else(|e| panic!("{e}: {svg}"));
+    let texts =
+        drawn.descendants().filter(|it| it.has_tag_name("text") || it.has_tag_name("title"));
+    texts.filter_map(|it| it.text().map(str::to_owned)).collect()
+}
+
+#[test]
+fn a_drawing_of_many_pods_stays_small() {
+    let folder = Folder::new([
+        ("before.yaml", stateful_set("db", 250, "db:1", "").as_str()),
+        ("after.yaml", &stateful_set("db", 250, "db:2", "")),
+    ]);
+    let args = ["plan", "after.yaml", "--against", "before.yaml", "--format", "svg"];
+    let svg = folder.setguard(&args).stdout;
+    let all = texts(&svg);
+    for text in ["… 211 more", "… 239 waves", "db-249: replaced", "wave 250"] {
+        assert!(all.iter().any(|it| it == text), "{text} in {all:#?}");
+    }
+    assert!(svg.len() < 30_000, "{} bytes", svg.len());
+}
+
 /// Runs `plan` in a folder. Returns it with the JSON of the same plan.
 pub(crate) fn planned(folder: &Folder, args: &str) -> (Ran, Value) {
     let run = |more: &str| {

@@ -3,7 +3,7 @@
 #![cfg(unix)]
 
 use std::{
-    io::{BufRead, BufReader, Read, Write},
+    io::{BufReader, Write},
     net::{TcpListener, TcpStream},
     path::Path,
     process::Command,
@@ -12,19 +12,17 @@ use std::{
 };
 
 use serde_json::{Value, json};
+use setguard_testing::http::Request;
 
-use crate::{
-    folder::{Folder, Ran},
-    plan::stateful_set,
-};
+use crate::{folder::Folder, folder::Ran, plan::stateful_set};
 
 /// A request, as the line of its method and path, its authorization, and its body.
-type Request = (String, String, Value);
+type Asked = (String, String, Value);
 
 /// The API of GitHub as far as the scripts use it: comments are listed, written and changed.
 struct GitHub {
     url: String,
-    requests: Arc<Mutex<Vec<Request>>>,
+    requests: Arc<Mutex<Vec<Asked>>>,
 }
 
 impl GitHub {
@@ -55,31 +53,18 @@ impl GitHub {
         command.output().unwrap().into()
     }
 
-    fn requests(&self) -> Vec<Request> {
+    fn requests(&self) -> Vec<Asked> {
         self.requests.lock().unwrap().clone()
     }
 }
 
-fn answer(mut stream: &TcpStream, comments: &Value, status: &str, seen: &Mutex<Vec<Request>>) {
-    let mut reader = BufReader::new(stream);
-    let (mut first, mut token, mut length) = (String::new(), String::new(), 0);
-    reader.read_line(&mut first).unwrap();
-    loop {
-        let mut line = String::new();
-        reader.read_line(&mut line).unwrap();
-        let Some((name, value)) = line.trim_end().split_once(": ") else { break };
-        match name.to_lowercase().as_str() {
-            "authorization" => token = value.to_owned(),
-            "content-length" => length = value.parse().unwrap(),
-            _ => {}
-        }
-    }
-    let mut body = vec![0; length];
-    reader.read_exact(&mut body).unwrap();
-    let lists = first.starts_with("GET ");
-    let line = first.trim_end().trim_end_matches(" HTTP/1.1").to_owned();
-    let body = serde_json::from_slice(&body).unwrap_or(Value::Null);
-    seen.lock().unwrap().push((line, token, body));
+fn answer(mut stream: &TcpStream, comments: &Value, status: &str, seen: &Mutex<Vec<Asked>>) {
+    let request = Request::read(&mut BufReader::new(stream)).unwrap().unwrap();
+    let (method, uri) = request.line();
+    let lists = method == "GET";
+    let token = request.header("authorization").unwrap_or_default().to_owned();
+    let body = serde_json::from_slice(&request.body).unwrap_or(Value::Null);
+    seen.lock().unwrap().push((format!("{method} {uri}"), token, body));
     let (status, body) =
         if lists { ("200 OK", comments.to_string()) } else { (status, "{}".into()) };
     let length = body.len();

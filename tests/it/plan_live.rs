@@ -55,7 +55,6 @@ impl Cluster {
         cluster
     }
 
-    /// The plan for this manifest.
     fn plan(&self, manifest: &Value) -> Ran {
         self.folder.write("db.json", manifest.to_string().as_bytes());
         self.run(&["db.json", "--live", "--format", "json"])

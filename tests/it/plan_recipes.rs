@@ -1,11 +1,8 @@
 //! The recipes of docs/plan.md for charts and kustomizations, run in a repository.
 
-use std::{env, fs, path::Path, process::Command};
+use std::{env, path::Path, process::Command};
 
-use crate::{
-    folder::{Folder, Ran},
-    helm,
-};
+use crate::{folder::Folder, folder::Ran, helm};
 
 const PAGE: &str = include_str!("../../docs/plan.md");
 
@@ -51,20 +48,13 @@ fn repository() -> Folder {
         ("repository/base/kustomization.yaml", "resources: [db.yaml]\n"),
         ("repository/overlays/prod/kustomization.yaml", KUSTOMIZATION),
     ]);
-    let root = folder.path("repository");
-    let git = |args: &[&str]| {
-        let mut command = Command::new("git");
-        command.args(["-c", "user.name=a", "-c", "user.email=a@example.com"]).args(args);
-        let output = command.current_dir(&root).output().expect("git");
-        assert!(output.status.success(), "{output:?}");
-    };
-    git(&["init", "-q"]);
-    git(&["add", "."]);
-    git(&["commit", "-q", "-m", "before"]);
-    git(&["update-ref", "refs/remotes/origin/main", "HEAD"]);
-    for file in ["chart/values.yaml", "overlays/prod/kustomization.yaml"] {
-        let text = fs::read_to_string(root.join(file)).expect("a file");
-        fs::write(root.join(file), text.replace("1.4", "1.5")).expect("a file");
+    for args in
+        ["init -q", "add .", "commit -q -m before", "update-ref refs/remotes/origin/main HEAD"]
+    {
+        folder.git(&format!("-C repository {args}"));
+    }
+    for file in ["repository/chart/values.yaml", "repository/overlays/prod/kustomization.yaml"] {
+        folder.write(file, folder.read(file).replace("1.4", "1.5"));
     }
     folder
 }

@@ -1,5 +1,4 @@
-//! The differences between Linux, macOS and Windows: separators in paths, line breaks, colours, exit codes
-//! and signals.
+//! The differences between Linux, macOS and Windows: separators in paths, line breaks and signals.
 
 mod signals;
 
@@ -7,10 +6,7 @@ use std::path::{MAIN_SEPARATOR_STR, Path};
 
 use serde_json::{Value, json};
 
-use crate::{
-    cli::MISSPELT,
-    folder::{Folder, on_delete, rules},
-};
+use crate::folder::{Folder, on_delete, rules};
 
 /// A path as the system writes it: with `\` on Windows.
 fn native(path: &str) -> String {
@@ -107,34 +103,4 @@ fn line_breaks_of_windows_change_no_finding() {
     assert_eq!(of(&|text| text.replace('\n', "\r\n")), plain);
     // Editors on Windows put a mark of the encoding first.
     assert_eq!(of(&|text| format!("\u{feff}{}", text.replace('\n', "\r\n"))), plain);
-}
-
-#[test]
-fn colours_can_be_had_and_avoided() {
-    let folder = Folder::new([("a.yaml", on_delete("agent", "").as_str())]);
-    let plain = folder.check("a.yaml --color never");
-    assert!(!plain.stdout.contains('\u{1b}'), "{plain:?}");
-    assert_eq!(folder.check("a.yaml").stdout, plain.stdout);
-    let coloured = folder.check("a.yaml --color always");
-    assert!(coloured.stdout.contains("\u{1b}["), "{coloured:?}");
-    assert_eq!(coloured.code, plain.code);
-}
-
-#[test]
-fn exit_codes_are_those_of_the_documentation() {
-    let folder = Folder::new([
-        ("good.yaml", setguard::catalogue::find("partition-covers-all").unwrap().meta.good),
-        ("bad.yaml", MISSPELT),
-    ]);
-    for (args, code) in [
-        ("good.yaml", 0),
-        ("bad.yaml", 1),
-        ("nowhere.yaml", 2),
-        ("bad.yaml nowhere.yaml", 2),
-        ("good.yaml --format xml", 2),
-    ] {
-        let ran = folder.check(args);
-        assert_eq!(ran.code, code, "{args}: {ran:?}");
-        assert!(!ran.stdout.contains('\r') && !ran.stderr.contains('\r'), "{ran:?}");
-    }
 }

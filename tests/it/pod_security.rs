@@ -9,7 +9,7 @@ use std::{collections::BTreeSet, fs, path::Path};
 use jiff::civil::date;
 use serde_json::{Value, json};
 use setguard::{
-    engine::{self, Context, Origin, deadline::Deadline},
+    engine::{self, Context},
     object::{Object, Subject},
     policy::Policy,
 };
@@ -44,21 +44,12 @@ fn it_refuses_what_the_api_server_refuses() {
             let expected: Vec<String> = serde_json::from_value(expected.clone()).unwrap();
             let (set, text) = (&set, set.to_string());
             let together =
-                support::evaluate_together(&[namespace.to_string(), text.clone()], &policy);
+                support::evaluate_change(&[namespace.to_string(), text.clone()], &[], &policy);
             let found = together.iter().find(|it| it.rule == "pods-refused-by-pod-security");
             assert_eq!(refused(found.map(|it| &*it.text)), expected, "{standard} {set}");
             let cluster = view([&namespace]);
-            let cx = Context {
-                policy: &policy,
-                origin: Origin::Admission,
-                today: date(2026, 1, 1),
-                deadline: Deadline::NONE,
-                view: Some(&cluster),
-                view_version: None,
-                file: None,
-                requester: None,
-                no_ignores: false,
-            };
+            let cx =
+                Context { view: Some(&cluster), ..Context::of_review(&policy, date(2026, 1, 1)) };
             let object = Object::parse(support::resource(&text).unwrap(), &text).unwrap();
             let verdict = engine::evaluate(&Subject::create(object), &cx);
             let mut findings = verdict.violations.iter().map(|checked| &checked.finding);

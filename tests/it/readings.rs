@@ -3,7 +3,6 @@
 use serde_json::Value;
 use setguard::yaml;
 
-/// How many mismatches are shown.
 const SHOWN: usize = 12;
 
 /// A text, and kubectl's reading of it.

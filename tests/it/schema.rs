@@ -1,6 +1,6 @@
 //! Compares the schema pass with the objects that a real API server refused to decode.
 
-use serde_json::{Value, json};
+use serde_json::json;
 use setguard::{
     kubernetes::{resource::Resource, version::Version},
     object::{
@@ -10,31 +10,10 @@ use setguard::{
     yaml,
 };
 
-use crate::corpus::{bases, cases};
+use crate::{corpus::bases, corpus::cases, support::places};
 
 /// The release of the recorded verdicts.
 const RECORDED: Version = Version::of_minor(36);
-
-#[test]
-fn schema_problems_are_exactly_what_the_api_server_cannot_decode() {
-    let mut wrong = Vec::new();
-    let mut refused = 0;
-    let bases = bases();
-    for case in cases() {
-        let Some(object) = case.object(&bases) else { continue };
-        let text = object.to_string();
-        let document = yaml::parse(&text).remove(0).unwrap();
-        let resource = Resource::of("apps/v1", object["kind"].as_str().unwrap()).unwrap();
-        let problems = strict(&document.root, resource, RECORDED);
-        let verdict = &case.verdict;
-        refused += usize::from(verdict.code == 400);
-        if problems.is_empty() == (verdict.code == 400) {
-            wrong.push(format!("{} {} {}: {problems:?}", case.id, verdict.code, verdict.message));
-        }
-    }
-    assert!(refused > 250, "cases are missing");
-    assert!(wrong.is_empty(), "{} cases differ:\n{}", wrong.len(), wrong.join("\n"));
-}
 
 #[test]
 fn an_unknown_field_is_the_one_that_the_api_server_names() {
@@ -57,20 +36,6 @@ fn an_unknown_field_is_the_one_that_the_api_server_names() {
         assert!(help.is_none() || problems[0].help.as_deref() == help, "{problems:?}");
     }
     assert!(seen > 20, "only {seen} cases");
-}
-
-/// All JSON pointers into a value.
-fn places(value: &Value, at: &str, found: &mut Vec<String>) {
-    found.push(at.to_owned());
-    match value {
-        Value::Object(map) => map
-            .iter()
-            .for_each(|(k, v)| places(v, &format!("{at}/{}", k.replace('/', "~1")), found)),
-        Value::Array(list) => {
-            list.iter().enumerate().for_each(|(i, v)| places(v, &format!("{at}/{i}"), found));
-        }
-        _ => {}
-    }
 }
 
 /// The engine can read every object that passes the schema, with any value at any place.

@@ -7,11 +7,11 @@ use std::{
     fs,
     io::Write as _,
     net::{TcpListener, TcpStream},
-    path::Path,
 };
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use serde_json::{Value, json};
+use setguard_testing::http;
 
 use crate::{
     daemon::{Client, Daemon, certificate_in, post, review, serve_fails},
@@ -19,9 +19,12 @@ use crate::{
 };
 
 /// A server with a certificate from files, and a client that trusts it.
-pub fn daemon(dir: &Path, args: &[&str]) -> (Daemon, Client) {
-    let made = certificate_in(dir);
-    (Daemon::with_files(dir, args), Client::trusting(&[&made.ca]))
+pub fn daemon(args: &[&str]) -> (Daemon, Client) {
+    let dir = tempfile::tempdir().unwrap();
+    let made = certificate_in(dir.path());
+    let mut daemon = Daemon::with_files(dir.path(), args, &[]);
+    daemon.dir = Some(dir);
+    (daemon, Client::trusting(&[&made.ca]))
 }
 
 #[test]
@@ -86,35 +89,19 @@ fn it_serves_although_its_log_is_not_read() {
 }
 
 /// All flags of a managed certificate.
-fn managed(secret: &str) -> [&str; 9] {
-    [
-        "--tls-managed",
-        "--tls-managed-namespace",
-        "default",
-        "--tls-managed-secret",
-        secret,
-        "--tls-managed-dns-name",
-        "localhost",
-        "--tls-managed-webhook-config",
-        "setguard",
-    ]
+fn managed() -> Vec<&'static str> {
+    let flags = "--tls-managed --tls-managed-namespace default --tls-managed-secret ca \
+                 --tls-managed-dns-name localhost --tls-managed-webhook-config setguard";
+    flags.split(' ').collect()
 }
 
 #[test]
 fn a_managed_certificate_waits_for_the_api_server_and_is_not_ready() {
     let dir = tempfile::tempdir().unwrap();
     // Nothing listens there.
-    let kubeconfig = json!({
-        "apiVersion": "v1",
-        "kind": "Config",
-        "clusters": [{ "name": "c", "cluster": { "server": "https://127.0.0.1:1" } }],
-        "users": [{ "name": "u", "user": { "token": "t" } }],
-        "contexts": [{ "name": "x", "context": { "cluster": "c", "user": "u" } }],
-        "current-context": "x",
-    });
     let path = dir.path().join("kubeconfig");
-    fs::write(&path, kubeconfig.to_string()).unwrap();
-    let daemon = Daemon::start_with_env(&managed("ca"), &[("KUBECONFIG", &path)]);
+    fs::write(&path, http::kubeconfig("https://127.0.0.1:1")).unwrap();
+    let daemon = Daemon::start_with_env(&managed(), &[("KUBECONFIG", &path)]);
     let line = daemon.logged("cannot maintain the managed certificate; it stays as it is");
     assert!(
         line["fields"]["error"].to_string().contains("reading webhook configuration setguard"),
@@ -164,9 +151,9 @@ fn startup_errors_are_reported_with_exit_code_2() {
         ),
         (vec!["--tls-managed"], "--tls-managed-namespace".to_owned()),
         (vec!["--tls-managed-secret", "ca"], "--tls-managed".to_owned()),
-        ([&["--tls-self-signed"], &managed("ca")[..]].concat(), "cannot be used with".to_owned()),
+        ([&["--tls-self-signed"], &managed()[..]].concat(), "cannot be used with".to_owned()),
         (
-            [&["--listen", free, "--admin-listen", free], &managed("ca")[..]].concat(),
+            [&["--listen", free, "--admin-listen", free], &managed()[..]].concat(),
             "--tls-managed: cannot find the API server".to_owned(),
         ),
         (vec!["--kube-version", "1.2"], "Kubernetes 1.2 is not supported".to_owned()),
@@ -179,15 +166,18 @@ fn startup_errors_are_reported_with_exit_code_2() {
     }
 }
 
+/// A name that would act on a terminal that shows it.
+const STEERING: &str = "\u{9b}2J\u{1b}[31m\u{202e}\u{2066}\n";
+
 #[test]
 fn a_request_is_one_log_line_without_the_contents_of_its_object() {
-    let dir = tempfile::tempdir().unwrap();
-    let (daemon, client) = daemon(dir.path(), &["--log-level", "debug"]);
+    let (daemon, client) = daemon(&["--log-level", "debug"]);
     let mut stream = client.connect(daemon.webhook).unwrap();
     let mut review: Value =
         serde_json::from_str(&review("mutate/pod-pinned-elsewhere-denied")).unwrap();
     let env = json!([{"name": "PASSWORD", "value": "hunter2"}]);
     review["request"]["object"]["spec"]["containers"][0]["env"] = env;
+    review["request"]["name"] = json!(STEERING);
     assert_eq!(post(&mut stream, "/mutate", &review.to_string()).status, 200);
     review["request"]["object"]["spec"]["tolerations"] = json!("hunter2");
     assert_eq!(post(&mut stream, "/mutate", &review.to_string()).status, 400);
@@ -203,10 +193,14 @@ fn a_request_is_one_log_line_without_the_contents_of_its_object() {
         ("decision", json!("denied")),
         ("findings", json!(1)),
         ("rules", json!("node-pin-conflict")),
+        ("name", json!(STEERING)),
     ] {
         assert_eq!(fields[field], value, "{field} of {answered}");
     }
-    assert!(fields["duration_us"].is_u64() && fields["name"] != "", "{answered}");
+    assert!(fields["duration_us"].is_u64(), "{answered}");
+    let line = lines.last().unwrap();
+    assert!(line.contains(r"\u009b2J\u001b[31m\u202e\u2066\n"), "{line}");
+    assert!(!line.contains(['\u{9b}', '\u{1b}', '\u{202e}', '\u{2066}']), "{line:?}");
     let (more, rejected) = daemon.logs_until("review");
     assert_eq!(rejected["fields"]["decision"], "rejected");
     lines.extend(more);
@@ -214,25 +208,8 @@ fn a_request_is_one_log_line_without_the_contents_of_its_object() {
 }
 
 #[test]
-fn a_log_line_cannot_steer_the_terminal_that_shows_it() {
-    let dir = tempfile::tempdir().unwrap();
-    let (daemon, client) = daemon(dir.path(), &[]);
-    let mut review: Value = serde_json::from_str(&review("validate/daemonset-create")).unwrap();
-    let name = "\u{9b}2J\u{1b}[31m\u{202e}\u{2066}\n";
-    review["request"]["name"] = json!(name);
-    let mut stream = client.connect(daemon.webhook).unwrap();
-    assert_eq!(post(&mut stream, "/validate", &review.to_string()).status, 200);
-    let (lines, answered) = daemon.logs_until("review");
-    let line = lines.last().unwrap();
-    assert_eq!(answered["fields"]["name"], name);
-    assert!(!line.contains(['\u{9b}', '\u{1b}', '\u{202e}', '\u{2066}']), "{line:?}");
-    assert!(line.contains(r"\u009b2J\u001b[31m\u202e\u2066\n"), "{line}");
-}
-
-#[test]
 fn clients_cannot_fill_the_log_with_warnings_of_the_tls_library() {
-    let dir = tempfile::tempdir().unwrap();
-    let (daemon, client) = daemon(dir.path(), &[]);
+    let (daemon, client) = daemon(&[]);
     for _ in 0..10 {
         // A warning alert (user canceled) instead of a ClientHello, as often as rustls permits.
         let mut stream = TcpStream::connect(daemon.webhook).unwrap();
@@ -248,8 +225,7 @@ fn clients_cannot_fill_the_log_with_warnings_of_the_tls_library() {
 /// An administrator who registers it manually has no other sign that the registration works.
 #[test]
 fn it_says_once_that_it_is_called_and_in_each_silence_that_it_is_not() {
-    let dir = tempfile::tempdir().unwrap();
-    let (waiting, client) = daemon(dir.path(), &["--expect-call-within", "1ms"]);
+    let (waiting, client) = daemon(&["--expect-call-within", "1ms"]);
     let silent = "no API server has called setguard for a while";
     waiting.logged(silent);
     let first = "an API server has called setguard for the first time";
@@ -272,8 +248,7 @@ fn it_says_once_that_it_is_called_and_in_each_silence_that_it_is_not() {
 
 #[test]
 fn probes_and_metrics_are_on_the_admin_port() {
-    let dir = tempfile::tempdir().unwrap();
-    let (daemon, client) = daemon(dir.path(), &[]);
+    let (daemon, client) = daemon(&[]);
     assert_eq!((daemon.get("/livez").status, daemon.get("/readyz").status), (200, 200));
     assert_eq!(daemon.get("/validate").status, 404);
     let mut stream = client.connect(daemon.webhook).unwrap();

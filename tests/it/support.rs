@@ -11,7 +11,7 @@ use jiff::{Timestamp, civil::date};
 use serde_json::Value;
 use setguard::{
     engine::verdict::Verdict,
-    engine::{self, Context, Origin, deadline::Deadline, verdict::Violation},
+    engine::{self, Context, Origin, verdict::Violation},
     finding::Mode,
     inject::Injection,
     inventory::{Inventory, object_summary::ObjectSummary},
@@ -25,10 +25,7 @@ use setguard::{
     object::{DecodeError, Object, Subject, storage::Storage},
     observed::Observed,
     policy::Policy,
-    rules::{
-        api_validation::API_VALIDATION, cross_object, rule::Phase, rule::status::Audit,
-        schema::SCHEMA, traps,
-    },
+    rules::{api_validation::API_VALIDATION, rule::status::Audit, schema::SCHEMA},
     yaml,
 };
 pub use setguard_testing::manifests::{cases, fixtures};
@@ -42,12 +39,6 @@ pub struct Found {
     pub field: String,
     pub pointer: String,
     pub text: String,
-}
-
-/// The rule to which a case belongs.
-pub fn rule_of(case: &Path) -> String {
-    let folder = case.parent().and_then(Path::parent).and_then(Path::file_name).unwrap();
-    folder.to_str().unwrap().replace('_', "-")
 }
 
 /// The documents of a stream, as JSON.
@@ -73,10 +64,31 @@ pub fn to_json(text: &str) -> Vec<String> {
     documents.flat_map(|document| objects(document.unwrap().root.to_json())).collect()
 }
 
+/// All JSON pointers into a value, the root first.
+pub fn places(value: &Value, at: &str, found: &mut Vec<String>) {
+    found.push(at.to_owned());
+    match value {
+        Value::Object(map) => map.iter().for_each(|(key, value)| {
+            let key = key.replace('~', "~0").replace('/', "~1");
+            places(value, &format!("{at}/{key}"), found);
+        }),
+        Value::Array(list) => {
+            list.iter().enumerate().for_each(|(i, it)| places(it, &format!("{at}/{i}"), found));
+        }
+        _ => {}
+    }
+}
+
 /// The resource of an object, if setguard evaluates it.
 pub fn resource(json: &str) -> Option<&'static Resource> {
     let object: Value = serde_json::from_str(json).unwrap();
     Resource::of(object["apiVersion"].as_str()?, object["kind"].as_str()?)
+}
+
+/// The resource of an object that setguard evaluates.
+pub fn resource_of(object: &Value) -> &'static Resource {
+    let text = |key: &str| object[key].as_str().unwrap();
+    Resource::of(text("apiVersion"), text("kind")).unwrap()
 }
 
 /// Returns the engine's findings in a JSON object that is created, or that replaces an old one.
@@ -86,17 +98,7 @@ pub fn evaluate(json: &str, old: Option<&str>) -> Vec<Found> {
 
 /// The context in which `check` evaluates under this policy, on a fixed day.
 fn context(policy: &Policy) -> Context<'_> {
-    Context {
-        policy,
-        origin: Origin::Manifest,
-        today: date(2026, 1, 1),
-        deadline: Deadline::NONE,
-        view: None,
-        view_version: None,
-        file: None,
-        requester: None,
-        no_ignores: false,
-    }
+    Context { origin: Origin::Manifest, ..Context::of_review(policy, date(2026, 1, 1)) }
 }
 
 pub fn evaluate_in(
@@ -146,11 +148,6 @@ fn flat(judged: &Violation) -> Found {
             false => judged.finding.message.clone(),
         },
     }
-}
-
-/// Returns the engine's findings from comparing JSON objects with each other.
-pub fn evaluate_together(objects: &[String], policy: &Policy) -> Vec<Found> {
-    evaluate_change(objects, &[], policy)
 }
 
 /// Returns the findings of the rules about several objects, given former states of some.
@@ -205,14 +202,8 @@ pub fn old_of(path: &Path) -> Option<String> {
     Some(to_json(&old).remove(0))
 }
 
-/// Whether an object can be decoded.
 pub fn decodes(json: &str) -> bool {
     resource(json).is_some_and(|resource| Object::parse(resource, json).is_ok())
-}
-
-/// Whether `/validate` cannot evaluate a trap.
-pub fn is_before_phase(rule: &str) -> bool {
-    traps().any(|trap| trap.meta.id == rule && trap.phase() != Some(Phase::After))
 }
 
 /// Returns the findings of `check` in a stream of new objects.
@@ -250,12 +241,15 @@ pub fn status(text: &str) -> Vec<Found> {
 
 /// Returns the findings in a cluster that was observed at this time.
 pub fn evaluate_status(observed: &Observed, now: Timestamp) -> Vec<Found> {
+    violations(observed, now).iter().map(flat).collect()
+}
+
+fn violations(observed: &Observed, now: Timestamp) -> Vec<Violation> {
     let policy = Policy::default();
-    let cx = context(&policy);
     let (cluster, patience) = (&policy.cluster, Audit::PATIENCE);
     let audit = Audit { observed, cluster, now, patience, context: None };
-    let verdicts = engine::status::evaluate_status(&audit, &cx);
-    verdicts.values().flat_map(|it| &it.verdict.violations).map(flat).collect()
+    let verdicts = engine::status::evaluate_status(&audit, &context(&policy));
+    verdicts.into_values().flat_map(|it| it.verdict.violations).collect()
 }
 
 /// Returns the message of each finding about a status, with its parts as one text.
@@ -263,24 +257,18 @@ pub fn evaluate_status(observed: &Observed, now: Timestamp) -> Vec<Found> {
 pub fn status_parts(text: &str) -> Vec<(String, String)> {
     let now = text.lines().find_map(|line| line.strip_prefix("# Seen at "));
     let Some(now) = now.map(|now| now.parse().unwrap()) else { return Vec::new() };
-    let policy = Policy::default();
-    let (observed, cx) = (observe(&to_json(text)), context(&policy));
-    let (cluster, patience) = (&policy.cluster, Audit::PATIENCE);
-    let audit = Audit { observed: &observed, cluster, now, patience, context: None };
-    let verdicts = engine::status::evaluate_status(&audit, &cx);
-    let findings = verdicts.values().flat_map(|it| &it.verdict.violations).map(|it| &it.finding);
-    let parts = findings.map(|finding| {
+    let found = violations(&observe(&to_json(text)), now).into_iter().map(|it| it.finding);
+    let parts = found.map(|finding| {
         let facts = finding.facts.as_ref().expect("a finding about a status has parts");
         let since = facts.since.and_then(|it| Timestamp::from_second(it).ok());
         let since = since.map(|it| it.strftime("%Y-%m-%d %H:%M UTC").to_string());
         let texts = [Some(facts.title.clone()), facts.cause.clone(), facts.effect.clone(), since];
         let texts: Vec<_> = texts.into_iter().flatten().collect();
-        (finding.message.clone(), texts.join("; "))
+        (finding.message, texts.join("; "))
     });
     parts.collect()
 }
 
-/// The objects of a running cluster.
 pub fn observe(objects: &[String]) -> Observed {
     let mut observed = Observed::default();
     let read = |json: &String| -> (String, String) {
@@ -299,7 +287,6 @@ pub fn observe(objects: &[String]) -> Observed {
     observed
 }
 
-/// A cluster of this release.
 pub fn cluster_of_release(version: &str) -> Cluster {
     Cluster::new(version.parse().unwrap(), std::collections::BTreeMap::new())
 }
@@ -362,11 +349,6 @@ fn expanded(text: &str) -> String {
         }
     }
     lines.join("\n")
-}
-
-/// Whether a rule compares several objects, which only `check` can do.
-pub fn is_cross_object(rule: &str) -> bool {
-    cross_object().any(|it| it.meta.id == rule)
 }
 
 /// Returns the findings of the schema pass in a document, if setguard evaluates its kind.

@@ -15,22 +15,18 @@ use rustls::{
 };
 use serde_json::Value;
 use setguard::server::tls::SelfSigned;
+use tempfile::NamedTempFile;
 
 use crate::{
-    daemon::{Client, Daemon, Reply, Tls, certificate_in, eventually, post, review, send},
-    http2,
-    serve::daemon,
-    support,
+    daemon::Client, daemon::Daemon, daemon::Reply, daemon::Tls, daemon::eventually, daemon::post,
+    daemon::review, daemon::send, http2, serve::daemon, support,
 };
 
 #[test]
 fn both_tls_versions_work_and_connections_are_kept_alive() {
-    let dir = tempfile::tempdir().unwrap();
-    let made = certificate_in(dir.path());
-    let daemon = Daemon::with_files(dir.path(), &[]);
+    let (daemon, mut client) = daemon(&[]);
     let review = review("validate/daemonset-create");
     for version in [&TLS12, &TLS13] {
-        let mut client = Client::trusting(&[&made.ca]);
         client.versions = vec![version];
         let mut stream = client.connect(daemon.webhook).unwrap();
         assert_eq!(stream.conn.protocol_version(), Some(version.version));
@@ -44,8 +40,7 @@ fn both_tls_versions_work_and_connections_are_kept_alive() {
 
 #[test]
 fn an_older_tls_version_is_refused_if_asked_for() {
-    let dir = tempfile::tempdir().unwrap();
-    let (daemon, mut client) = daemon(dir.path(), &["--tls-min-version", "1.3"]);
+    let (daemon, mut client) = daemon(&["--tls-min-version", "1.3"]);
     client.versions = vec![&TLS12];
     let error = client.connect(daemon.webhook).err().unwrap().to_string();
     assert!(error.contains("ProtocolVersion"), "{error}");
@@ -56,8 +51,7 @@ fn an_older_tls_version_is_refused_if_asked_for() {
 
 #[tokio::test]
 async fn http_2_is_used_if_alpn_offers_it() {
-    let dir = tempfile::tempdir().unwrap();
-    let (daemon, client) = daemon(dir.path(), &[]);
+    let (daemon, client) = daemon(&[]);
     let mut sender = http2::connect(&daemon, client).await.unwrap();
     let mut send = || {
         let review = review("mutate/pod-of-daemonset-controller");
@@ -70,8 +64,7 @@ async fn http_2_is_used_if_alpn_offers_it() {
 
 #[tokio::test]
 async fn only_some_connections_may_use_http_2() {
-    let dir = tempfile::tempdir().unwrap();
-    let (daemon, mut client) = daemon(dir.path(), &[]);
+    let (daemon, mut client) = daemon(&[]);
     client.alpn = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
     let connect = || client.connect(daemon.webhook).unwrap();
     let is_http2 = |stream: &Tls| stream.conn.alpn_protocol() == Some(b"h2");
@@ -101,6 +94,14 @@ fn client_for(usages: Vec<ExtendedKeyUsagePurpose>) -> (String, String, String) 
     (ca.pem(), leaf.pem(), key.serialize_pem())
 }
 
+/// A server for the clients of these authorities, which the file has, and a client that trusts it.
+fn with_client_ca(authorities: &str) -> (NamedTempFile, Daemon, Client) {
+    let file = NamedTempFile::new().unwrap();
+    fs::write(&file, authorities).unwrap();
+    let (daemon, client) = daemon(&["--client-ca", file.path().to_str().unwrap()]);
+    (file, daemon, client)
+}
+
 /// Whether a review is answered. With TLS 1.3 the client completes the handshake before the server
 /// has seen its certificate, so it may notice a rejection only when it reads.
 fn answers(daemon: &Daemon, client: &Client) -> bool {
@@ -115,17 +116,13 @@ fn answers(daemon: &Daemon, client: &Client) -> bool {
 
 #[test]
 fn with_a_client_ca_only_its_clients_are_answered_and_it_can_be_replaced() {
-    let dir = tempfile::tempdir().unwrap();
-    let made = certificate_in(dir.path());
     let (ca, cert, key) = client_of_new_authority();
     let (other_ca, other_cert, other_key) = client_of_new_authority();
-    let file = dir.path().join("clients.crt");
-    fs::write(&file, ca).unwrap();
-    let daemon = Daemon::with_files(dir.path(), &["--client-ca", file.to_str().unwrap()]);
-    let one = Client::trusting(&[&made.ca]).identified(&cert, &key);
-    let other = Client::trusting(&[&made.ca]).identified(&other_cert, &other_key);
+    let (file, daemon, client) = with_client_ca(&ca);
+    let one = client.clone().identified(&cert, &key);
+    let other = client.clone().identified(&other_cert, &other_key);
     assert!(answers(&daemon, &one));
-    assert!(!answers(&daemon, &Client::trusting(&[&made.ca])));
+    assert!(!answers(&daemon, &client));
     assert!(!answers(&daemon, &other));
     daemon.measured(r#"setguard_tls_handshake_failures_total{reason="client-certificate"} 2"#);
 
@@ -138,15 +135,11 @@ fn with_a_client_ca_only_its_clients_are_answered_and_it_can_be_replaced() {
 /// A certificate without usages may be used for everything; `docs/operations.md` names the consequence.
 #[test]
 fn a_client_certificate_for_other_uses_is_refused_and_one_for_all_uses_is_not() {
-    let dir = tempfile::tempdir().unwrap();
-    let made = certificate_in(dir.path());
-    let file = dir.path().join("clients.crt");
     let clients = [vec![], vec![ExtendedKeyUsagePurpose::ServerAuth]].map(client_for);
-    fs::write(&file, clients.each_ref().map(|(ca, ..)| &**ca).concat()).unwrap();
-    let daemon = Daemon::with_files(dir.path(), &["--client-ca", file.to_str().unwrap()]);
-    let answered = clients.map(|(_, cert, key)| {
-        answers(&daemon, &Client::trusting(&[&made.ca]).identified(&cert, &key))
-    });
+    let authorities = clients.each_ref().map(|(ca, ..)| &**ca).concat();
+    let (_file, daemon, client) = with_client_ca(&authorities);
+    let answered =
+        clients.map(|(_, cert, key)| answers(&daemon, &client.clone().identified(&cert, &key)));
     assert_eq!(answered, [true, false]);
 }
 
@@ -160,15 +153,11 @@ fn is_closed(stream: &mut Tls) -> bool {
 
 #[test]
 fn connections_of_a_client_whose_ca_is_removed_close_after_their_request() {
-    let dir = tempfile::tempdir().unwrap();
-    let made = certificate_in(dir.path());
     let (ca, cert, key) = client_of_new_authority();
     let (other_ca, other_cert, other_key) = client_of_new_authority();
-    let file = dir.path().join("clients.crt");
-    fs::write(&file, &ca).unwrap();
-    let daemon = Daemon::with_files(dir.path(), &["--client-ca", file.to_str().unwrap()]);
+    let (file, daemon, client) = with_client_ca(&ca);
     let body = review("validate/daemonset-create");
-    let one = Client::trusting(&[&made.ca]).identified(&cert, &key);
+    let one = client.clone().identified(&cert, &key);
     let mut idle = one.connect(daemon.webhook).unwrap();
     assert_eq!(post(&mut idle, "/validate", &body).status, 200);
 
@@ -176,7 +165,7 @@ fn connections_of_a_client_whose_ca_is_removed_close_after_their_request() {
     fs::write(&file, format!("{ca}{other_ca}")).unwrap();
     daemon.logged("the certificate was reloaded");
     assert_eq!(post(&mut idle, "/validate", &body).status, 200);
-    let other = Client::trusting(&[&made.ca]).identified(&other_cert, &other_key);
+    let other = client.identified(&other_cert, &other_key);
     let mut kept = other.connect(daemon.webhook).unwrap();
     assert_eq!(post(&mut kept, "/validate", &body).status, 200);
     let mut busy = one.connect(daemon.webhook).unwrap();
@@ -198,9 +187,7 @@ fn connections_of_a_client_whose_ca_is_removed_close_after_their_request() {
 
 #[test]
 fn a_client_that_does_not_trust_the_server_is_counted_and_logged() {
-    let dir = tempfile::tempdir().unwrap();
-    certificate_in(dir.path());
-    let daemon = Daemon::with_files(dir.path(), &[]);
+    let (daemon, _) = daemon(&[]);
     let stranger = SelfSigned::new(&["localhost".to_owned()]).unwrap();
     assert!(!answers(&daemon, &Client::trusting(&[&stranger.ca])));
     let line = daemon.logged(
@@ -264,7 +251,7 @@ fn a_rotated_secret_is_served_and_a_bad_one_is_not() {
     let der = |made: &SelfSigned| CertificateDer::from_pem_slice(made.cert.as_bytes()).unwrap();
     let mut mount = Mount { root: dir.path(), generation: 0 };
     mount.swap(&old.cert, &old.key);
-    let daemon = Daemon::with_files(dir.path(), &[]);
+    let daemon = Daemon::with_files(dir.path(), &[], &[]);
     let client = Client::trusting(&[&old.ca, &half.ca, &new.ca]);
     // This connection outlives the rotation.
     let mut kept = client.connect(daemon.webhook).unwrap();

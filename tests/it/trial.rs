@@ -5,10 +5,9 @@ use std::process::{Command, Output, Stdio};
 use crate::support;
 use setguard_testing::recorded::snapshot;
 
-/// Runs it on a text.
-fn tried(text: &str, flags: &[&str]) -> Output {
+fn tried(text: &str) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_setguard"));
-    support::feed(command.args(["try", "-"]).args(flags), text.as_bytes())
+    support::feed(command.args(["try", "-"]), text.as_bytes())
 }
 
 /// Returns its output, with the times and the port replaced.
@@ -27,8 +26,7 @@ fn without_times(text: &str) -> String {
 
 #[test]
 fn the_examples_are_answered_as_kubectl_would_show_it() {
-    let setguard = env!("CARGO_BIN_EXE_setguard");
-    let output = Command::new(setguard)
+    let output = Command::new(env!("CARGO_BIN_EXE_setguard"))
         .args(["try", "examples/manifests"])
         .current_dir(env!("CARGO_MANIFEST_DIR"))
         .stdin(Stdio::null())
@@ -47,7 +45,6 @@ fn a_namespace_of_the_input_requests_the_control_plane() {
          apiVersion: apps/v1\nkind: DaemonSet\nmetadata: {name: agent, namespace: ops}\nspec:\n  \
          selector: {matchLabels: {app: agent}}\n  template:\n    metadata: {labels: {app: agent}}\n    \
          spec: {containers: [{name: agent, image: agent:1}]}\n",
-        &[],
     );
     let text = printed(&output);
     assert_eq!(output.status.code(), Some(0), "{text}");
@@ -61,47 +58,6 @@ fn a_namespace_of_the_input_requests_the_control_plane() {
 }
 
 #[test]
-fn a_pod_is_pinned_to_its_node() {
-    let pod = "apiVersion: v1\nkind: Pod\nmetadata:\n  name: agent\n  annotations: {setguard.io/node: n1}\n\
-               spec: {containers: [{name: agent, image: agent:1}]}\n";
-    let text = printed(&tried(pod, &[]));
-    assert!(text.contains("  pod/agent created\n"), "{text}");
-    assert!(text.contains(", pin to one node\n"), "{text}");
-    let output = tried(pod, &["--user", "jane"]);
-    let text = printed(&output);
-    assert!(text.contains("  Warning: unpaired-node-annotation: "), "{text}");
-    assert!(!text.contains("    injected:"), "{text}");
-}
-
-#[test]
-fn nothing_to_try_and_what_cannot_be_read_are_errors() {
-    let output = tried("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n", &[]);
-    assert_eq!(output.status.code(), Some(2));
-    assert!(printed(&output).ends_with("The input has no DaemonSet, no StatefulSet and no Pod.\n"));
-    let output = tried("kind: [DaemonSet\n", &[]);
-    assert_eq!(output.status.code(), Some(2));
-    assert!(printed(&output).contains("  error: <stdin>:"), "{}", printed(&output));
-    // A refusal is what it shows.
-    let output = tried("kind: DaemonSet\napiVersion: apps/v1\n", &[]);
-    assert_eq!(output.status.code(), Some(0), "{}", printed(&output));
-}
-
-#[test]
-fn what_check_does_not_accept_as_an_object_is_named_with_its_line() {
-    let misspelt = "apiVersion: apps/v1\nkind: Daemonset\nmetadata: {name: a}\n";
-    let twice = "apiVersion: apps/v1\nkind: DaemonSet\nmetadata: {name: b}\nmetadata: {name: c}\n";
-    let output = tried(&format!("{misspelt}---\nkind: DaemonSet\nspec: {{}}\n---\n{twice}"), &[]);
-    assert_eq!(output.status.code(), Some(2));
-    let printed = printed(&output);
-    let wanted = [
-        "  error: <stdin>:2:7: ",
-        "  error: <stdin>:5:1: this isn't a Kubernetes object: it has no apiVersion",
-        "strict decoding error: metadata: ",
-    ];
-    wanted.iter().for_each(|text| assert!(printed.contains(text), "{text}: {printed}"));
-}
-
-#[test]
 fn an_object_that_cannot_be_read_does_not_end_the_run() {
     let pod = "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec: 5\n";
     let note = "x".repeat(3 << 20);
@@ -109,7 +65,7 @@ fn an_object_that_cannot_be_read_does_not_end_the_run() {
         "apiVersion: v1\nkind: Pod\nmetadata: {{name: b, annotations: {{note: {note}}}}}\nspec: {{}}\n"
     );
     let good = "apiVersion: v1\nkind: Pod\nmetadata: {name: c}\nspec: {}\n";
-    let output = tried(&[pod, &large, good].join("---\n"), &[]);
+    let output = tried(&[pod, &large, good].join("---\n"));
     assert_eq!(output.status.code(), Some(0));
     let printed = printed(&output);
     let wanted = ["Error from server (BadRequest)", "a Pod: invalid type", "  pod/c created\n"];

@@ -51,7 +51,6 @@ fn flow(set: &str) -> String {
     json!({ "apiVersion": "apps/v1", "kind": "StatefulSet", "metadata": { "name": "evil" }, "spec": spec }).to_string()
 }
 
-/// Files of a change.
 type Files = Vec<(String, Vec<u8>)>;
 
 /// All ways to hide a set: the file that has it, all files, and the result.
@@ -142,28 +141,6 @@ fn ways(set: &str) -> Vec<(&'static str, Files, Outcome)> {
             NotChecked("placeholder"),
         ),
     ]
-}
-
-/// A plan that leaves out what a change edits would be green and wrong.
-#[test]
-fn no_plan_leaves_out_what_a_change_edits() {
-    let mut folder = change(&vec![(
-        "deploy/prod/kustomization.yaml".to_owned(),
-        b"resources: [../good.yaml]\nreplicas: [{name: db, count: 5}]\n".to_vec(),
-    )]);
-    let plan = |folder: &Folder| folder.setguard(&["plan", "deploy", "--against-ref", "main"]);
-    let command = "kubectl kustomize deploy/prod | setguard plan -";
-    plan(&folder).ends(2).reports("not planned, and this change edits it: a kustomization");
-    // What was there before does not fail the plan of another change.
-    folder.git("checkout -q -B main");
-    folder.git("checkout -q -b another");
-    folder.write("deploy/good.yaml", GOOD.replace("db:1", "db:2"));
-    plan(&folder).ends(0).reports(command);
-    folder = change(&vec![(
-        "deploy/chart/Chart.yaml".to_owned(),
-        b"name: a\nversion: 1.0.0\n".to_vec(),
-    )]);
-    plan(&folder).ends(2).reports("helm template deploy/chart | setguard plan -");
 }
 
 /// A repository with a policy and a good set, and a change on a branch.

@@ -110,93 +110,33 @@ fn refusing(json: &str, gates: &str) -> Vec<&'static str> {
     RELEASES.into_iter().filter(refuses).collect()
 }
 
-/// The releases from this one on.
-fn from(release: &str) -> &'static [&'static str] {
-    &RELEASES[RELEASES.iter().position(|r| *r == release).unwrap()..]
-}
-
-fn before(release: &str) -> &'static [&'static str] {
-    &RELEASES[..RELEASES.len() - from(release).len()]
-}
-
-/// A kind, a change of its spec, feature gates, and the releases that refuse it.
+/// A kind, a change of its spec, feature gates that are set, and the releases that refuse it. Without gates,
+/// `conformance.rs` compares what each release refuses.
 type Case = (&'static str, Value, &'static str, &'static [&'static str]);
 
-fn refuse_only_what_they_validate(cases: Vec<Case>) {
+#[test]
+fn each_release_refuses_only_what_it_validates_with_these_gates() {
+    let (daemon, stateful) = ("DaemonSet", "StatefulSet");
+    let rolling = |value: u8| json!({"updateStrategy": {"type": "RollingUpdate", "rollingUpdate": {"maxUnavailable": value}}});
+    let recreate =
+        |rolling: Value| json!({"updateStrategy": {"type": "Recreate", "rollingUpdate": rolling}});
+    let (gate, recreates) = ("MaxUnavailableStatefulSet=true", "StatefulSetRecreateStrategy=true");
+    let host_name = || in_template(json!({"hostnameOverride": "A_B"}));
+    let bad_image = json!({"name": "v", "image": {"reference": "a", "pullPolicy": "Other"}});
+    let sleepy = json!({"lifecycle": {"preStop": {"sleep": {"seconds": 0}}}});
+    let cases: [Case; 8] = [
+        (stateful, rolling(0), gate, &RELEASES),
+        (stateful, rolling(1), gate, &[]),
+        (stateful, recreate(json!(null)), recreates, &RELEASES[..4]),
+        (stateful, recreate(json!({"partition": 1})), recreates, &RELEASES),
+        // Fields behind a gate: dropped if it is off, validated if it is on.
+        (daemon, host_name(), "HostnameOverride=false", &[]),
+        (daemon, host_name(), "HostnameOverride=true", &RELEASES),
+        (daemon, in_template(json!({"volumes": [bad_image]})), "ImageVolume=false", &[]),
+        (daemon, container(sleepy), "PodLifecycleSleepActionAllowZero=false", &RELEASES),
+    ];
     for (kind, spec, gates, expected) in cases {
         let json = patched(kind, &spec);
         assert_eq!(refusing(&json, gates), expected, "with {gates:?}: {json}");
     }
-}
-
-#[test]
-fn each_release_refuses_only_what_it_validates_in_a_set() {
-    let (daemon, stateful) = ("DaemonSet", "StatefulSet");
-    let no_image = || container(json!({"image": null}));
-    let claim = json!([{"metadata": {"name": "data"}, "spec": {}}]);
-    let zero = |value: Value| json!({"updateStrategy": {"type": "RollingUpdate", "rollingUpdate": {"maxUnavailable": value}}});
-    let gate = "MaxUnavailableStatefulSet=true";
-    let recreate =
-        |rolling: Value| json!({"updateStrategy": {"type": "Recreate", "rollingUpdate": rolling}});
-    let recreates = "StatefulSetRecreateStrategy=true";
-    refuse_only_what_they_validate(vec![
-        // The template and the claims of a StatefulSet are validated since 1.34.
-        (daemon, no_image(), "", &RELEASES),
-        (stateful, no_image(), "", from("1.34")),
-        (stateful, json!({"volumeClaimTemplates": claim}), "", from("1.34")),
-        // Its serviceName is optional since 1.33, but it is validated.
-        (stateful, json!({"serviceName": ""}), "", &[]),
-        (stateful, json!({"serviceName": "A_B"}), "", &RELEASES),
-        // Without its gate the field is dropped before it is validated.
-        (stateful, zero(json!(0)), "", from("1.37")),
-        (stateful, zero(json!(0)), gate, &RELEASES),
-        (stateful, zero(json!(1)), gate, &[]),
-        (daemon, zero(json!(0)), "", &RELEASES),
-        (stateful, recreate(json!(null)), "", &RELEASES),
-        (stateful, recreate(json!(null)), recreates, before("1.37")),
-        (stateful, recreate(json!({"partition": 1})), recreates, &RELEASES),
-    ]);
-}
-
-#[test]
-fn each_release_refuses_only_what_it_validates_in_a_pod() {
-    let daemon = "DaemonSet";
-    let rule = |action: &str| {
-        let codes = json!({"operator": "In", "values": [42]});
-        let rules = json!([{"action": action, "exitCodes": codes}]);
-        container(json!({"restartPolicy": "Never", "restartPolicyRules": rules}))
-    };
-    let sleepy = json!({"lifecycle": {"preStop": {"sleep": {"seconds": 0}}}});
-    let from_file = json!({"fileKeyRef": {"volumeName": "v", "path": "env", "key": "K"}});
-    let bad_image = json!({"name": "v", "image": {"reference": "a", "pullPolicy": "Other"}});
-    refuse_only_what_they_validate(vec![
-        // Fields behind a gate: dropped if it is off, validated if it is on.
-        (daemon, in_template(json!({"hostnameOverride": "A_B"})), "", from("1.35")),
-        (daemon, in_template(json!({"hostnameOverride": "A_B"})), "HostnameOverride=false", &[]),
-        (
-            daemon,
-            in_template(json!({"hostnameOverride": "A_B"})),
-            "HostnameOverride=true",
-            &RELEASES,
-        ),
-        (daemon, in_template(json!({"resources": {"limits": {"cpu": "-1"}}})), "", from("1.34")),
-        (daemon, in_template(json!({"volumes": [bad_image]})), "ImageVolume=false", &[]),
-        (daemon, in_template(json!({"volumes": [bad_image]})), "", from("1.35")),
-        (
-            daemon,
-            {
-                let mut spec = container(json!({"env": [{"name": "K", "valueFrom": from_file}]}));
-                spec["template"]["spec"]["volumes"] = json!([{"name": "v", "emptyDir": {}}]);
-                spec
-            },
-            "",
-            before("1.35"),
-        ),
-        // 1.33 has no such gate, and refuses the restart policy of a container.
-        (daemon, rule("Restart"), "", before("1.34")),
-        (daemon, rule("Other"), "", &["1.33", "1.35", "1.36", "1.37"]),
-        (daemon, rule("RestartAllContainers"), "", &["1.33", "1.35"]),
-        (daemon, container(sleepy.clone()), "", &[]),
-        (daemon, container(sleepy), "PodLifecycleSleepActionAllowZero=false", &RELEASES),
-    ]);
 }

@@ -18,12 +18,8 @@ use setguard::{
     },
 };
 
-use crate::{
-    review::{response, warnings},
-    support,
-};
+use crate::{review::response, review::warnings, support};
 
-/// A view of a cluster that has these objects.
 pub fn view<'a>(objects: impl IntoIterator<Item = &'a Value>) -> View {
     let json: Vec<String> = objects.into_iter().map(Value::to_string).collect();
     view_of_json(&json)
@@ -42,7 +38,6 @@ pub fn view_of_json(objects: &[String]) -> View {
     view
 }
 
-/// The objects of a stream.
 fn objects(yaml: &str) -> Vec<Value> {
     values(&support::to_json(yaml))
 }
@@ -76,16 +71,25 @@ fn loud() -> Policy {
     policy
 }
 
+/// A policy that denies whatever may be denied.
+fn denying() -> Policy {
+    let mut policy = Policy::default();
+    cross_object().for_each(|rule| policy.set_mode(&rule.meta, Mode::Deny));
+    policy
+}
+
 /// The warnings about an object that is created.
 fn created(object: &Value, view: &View) -> Vec<String> {
-    let response = review(object, None, view, &loud());
-    assert_eq!(response["allowed"], true, "{response}");
-    warnings(&response).into_iter().map(str::to_owned).collect()
+    warned(object, None, view)
 }
 
 /// The warnings about an object that is changed.
 fn changed(object: &Value, view: &View) -> Vec<String> {
-    let response = review(object, Some(object), view, &loud());
+    warned(object, Some(object), view)
+}
+
+fn warned(object: &Value, old: Option<&Value>, view: &View) -> Vec<String> {
+    let response = review(object, old, view, &loud());
     assert_eq!(response["allowed"], true, "{response}");
     warnings(&response).into_iter().map(str::to_owned).collect()
 }
@@ -138,8 +142,7 @@ fn the_examples_are_found_whichever_object_is_there_first() {
                 assert_eq!(created(object, &cluster), Vec::<String>::new(), "{}", rule.meta.id);
                 changed(object, &cluster)
             } else if let Some(before) = before.first() {
-                let response = review(object, Some(before), &cluster, &loud());
-                warnings(&response).into_iter().map(str::to_owned).collect()
+                warned(object, Some(before), &cluster)
             } else {
                 created(object, &cluster)
             };
@@ -242,10 +245,7 @@ fn both_directions_of_an_overlap_are_found() {
 fn unknown_kinds_are_ignored_and_old_ones_are_dated() {
     let (agent, other) = (objects(AGENT).remove(0), other());
     let mut cluster = view([&other]);
-    let mut policy = Policy::default();
-    for rule in cross_object() {
-        policy.set_mode(&rule.meta, Mode::Deny);
-    }
+    let policy = denying();
     assert_eq!(review(&agent, None, &cluster, &policy)["allowed"], false);
     let as_of: Timestamp = "2026-11-22T10:20:30Z".parse().unwrap();
     cluster.set_freshness(Kind::DaemonSet, Freshness::Stale { as_of });
@@ -260,10 +260,7 @@ fn unknown_kinds_are_ignored_and_old_ones_are_dated() {
 
 #[test]
 fn presence_can_deny_and_absence_cannot() {
-    let mut policy = Policy::default();
-    for rule in cross_object() {
-        policy.set_mode(&rule.meta, Mode::Deny);
-    }
+    let policy = denying();
     for rule in cross_object() {
         let (all, before) = changes(rule.meta.bad);
         let answers =
@@ -280,10 +277,7 @@ fn presence_can_deny_and_absence_cannot() {
 #[test]
 fn an_object_that_had_the_fault_can_be_changed() {
     let (agent, other) = (objects(AGENT).remove(0), other());
-    let mut policy = Policy::default();
-    for rule in cross_object() {
-        policy.set_mode(&rule.meta, Mode::Deny);
-    }
+    let policy = denying();
     let cluster = view([&agent, &other]);
     let update = |old: &Value| review(&agent, Some(old), &cluster, &policy)["allowed"].clone();
     assert_eq!(update(&agent), true, "the old one claimed the port too");

@@ -128,43 +128,34 @@ fn changed(change: impl FnOnce(&mut Value)) -> String {
 #[tokio::test]
 async fn a_malformed_review_is_a_400_that_says_what_is_wrong() {
     let good = changed(|_| {});
-    let version = |v: &str| changed(|review| review["apiVersion"] = json!(v));
-    let cases: Vec<(Vec<u8>, &str)> = vec![
-        (Vec::new(), "the body is empty"),
-        (good[..good.len() / 2].into(), "the body is not an AdmissionReview: EOF"),
-        (b"\"review\"".into(), "the body is not an AdmissionReview: invalid type"),
-        (b"\xff\xfe{".into(), "the body is not UTF-8 from byte 0 on"),
+    let version = changed(|it| it["apiVersion"] = json!("admission.k8s.io/v1beta1"));
+    let kind = changed(|it| it["kind"] = json!("Review"));
+    let request = changed(|it| it["request"] = Value::Null);
+    let uid = changed(|it| it["request"]["uid"] = json!(""));
+    let object = changed(|it| it["request"]["object"] = Value::Null);
+    let other = changed(|it| it["request"]["object"]["kind"] = json!("StatefulSet"));
+    let ten = changed(|it| it["request"]["object"]["spec"]["minReadySeconds"] = json!("ten"));
+    let cases: [(&[u8], &str); 11] = [
+        (b"", "the body is empty"),
+        (&good.as_bytes()[..good.len() / 2], "the body is not an AdmissionReview: EOF"),
+        (b"\"review\"", "the body is not an AdmissionReview: invalid type"),
+        (b"\xff\xfe{", "the body is not UTF-8 from byte 0 on"),
+        (version.as_bytes(), "expected admission.k8s.io/v1 AdmissionReview"),
+        (kind.as_bytes(), "expected admission.k8s.io/v1 AdmissionR"),
+        (request.as_bytes(), "the AdmissionReview has no request\n"),
+        (uid.as_bytes(), "the AdmissionReview has no request.u"),
+        (object.as_bytes(), "a CREATE without request.object"),
         (
-            version("admission.k8s.io/v1beta1").into(),
-            "expected admission.k8s.io/v1 AdmissionReview",
-        ),
-        (
-            changed(|r| r["kind"] = json!("Review")).into(),
-            "expected admission.k8s.io/v1 AdmissionR",
-        ),
-        (changed(|r| r["request"] = Value::Null).into(), "the AdmissionReview has no request\n"),
-        (
-            changed(|r| r["request"]["uid"] = json!("")).into(),
-            "the AdmissionReview has no request.u",
-        ),
-        (
-            changed(|r| r["request"]["object"] = Value::Null).into(),
-            "a CREATE without request.object",
-        ),
-        (
-            changed(|r| r["request"]["object"]["kind"] = json!("StatefulSet")).into(),
+            other.as_bytes(),
             "expected an apps/v1 DaemonSet, got apiVersion \"apps/v1\", kind \"StatefulSet\"",
         ),
-        (
-            changed(|r| r["request"]["object"]["spec"]["minReadySeconds"] = json!("ten")).into(),
-            "the object cannot be read as a DaemonSet: ",
-        ),
+        (ten.as_bytes(), "the object cannot be read as a DaemonSet: "),
     ];
     let app = app();
     let count = cases.len();
     for (body, text) in cases {
         let shown = String::from_utf8_lossy(&body[..body.len().min(60)]).into_owned();
-        let reply = post(&app, "/validate", body).await;
+        let reply = post(&app, "/validate", body.to_vec()).await;
         assert_eq!(reply.status, 400, "{shown}");
         assert!(reply.content_type.starts_with("text/plain"), "{}", reply.content_type);
         assert!(reply.text().starts_with(text), "{shown}: {}", reply.text());

@@ -27,16 +27,8 @@ use serde_json::{Value, json};
 use self::{load::Load, release::Release};
 use super::{Case, HELM};
 use crate::{
-    harness::{
-        control_plane::{CONTROLLER_MANAGER, ControlPlane, SCHEDULER},
-        process::{becomes, eventually},
-    },
-    http,
-    kubelet::Kubelet,
-    manifests::{add_claim, daemon_set, stateful_set},
-    namespace::Namespace,
-    node,
-    service::Service,
+    CONTROLLER_MANAGER, ControlPlane, Kubelet, Namespace, Output, SCHEDULER, Service, add_claim,
+    becomes, daemon_set, eventually, http, node, stateful_set, surging,
 };
 
 /// What a chart needs whose pods run.
@@ -125,16 +117,36 @@ fn chart(shared: &Namespace<'_>) {
     site.wait_until_only(&before);
 }
 
-/// The environment of the steps.
+/// Installs webhooks at an address where nothing answers, for the objects with a label. Returns the
+/// dry run of creating one in a namespace, with more flags of kubectl.
+fn unanswered<'a>(
+    namespace: &'a Namespace<'_>,
+    release: &Release<'_>,
+    mut webhook: Value,
+) -> impl Fn(&str, &[&str]) -> Output + 'a {
+    webhook["arm"] = json!("atOnce");
+    webhook["url"] = json!("https://127.0.0.1:1");
+    // The objects of other cases lack this label.
+    webhook["objectSelector"] = json!({ "matchLabels": { "chart": namespace.name } });
+    webhook["validating"]["systemFailurePolicy"] = json!("Fail");
+    let (success, text) = release.output("install", &[], &json!({ "webhook": webhook }));
+    assert!(success, "{text}");
+    let mut set = daemon_set("agent");
+    set["metadata"]["labels"] = json!({ "chart": namespace.name });
+    move |within, more| {
+        let args =
+            [&["create", "--dry-run=server", "-f", "-", "--namespace", within], more].concat();
+        namespace.control_plane.kubectl.run(&args, &set.to_string())
+    }
+}
+
 struct Site<'a> {
     /// The namespace of setguard.
     own: Namespace<'a>,
     /// The namespace that the steps write to.
     shop: Namespace<'a>,
-    /// The namespace that the load writes to.
     load: Namespace<'a>,
     kubelet: Kubelet,
-    /// The URL of the Service.
     url: String,
 }
 
@@ -175,8 +187,7 @@ fn assert_spread(site: &Site<'_>) {
 
 /// Checks which objects are validated, and which are not.
 fn validates(site: &Site<'_>) {
-    let mut surge = daemon_set("agent");
-    load::spoil(&mut surge);
+    let surge = surging("agent");
     site.shop.apply(&surge).refused(&[load::REFUSED]);
     site.shop.assert_none("daemonsets");
     let long = stateful_set(&"a".repeat(57));
@@ -186,8 +197,8 @@ fn validates(site: &Site<'_>) {
     // In setguard's own namespace nothing is validated.
     site.own.apply(&surge).silently();
     site.own.kubectl(&["delete", "daemonset/agent"], "").silently();
-    let args = ["create", "--dry-run=server", "--namespace", "kube-system", "-f", "-"];
-    site.own.control_plane.kubectl.run(&args, &surge.to_string()).refused(&[load::REFUSED]);
+    let system = Namespace { control_plane: site.own.control_plane, name: "kube-system" };
+    system.dry_run(&surge).refused(&[load::REFUSED]);
 }
 
 /// The running processes reload a changed policy.
@@ -199,11 +210,9 @@ fn reload(site: &Site<'_>, release: &Release<'_>, values: &mut Value) {
     values["policy"]["rules"] = json!({ "no-readiness-probe": "deny" });
     release.run("upgrade", values);
     for pod in &pods {
-        eventually("the policy to be reloaded", || {
-            let metrics = http::get(SocketAddr::new(pod.ip(), 8080), "/metrics");
-            let done = "setguard_policy_reloads_total{result=\"success\"} 1\n";
-            if metrics.contains(done) { Ok(()) } else { Err(metrics) }
-        });
+        let metrics = || http::get(SocketAddr::new(pod.ip(), 8080), "/metrics");
+        let done = "setguard_policy_reloads_total{result=\"success\"} 1\n";
+        becomes("the policy to be reloaded", metrics, |it| it.contains(done));
     }
     assert_eq!(site.kubelet.ready(), pods, "no pod may be restarted for that");
     set["metadata"]["name"] = json!("another");
@@ -240,14 +249,11 @@ fn roll(site: &Site<'_>, release: &Release<'_>, values: &mut Value) {
     values["podAnnotations"] = json!({ "e2e": "another" });
     release.run("upgrade", values);
     site.wait_for_others(&before);
-    eventually("the old pods to be gone", || {
-        let pods = node::pods(&site.own, "app.kubernetes.io/component=webhook");
-        if pods.len() == 2 { Ok(()) } else { Err(pods.len()) }
-    });
+    let pods = || node::pods(&site.own, "app.kubernetes.io/component=webhook").len();
+    becomes("the old pods to be gone", pods, |count| *count == 2);
     assert_spread(site);
 }
 
-/// A new CA replaces the first one.
 fn rotate(site: &Site<'_>) {
     let first = site.bundle(KINDS[0]);
     let mut most = 0;
@@ -299,11 +305,8 @@ impl<'a> Site<'a> {
 
     /// Waits until nothing is left but what was there before.
     fn wait_until_only(&self, before: &BTreeSet<String>) {
-        eventually("all objects to be deleted", || {
-            let after = everything(&self.own);
-            let left: Vec<_> = after.difference(before).collect();
-            if left.is_empty() { Ok(()) } else { Err(format!("{left:?}")) }
-        });
+        let left = || (&everything(&self.own) - before).into_iter().collect::<Vec<_>>().join(", ");
+        becomes("all objects to be deleted", left, String::is_empty);
         assert_eq!(self.kubelet.complaints(), [""; 0]);
     }
 

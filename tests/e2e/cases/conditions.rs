@@ -1,17 +1,11 @@
 //! The condition under which a DaemonSet or StatefulSet is sent to `/mutate`: an object that is not
 //! sent would have got no warning and no patch there.
 
-use http::{Method, Request};
-use kube::{Client, client::Body};
+use kube::Client;
 use serde_json::{Value, json};
 
 use super::Case;
-use crate::{
-    client,
-    corpus::{self, Bases},
-    harness::process::eventually,
-    namespace::Namespace,
-};
+use crate::{Namespace, becomes, client, corpus, corpus::Bases};
 
 pub(super) const CASES: &[Case] =
     &[Case::new("what-is-not-sent-to-mutate-needs-nothing-from-it", nothing_is_lost)];
@@ -30,8 +24,7 @@ fn nothing_is_lost(namespace: &Namespace<'_>) {
     let asked = Namespace::create(control_plane, ASKED);
     ask_about_everything(&asked);
     let kubeconfig = &control_plane.kubectl.kubeconfig;
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    let tally = runtime.expect("a runtime").block_on(async {
+    let tally = client::block_on(async {
         compare_all(&client::of(kubeconfig).await, [namespace.name, ASKED]).await
     });
     assert!(tally.creates > 300 && tally.updates > 300, "{tally:?}");
@@ -72,13 +65,12 @@ fn ask_about_everything(asked: &Namespace<'_>) {
         json!({ "matchLabels": { "kubernetes.io/metadata.name": ASKED }});
     configuration["metadata"] = json!({ "name": "zz-unconditional" });
     asked.kubectl(&["create", "-f", "-"], &configuration.to_string()).accepted();
-    eventually("the second webhook to be called", || {
-        let set = crate::manifests::daemon_set("probe").to_string();
-        asked.kubectl(&["create", "--dry-run=server", "-f", "-"], &set).accepted();
-        let metrics = asked.control_plane.kubectl.run(&["get", "--raw", "/metrics"], "");
-        let called = metrics.stdout.contains(&format!("name=\"{UNCONDITIONAL}\""));
-        if called { Ok(()) } else { Err("not yet") }
-    });
+    let metrics = || {
+        asked.dry_run(&crate::manifests::daemon_set("probe")).accepted();
+        asked.control_plane.kubectl.run(&["get", "--raw", "/metrics"], "").stdout
+    };
+    let name = format!("name=\"{UNCONDITIONAL}\"");
+    becomes("the second webhook to be called", metrics, |it| it.contains(&name));
 }
 
 /// The numbers of comparisons, by kind.
@@ -121,7 +113,8 @@ async fn compare_all(client: &Client, namespaces: [&str; 2]) -> Tally {
     // Every second one, for the sake of time.
     for (i, case) in cases.step_by(2).enumerate() {
         let Some(mut object) = case.object(&bases) else { continue };
-        if name_is_generated(&object) {
+        // If the API server chooses the name, it differs between the two answers.
+        if object["metadata"]["name"].as_str().is_none_or(str::is_empty) {
             continue;
         }
         VARIANTS[i % VARIANTS.len()](&mut object);
@@ -140,12 +133,6 @@ async fn compare_all(client: &Client, namespaces: [&str; 2]) -> Tally {
     tally
 }
 
-/// Whether the API server chooses the name, which then differs between the two answers.
-fn name_is_generated(object: &Value) -> bool {
-    object["metadata"]["name"].as_str().is_none_or(str::is_empty)
-}
-
-/// The API server's answer to a write.
 #[derive(Debug, PartialEq)]
 struct Answer {
     status: u16,
@@ -153,56 +140,16 @@ struct Answer {
     spec: Value,
 }
 
-/// Creates the object, or replaces the old one by it, without storing it. `None` if the old one
-/// cannot be stored because setguard denies it.
 async fn answer(
     client: &Client,
     namespace: &str,
     object: &Value,
     old: Option<&Value>,
 ) -> Option<Answer> {
-    let kind = old.unwrap_or(object)["kind"].as_str().unwrap_or("StatefulSet").to_lowercase();
-    let all = format!("/apis/apps/v1/namespaces/{namespace}/{kind}s");
-    let Some(old) = old else {
-        return Some(send(client, Method::POST, format!("{all}?dryRun=All"), object).await);
-    };
-    if send(client, Method::POST, all.clone(), old).await.status != 201 {
-        return None;
-    }
-    let one = format!("{all}/{}", old["metadata"]["name"].as_str().expect("a name"));
-    let mut object = object.clone();
-    // The recorded one is of another object.
-    if let Some(metadata) = object["metadata"].as_object_mut() {
-        metadata.remove("resourceVersion");
-        metadata.remove("uid");
-    }
-    let answer = send(client, Method::PUT, format!("{one}?dryRun=All"), &object).await;
-    let now = json!({ "propagationPolicy": "Background" });
-    send(client, Method::PATCH, one.clone(), &json!({ "metadata": { "finalizers": null }})).await;
-    send(client, Method::DELETE, one, &now).await;
-    Some(answer)
-}
-
-async fn send(client: &Client, method: Method, path: String, object: &Value) -> Answer {
-    let namespace = path.split('/').nth(5).unwrap_or_default().to_owned();
-    let media_type =
-        if method == Method::PATCH { "application/merge-patch+json" } else { "application/json" };
-    let request = Request::builder().method(method).uri(path).header("Content-Type", media_type);
-    let mut object = object.clone();
-    if object["metadata"].get("namespace").is_some() {
-        object["metadata"]["namespace"] = json!(namespace);
-    }
-    let request = request.body(Body::from(object.to_string().into_bytes())).expect("a request");
-    let response = client.send(request).await.expect("an answer");
-    let mut warnings: Vec<String> = response
-        .headers()
-        .get_all("Warning")
-        .iter()
-        .map(|value| String::from_utf8_lossy(value.as_bytes()).replace(&namespace, "NAMESPACE"))
-        .collect();
+    let (answer, _) = client::write(client, namespace, object, old).await?;
+    let warnings = answer.warnings.iter().map(|it| it.replace(namespace, "NAMESPACE"));
+    let mut warnings: Vec<_> = warnings.collect();
     warnings.sort();
-    let status = response.status().as_u16();
-    let body = response.into_body().collect_bytes().await.expect("a body");
-    let mut body: Value = serde_json::from_slice(&body).expect("JSON");
-    Answer { status, warnings, spec: body["spec"].take() }
+    let client::Answer { status, mut object, .. } = answer;
+    Some(Answer { status, warnings, spec: object["spec"].take() })
 }

@@ -4,14 +4,8 @@ use serde_json::{Value, json};
 
 use super::Case;
 use crate::{
-    harness::{
-        control_plane::{CONTROLLER_MANAGER, ControlPlane, SCHEDULER, SETGUARD},
-        process::{becomes, eventually},
-    },
-    manifests::{add_claim, daemon_set, stateful_set},
-    namespace::Namespace,
-    node,
-    viewer::{self, Viewer},
+    CONTROLLER_MANAGER, ControlPlane, Namespace, SCHEDULER, SETGUARD, Viewer, add_claim, becomes,
+    daemon_set, eventually, node, stateful_set, viewer, with_app,
 };
 
 /// What cases need whose pods are bound to nodes.
@@ -45,9 +39,7 @@ fn start(namespace: &Namespace<'_>) -> Viewer {
 
 /// A DaemonSet for the nodes of the case.
 fn daemons(namespace: &Namespace<'_>, name: &str, most: &str) -> Value {
-    let mut set = daemon_set(name);
-    set["spec"]["selector"]["matchLabels"] = json!({ "app": name });
-    set["spec"]["template"]["metadata"]["labels"] = json!({ "app": name });
+    let mut set = with_app(daemon_set(name), name);
     set["spec"]["template"]["spec"]["nodeSelector"] = json!({ node::LABEL: namespace.name });
     set["spec"]["updateStrategy"] =
         json!({ "type": "RollingUpdate", "rollingUpdate": { "maxUnavailable": most } });
@@ -57,15 +49,17 @@ fn daemons(namespace: &Namespace<'_>, name: &str, most: &str) -> Value {
 /// Waits until this many nodes have a pod, and says that all of these pods are ready.
 fn make_ready(namespace: &Namespace<'_>, name: &str, count: usize) {
     let label = format!("app={name}");
-    eventually("the DaemonSet controller and the scheduler", || {
-        let bound = node::pods(namespace, &label).iter().filter_map(node::bound_to).count();
-        if bound == count { Ok(()) } else { Err(bound) }
-    });
+    becomes(
+        "the DaemonSet controller and the scheduler",
+        || node::pods(namespace, &label).iter().filter_map(node::bound_to).count(),
+        |bound| *bound == count,
+    );
     set_ready(namespace, &node::pods(namespace, &label));
-    eventually("the pods to be available", || {
-        let status = namespace.read(&format!("daemonset/{name}"))["status"].take();
-        if status["numberAvailable"] == json!(count) { Ok(()) } else { Err(status) }
-    });
+    becomes(
+        "the pods to be available",
+        || namespace.read(&format!("daemonset/{name}"))["status"].take(),
+        |status| status["numberAvailable"] == json!(count),
+    );
 }
 
 /// Says that these pods are ready, as a kubelet would.
@@ -78,6 +72,22 @@ fn set_ready(namespace: &Namespace<'_>, pods: &[Value]) {
         let args = ["patch", "pod", name, "--subresource=status", "--patch", &patch];
         namespace.kubectl(&args, "").accepted();
     }
+}
+
+/// Waits until a set has this many pods, and returns them.
+fn pods_of(namespace: &Namespace<'_>, name: &str, count: usize) -> Vec<Value> {
+    eventually("the pods", || {
+        let pods = node::pods(namespace, &format!("app={name}"));
+        if pods.len() == count { Ok(pods) } else { Err(pods.len()) }
+    })
+}
+
+/// A StatefulSet whose pods are created at once.
+fn parallel(name: &str, replicas: usize) -> Value {
+    let mut set = with_app(stateful_set(name), name);
+    set["spec"]["replicas"] = json!(replicas);
+    set["spec"]["podManagementPolicy"] = json!("Parallel");
+    set
 }
 
 fn going(namespace: &Namespace<'_>, label: &str) -> usize {
@@ -100,10 +110,11 @@ fn nodes(namespace: &Namespace<'_>) {
         set
     };
     let said = "this change deletes its pods on 3 of 4 nodes at once";
-    eventually("the view to have the nodes", || {
-        let output = namespace.kubectl(DRY_RUN, &change("agent").to_string()).accepted();
-        if output.stderr.contains(said) { Ok(()) } else { Err(output.to_string()) }
-    });
+    becomes(
+        "the view to have the nodes",
+        || namespace.kubectl(DRY_RUN, &change("agent").to_string()).accepted(),
+        |output| output.stderr.contains(said),
+    );
     namespace.apply(&change("limited")).refused(&["limit-exceeded", "on 3 of 4 nodes at once"]);
     namespace.apply(&change("agent")).with_warning("daemon-leaves-nodes");
     becomes("three pods to be deleted", || going(namespace, "app=agent"), |going| *going == 3);
@@ -150,10 +161,11 @@ fn pods(namespace: &Namespace<'_>) {
     control_plane.start_controllers(&["statefulset-controller"]);
     let namespace = Namespace::create(&control_plane, "replicas");
     let count = |wanted: usize| {
-        eventually(&format!("{wanted} pods"), || {
-            let pods = node::pods(&namespace, "app=e2e").len();
-            if pods == wanted { Ok(()) } else { Err(pods) }
-        });
+        becomes(
+            &format!("{wanted} pods"),
+            || node::pods(&namespace, "app=e2e").len(),
+            |pods| *pods == wanted,
+        );
     };
     set["spec"]["replicas"] = json!(5);
     namespace.apply(&set).accepted();
@@ -191,22 +203,15 @@ fn two_writes(shared: &Namespace<'_>) {
         for prefix in ["limited", "open"] {
             let name = &format!("{prefix}-{suffix}");
             let label = &format!("app={name}");
-            let mut set = stateful_set(name);
-            set["spec"]["replicas"] = json!(4);
-            set["spec"]["podManagementPolicy"] = json!("Parallel");
-            set["spec"]["selector"]["matchLabels"] = json!({ "app": name });
-            set["spec"]["template"]["metadata"]["labels"] = json!({ "app": name });
+            let mut set = parallel(name, 4);
             set["spec"]["updateStrategy"] = one.clone();
             namespace.apply(&set).accepted();
-            let pods = eventually("four pods", || {
-                let pods = node::pods(namespace, label);
-                if pods.len() == 4 { Ok(pods) } else { Err(pods.len()) }
-            });
-            set_ready(namespace, &pods);
-            eventually("the pods to be available", || {
-                let status = namespace.read(&format!("statefulset/{name}"))["status"].take();
-                if status["availableReplicas"] == 4 { Ok(()) } else { Err(status) }
-            });
+            set_ready(namespace, &pods_of(namespace, name, 4));
+            becomes(
+                "the pods to be available",
+                || namespace.read(&format!("statefulset/{name}"))["status"].take(),
+                |status| status["availableReplicas"] == 4,
+            );
             patch(name, &json!({ "updateStrategy": first })).accepted();
             patch(name, &json!({ "template": image })).accepted();
             let output = patch(name, &json!({ "updateStrategy": second }));
@@ -217,13 +222,10 @@ fn two_writes(shared: &Namespace<'_>) {
                 continue;
             }
             output.with_warning("many-pods-at-once");
-            eventually("no pod to be ready", || {
-                let pods = node::pods(namespace, label);
-                let is_ready =
-                    |pod: &&Value| pod["status"]["conditions"].to_string().contains("\"Ready\"");
-                let ready = pods.iter().filter(is_ready).count();
-                if ready == 0 { Ok(()) } else { Err(ready) }
-            });
+            let is_ready =
+                |pod: &&Value| pod["status"]["conditions"].to_string().contains("\"Ready\"");
+            let ready = || node::pods(namespace, label).iter().filter(is_ready).count();
+            becomes("no pod to be ready", ready, |ready| *ready == 0);
         }
     }
     drop(viewer);
@@ -233,9 +235,7 @@ fn two_writes(shared: &Namespace<'_>) {
 fn claims(namespace: &Namespace<'_>) {
     let viewer = start(namespace);
     let set = |name: &str| {
-        let mut set = stateful_set(name);
-        set["spec"]["selector"]["matchLabels"] = json!({ "app": name });
-        set["spec"]["template"]["metadata"]["labels"] = json!({ "app": name });
+        let mut set = with_app(stateful_set(name), name);
         set["spec"]["replicas"] = json!(3);
         set["spec"]["persistentVolumeClaimRetentionPolicy"] =
             json!({ "whenDeleted": "Retain", "whenScaled": "Delete" });
@@ -306,10 +306,7 @@ fn claims(namespace: &Namespace<'_>) {
     retains["spec"]["replicas"] = json!(4);
     retains["spec"]["persistentVolumeClaimRetentionPolicy"]["whenScaled"] = json!("Retain");
     namespace.apply(&retains).accepted();
-    eventually("the view to have the change", || {
-        let output = scale("kept", 1);
-        if output.success { Ok(()) } else { Err(output.to_string()) }
-    });
+    becomes("the view to have the change", || scale("kept", 1), |output| output.success);
     drop(viewer);
 }
 
@@ -319,28 +316,20 @@ fn evictions(shared: &Namespace<'_>) {
     control_plane.start_controllers(&["statefulset-controller", "disruption-controller"]);
     let namespace = Namespace::create(&control_plane, "evictions");
     for name in ["bare", "budgeted"] {
-        let mut set = stateful_set(name);
-        set["spec"]["replicas"] = json!(3);
-        set["spec"]["podManagementPolicy"] = json!("Parallel");
-        set["spec"]["selector"]["matchLabels"] = json!({ "app": name });
-        set["spec"]["template"]["metadata"]["labels"] = json!({ "app": name });
-        namespace.apply(&set).accepted();
+        namespace.apply(&parallel(name, 3)).accepted();
     }
     let budget = json!({ "apiVersion": "policy/v1", "kind": "PodDisruptionBudget",
         "metadata": { "name": "budget" },
         "spec": { "maxUnavailable": 1, "selector": { "matchLabels": { "app": "budgeted" } } } });
     namespace.apply(&budget).accepted();
     for name in ["bare", "budgeted"] {
-        let pods = eventually("the pods", || {
-            let pods = node::pods(&namespace, &format!("app={name}"));
-            if pods.len() == 3 { Ok(pods) } else { Err(pods.len()) }
-        });
-        set_ready(&namespace, &pods);
+        set_ready(&namespace, &pods_of(&namespace, name, 3));
     }
-    eventually("the budget to count the pods", || {
-        let status = namespace.read("poddisruptionbudget/budget")["status"].take();
-        if status["disruptionsAllowed"] == 1 { Ok(()) } else { Err(status) }
-    });
+    becomes(
+        "the budget to count the pods",
+        || namespace.read("poddisruptionbudget/budget")["status"].take(),
+        |status| status["disruptionsAllowed"] == 1,
+    );
     let evict = |pod: &str| {
         let path = format!("/api/v1/namespaces/{}/pods/{pod}/eviction", namespace.name);
         let eviction = json!({ "apiVersion": "policy/v1", "kind": "Eviction",

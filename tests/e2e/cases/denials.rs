@@ -3,10 +3,7 @@
 use serde_json::{Value, json};
 
 use super::Case;
-use crate::{
-    manifests::{daemon_set, stateful_set},
-    namespace::Namespace,
-};
+use crate::{Namespace, daemon_set, stateful_set, surging};
 
 pub(super) const CASES: &[Case] = &[
     Case::new("name-too-long-is-denied", name_too_long),
@@ -25,7 +22,7 @@ fn name_too_long(namespace: &Namespace<'_>) {
 }
 
 fn surge_host_port(namespace: &Namespace<'_>) {
-    let set = surging_with_host_port("agent");
+    let set = surging("agent");
     let texts = ["spec.updateStrategy.rollingUpdate.maxSurge: ", "(setguard: surge-host-port)"];
     refused_by_every_apply(namespace, &set, &texts);
     namespace.assert_none("daemonsets");
@@ -34,14 +31,14 @@ fn surge_host_port(namespace: &Namespace<'_>) {
 fn update_into_a_trap(namespace: &Namespace<'_>) {
     namespace.apply(&daemon_set("agent")).silently();
     let texts = ["(setguard: surge-host-port)"];
-    refused_by_every_apply(namespace, &surging_with_host_port("agent"), &texts);
+    refused_by_every_apply(namespace, &surging("agent"), &texts);
     let stored = namespace.read("daemonset/agent");
     assert_eq!(stored["metadata"]["generation"], 1, "the old object must stay as it was");
     assert_eq!(stored["spec"]["updateStrategy"]["rollingUpdate"]["maxSurge"], 0);
 }
 
 fn all_causes(namespace: &Namespace<'_>) {
-    let mut daemon_set = surging_with_host_port("agent");
+    let mut daemon_set = surging("agent");
     let labels = json!({ "app": "e2e", "controller-revision-hash": "1" });
     daemon_set["spec"]["selector"]["matchLabels"] = labels.clone();
     daemon_set["spec"]["template"]["metadata"]["labels"] = labels;
@@ -59,9 +56,9 @@ fn all_causes(namespace: &Namespace<'_>) {
 fn patches(namespace: &Namespace<'_>) {
     namespace.apply(&daemon_set("agent")).silently();
     namespace.apply(&stateful_set("web")).silently();
-    let surging = surging_with_host_port("agent")["spec"].take();
+    let spec = surging("agent")["spec"].take();
     for (object, spec, id) in [
-        ("daemonset/agent", surging, "surge-host-port"),
+        ("daemonset/agent", spec, "surge-host-port"),
         ("statefulset/web", json!({ "ordinals": last_ordinals() }), "ordinal-overflow"),
     ] {
         let whole = json!({ "spec": spec });
@@ -97,13 +94,4 @@ fn refused_by_every_apply(namespace: &Namespace<'_>, object: &Value, texts: &[&s
         let args = [&["apply", "-f", "-"], flags].concat();
         namespace.kubectl(&args, &object.to_string()).refused(texts);
     }
-}
-
-fn surging_with_host_port(name: &str) -> Value {
-    let mut set = daemon_set(name);
-    set["spec"]["updateStrategy"] =
-        json!({ "rollingUpdate": { "maxSurge": 1, "maxUnavailable": 0 } });
-    set["spec"]["template"]["spec"]["containers"][0]["ports"] =
-        json!([{ "containerPort": 80, "hostPort": 80 }]);
-    set
 }

@@ -9,7 +9,7 @@ use std::{
 use serde_json::{Value, json};
 
 use super::Case;
-use crate::{manifests, namespace::Namespace};
+use crate::{Namespace, manifests};
 
 pub(super) const CASES: &[Case] = &[Case {
     // Later the webhook itself would refuse what is denied here.
@@ -30,12 +30,7 @@ fn kubectl_diff(namespace: &Namespace<'_>) {
     assert!(said.contains("\n+  minReadySeconds: 5\n"), "{said}");
     assert!(said.contains("in 1 set in 1 file"), "{said}");
 
-    // The API server accepts this.
-    set["spec"]["template"]["spec"]["containers"][0]["ports"] =
-        json!([{ "containerPort": 80, "hostPort": 80 }]);
-    set["spec"]["updateStrategy"] =
-        json!({ "rollingUpdate": { "maxSurge": 1, "maxUnavailable": 0 } });
-    let denied = diff(namespace, &set);
+    let denied = diff(namespace, &manifests::surging("agent"));
     assert!(denied.status.code() > Some(1), "{denied:?}");
     let said = [denied.stdout, denied.stderr].map(|it| String::from_utf8_lossy(&it).into_owned());
     assert!(said[0].contains("error[surge-host-port]"), "{said:?}");

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::Case;
-use crate::{manifests::stateful_set, namespace::Namespace};
+use crate::{Namespace, stateful_set};
 
 pub(super) const CASES: &[Case] = &[
     Case {

@@ -5,11 +5,7 @@ use std::{fs, path::Path, process::Command};
 use serde_json::{Value, json};
 
 use super::{Case, status::cluster::Cluster};
-use crate::{
-    harness::control_plane::{CONTROLLER_MANAGER, ControlPlane, SCHEDULER},
-    namespace::Namespace,
-    pages,
-};
+use crate::{CONTROLLER_MANAGER, ControlPlane, Namespace, SCHEDULER, pages};
 
 pub(super) const CASES: &[Case] =
     &[Case::needing(&[CONTROLLER_MANAGER, SCHEDULER], "guides-work-step-by-step", step_by_step)];

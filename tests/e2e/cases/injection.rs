@@ -3,12 +3,7 @@
 use serde_json::{Value, json};
 
 use super::Case;
-use crate::{
-    harness::process::eventually,
-    manifests::{daemon_set, pod},
-    namespace::Namespace,
-    node::CONTROL_PLANE_TAINTS,
-};
+use crate::{Namespace, becomes, daemon_set, node::CONTROL_PLANE_TAINTS, pod};
 
 pub(super) const CASES: &[Case] = &[
     Case::new("a-paired-controllers-pod-is-injected", paired),
@@ -72,11 +67,9 @@ fn template_by_namespace(namespace: &Namespace<'_>) {
     let label = format!("{LABEL}=true");
     namespace.kubectl(&["label", "namespace", namespace.name, &label], "").accepted();
     // Webhook selectors see a changed namespace a moment later.
-    eventually("the namespace's label to be seen", || {
-        let args = ["create", "--dry-run=server", "-o", "json", "-f", "-"];
-        let output = namespace.kubectl(&args, &daemon_set("probe").to_string()).accepted();
-        let seen = !toleration_keys(&output.json()["spec"]["template"]["spec"]).is_empty();
-        if seen { Ok(()) } else { Err(output) }
+    let probe = || namespace.would_store(&daemon_set("probe"));
+    becomes("the namespace's label to be seen", probe, |stored| {
+        !toleration_keys(&stored["spec"]["template"]["spec"]).is_empty()
     });
     namespace.apply(&daemon_set("agent")).silently();
     assert_template_keys(namespace, "agent", &CONTROL_PLANE_TAINTS);

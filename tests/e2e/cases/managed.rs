@@ -12,15 +12,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use super::Case;
-use crate::{
-    harness::{
-        control_plane::SETGUARD,
-        process::{Process, eventually, free_ports},
-    },
-    http,
-    manifests::daemon_set,
-    namespace::Namespace,
-};
+use crate::{Namespace, Process, SETGUARD, becomes, daemon_set, eventually, free_ports, http};
 
 pub(super) const CASES: &[Case] = &[Case::new("managed-certificates", managed)];
 
@@ -76,23 +68,17 @@ fn secret(site: &Site<'_>, replicas: &[Process; 2]) {
         site.namespace.kubectl(args, "").accepted();
         if args[0] == "delete" {
             for replica in replicas {
-                eventually("a log of what is missing", || {
-                    let log = fs::read_to_string(&replica.log).expect("a log");
-                    let why =
-                        format!("Secret {SECRET} does not exist, and setguard may not create");
-                    if log.contains(&why) { Ok(()) } else { Err(log) }
-                });
+                let why = format!("Secret {SECRET} does not exist, and setguard may not create");
+                let log = || fs::read_to_string(&replica.log).expect("a log");
+                becomes("a log of what is missing", log, |log| log.contains(&why));
             }
             assert_eq!(site.all_well(), Ok(()));
             site.create_secret();
         }
-        eventually("the Secret to be back", || {
-            let now = site.secret();
-            // Meanwhile a CA may be added or removed, but at least one must be kept.
-            let kept = before.split_inclusive("-----END CERTIFICATE-----\n");
-            let kept = kept.filter(|certificate| now.contains(certificate)).count();
-            if kept > 0 { Ok(()) } else { Err(format!("now {now}, before {before}")) }
-        });
+        // Meanwhile a CA may be added or removed, but at least one must be kept.
+        let all = || before.split_inclusive("-----END CERTIFICATE-----\n");
+        let is_back = |now: &String| all().any(|certificate| now.contains(certificate));
+        becomes("the Secret to be back", || site.secret(), is_back);
         assert_eq!(site.all_well(), Ok(()));
     }
     let restored = [0, 1].map(|i| site.metric(i, "event=\"secret-restored\""));
@@ -155,7 +141,9 @@ fn lost(site: &Site<'_>, replicas: &mut [Process; 2]) {
     site.namespace.kubectl(&["delete", "secret", SECRET], "").accepted();
     // With the right to create the Secret, which an installation without the chart may grant,
     // setguard creates it.
-    allow_to_create(site.namespace);
+    let create = ["create", "role", "creates-secrets", "--verb=create", "--resource=secrets"];
+    site.namespace.kubectl(&create, "").accepted();
+    site.namespace.bind("Role", "creates-secrets", SETGUARD);
     let old = site.bundle(0);
     for (i, replica) in replicas.iter_mut().enumerate() {
         *replica = site.replica(i);
@@ -179,7 +167,6 @@ fn cleanup(site: &Site<'_>) {
     }
 }
 
-/// The replicas, their files and their ports.
 struct Site<'a> {
     namespace: &'a Namespace<'a>,
     folder: TempDir,
@@ -204,30 +191,16 @@ impl<'a> Site<'a> {
     fn replica(&self, i: usize) -> Process {
         let logs = self.folder.path().join(i.to_string());
         fs::create_dir_all(&logs).expect("a folder");
-        let (listen, admin) = (
-            format!("--listen=127.0.0.1:{}", self.ports[i]),
-            format!("--admin-listen=127.0.0.1:{}", self.admin[i]),
+        let name = self.namespace.name;
+        let args = format!(
+            "serve --listen=127.0.0.1:{} --admin-listen=127.0.0.1:{} --tls-managed \
+             --tls-managed-namespace={name} --tls-managed-secret={SECRET} \
+             --tls-managed-dns-name=127.0.0.1 --tls-managed-dns-name=setguard.setguard.svc \
+             --tls-managed-webhook-config={name} --tls-managed-ca-lifetime=36s \
+             --tls-managed-leaf-lifetime=15s --tls-managed-settle=3s --tls-managed-check-interval=1s",
+            self.ports[i], self.admin[i]
         );
-        let args = [
-            "serve",
-            &listen,
-            &admin,
-            "--tls-managed",
-            "--tls-managed-namespace",
-            self.namespace.name,
-            "--tls-managed-secret",
-            SECRET,
-            "--tls-managed-dns-name",
-            "127.0.0.1",
-            "--tls-managed-dns-name",
-            "setguard.setguard.svc",
-            "--tls-managed-webhook-config",
-            self.namespace.name,
-            "--tls-managed-ca-lifetime=36s",
-            "--tls-managed-leaf-lifetime=15s",
-            "--tls-managed-settle=3s",
-            "--tls-managed-check-interval=1s",
-        ];
+        let args: Vec<_> = args.split(' ').collect();
         let program = Path::new(env!("CARGO_BIN_EXE_setguard"));
         Process::start_with(program, &args, &[("KUBECONFIG", self.kubeconfig.as_os_str())], &logs)
     }
@@ -237,7 +210,6 @@ impl<'a> Site<'a> {
         self.namespace.kubectl(&["create", "secret", "generic", SECRET], "").accepted();
     }
 
-    /// Runs setguard and waits for its end.
     fn setguard(&self, args: &[&str]) -> Output {
         let mut command = Command::new(env!("CARGO_BIN_EXE_setguard"));
         command.args(args).env("KUBECONFIG", &self.kubeconfig).output().expect("setguard runs")
@@ -265,7 +237,6 @@ impl<'a> Site<'a> {
         decode(&self.namespace.kubectl(&args, "").accepted().stdout)
     }
 
-    /// The `caBundle`s of a configuration.
     fn bundles(&self, kind: &str) -> Vec<String> {
         let args = ["get", kind, self.namespace.name, "-o", "json"];
         let configuration = self.namespace.kubectl(&args, "").json();
@@ -281,10 +252,9 @@ impl<'a> Site<'a> {
     /// Whether the API server gets answers from both replicas to many reviews, and the served
     /// certificates verify against the published CA.
     fn all_well(&self) -> Result<(), String> {
-        let args = ["create", "--dry-run=server", "-f", "-"];
         let many: Vec<Value> = (0..20).map(|i| daemon_set(&format!("agent-{i}"))).collect();
         let many = json!({ "apiVersion": "v1", "kind": "List", "items": many });
-        let output = self.namespace.kubectl(&args, &many.to_string());
+        let output = self.namespace.dry_run(&many);
         if !output.success {
             return Err(output.to_string());
         }
@@ -319,13 +289,11 @@ fn allow(namespace: &Namespace<'_>) {
             { "apiGroups": [""], "resources": ["secrets"], "resourceNames": [SECRET], "verbs": verbs },
         ],
     });
-    let configurations =
-        json!(["validatingwebhookconfigurations", "mutatingwebhookconfigurations"]);
     let cluster_role = json!({
         "apiVersion": format!("{api}/v1"), "kind": "ClusterRole", "metadata": { "name": name },
         "rules": [{
             "apiGroups": ["admissionregistration.k8s.io"],
-            "resources": configurations,
+            "resources": KINDS.map(|kind| format!("{kind}s")),
             "resourceNames": [name],
             "verbs": ["get", "watch", "patch", "delete"],
         }],
@@ -333,56 +301,17 @@ fn allow(namespace: &Namespace<'_>) {
     namespace.apply(&role).silently();
     namespace.apply(&cluster_role).silently();
     for kind in ["Role", "ClusterRole"] {
-        bind(namespace, kind, name);
+        namespace.bind(kind, name, SETGUARD);
     }
-}
-
-/// Grants the right to create Secrets.
-fn allow_to_create(namespace: &Namespace<'_>) {
-    let name = "creates-secrets";
-    let args = ["create", "role", name, "--verb=create", "--resource=secrets"];
-    namespace.kubectl(&args, "").accepted();
-    bind(namespace, "Role", name);
-}
-
-fn bind(namespace: &Namespace<'_>, kind: &str, name: &str) {
-    let api = "rbac.authorization.k8s.io";
-    let binding = json!({
-        "apiVersion": format!("{api}/v1"),
-        "kind": format!("{kind}Binding"),
-        "metadata": { "name": name },
-        "roleRef": { "apiGroup": api, "kind": kind, "name": name },
-        "subjects": [{ "apiGroup": api, "kind": "User", "name": SETGUARD }],
-    });
-    namespace.apply(&binding).silently();
 }
 
 /// Registers both replicas, so that each review of this namespace calls both.
 fn register(namespace: &Namespace<'_>, ports: [u16; 2]) {
-    let webhook = |port: u16, path: &str| {
-        json!({
-            "name": format!("replica-{port}.setguard.io"),
-            "admissionReviewVersions": ["v1"],
-            "sideEffects": "None",
-            "failurePolicy": "Fail",
-            "namespaceSelector":
-                { "matchLabels": { "kubernetes.io/metadata.name": namespace.name } },
-            "rules": [{
-                "apiGroups": ["apps"],
-                "apiVersions": ["v1"],
-                "resources": ["daemonsets"],
-                "operations": ["CREATE"],
-            }],
-            "clientConfig": { "url": format!("https://127.0.0.1:{port}/{path}") },
-        })
-    };
     for (kind, path) in [("Validating", "validate"), ("Mutating", "mutate")] {
-        let configuration = json!({
-            "apiVersion": "admissionregistration.k8s.io/v1",
-            "kind": format!("{kind}WebhookConfiguration"),
-            "metadata": { "name": namespace.name },
-            "webhooks": ports.map(|port| webhook(port, path)),
-        });
-        namespace.apply(&configuration).silently();
+        let names = ports.map(|port| format!("replica-{port}.setguard.io"));
+        let urls = ports.map(|port| format!("https://127.0.0.1:{port}/{path}"));
+        // setguard writes the certificate.
+        let webhooks = [0, 1].map(|i| (&*names[i], &*urls[i], &[][..]));
+        namespace.register(&format!("{kind}WebhookConfiguration"), &webhooks, &["daemonsets"]);
     }
 }

@@ -4,14 +4,8 @@ use serde_json::json;
 
 use super::Case;
 use crate::{
-    harness::{
-        control_plane::{CONTROLLER_MANAGER, SCHEDULER, SETGUARD},
-        process::eventually,
-    },
-    manifests::daemon_set,
-    namespace::Namespace,
-    node,
-    viewer::{self, Viewer},
+    CONTROLLER_MANAGER, Namespace, SCHEDULER, SETGUARD, Viewer, daemon_set, eventually, node,
+    viewer, with_app,
 };
 
 /// What cases need whose pods are bound to nodes.
@@ -28,9 +22,7 @@ pub(super) const CASES: &[Case] = &[
 fn control_plane(namespace: &Namespace<'_>) {
     let nodes = node::create_four(namespace, "built-in");
     for name in ["plain", "asks"] {
-        let mut set = daemon_set(name);
-        set["spec"]["selector"]["matchLabels"] = json!({ "app": name });
-        set["spec"]["template"]["metadata"]["labels"] = json!({ "app": name });
+        let mut set = with_app(daemon_set(name), name);
         set["spec"]["template"]["spec"]["nodeSelector"] = json!({ node::LABEL: namespace.name });
         if name == "asks" {
             set["metadata"]["labels"] = json!({ "setguard.io/control-plane": "true" });

@@ -6,14 +6,7 @@ use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
 use serde_json::json;
 
 use super::Case;
-use crate::{
-    harness::{
-        process::{eventually, free_ports},
-        webhook::Webhook,
-    },
-    manifests::{daemon_set, stateful_set},
-    namespace::Namespace,
-};
+use crate::{Namespace, Webhook, certificate, daemon_set, eventually, free_ports, stateful_set};
 
 pub(super) const CASES: &[Case] =
     &[Case::new("a-webhook-that-is-down-is-named-and-comes-back", outage)];
@@ -22,15 +15,12 @@ const KIND: &str = "validatingwebhookconfiguration";
 
 fn outage(namespace: &Namespace<'_>) {
     let folder = tempfile::tempdir().expect("a folder");
-    let path = |name: &str| folder.path().join(name).display().to_string();
-    let pair = rcgen::generate_simple_self_signed(["127.0.0.1".to_owned()]).expect("a certificate");
-    fs::write(path("tls.crt"), pair.cert.pem()).expect("a file");
-    fs::write(path("tls.key"), pair.signing_key.serialize_pem()).expect("a file");
+    let [certificate, key] = certificate::write(folder.path());
     let [port] = free_ports();
     // To be deleted while the webhook is down.
     namespace.apply(&stateful_set("before")).silently();
 
-    register_for(namespace, port, &pair.cert.pem());
+    register_for(namespace, port, &fs::read(&certificate).expect("a certificate"));
     eventually("the webhook to be called", || dry_run_is(namespace, false));
     namespace.apply(&daemon_set("agent")).refused(&[
         "failed calling webhook",
@@ -50,8 +40,8 @@ fn outage(namespace: &Namespace<'_>) {
     eventually("failurePolicy Fail", || dry_run_is(namespace, false));
     let flags = [
         &*format!("--listen=127.0.0.1:{port}"),
-        &*format!("--tls-cert={}", path("tls.crt")),
-        &*format!("--tls-key={}", path("tls.key")),
+        &*format!("--tls-cert={}", certificate.display()),
+        &*format!("--tls-key={}", key.display()),
     ];
     let program = Path::new(env!("CARGO_BIN_EXE_setguard"));
     let _running = Webhook::start_with(program, folder.path(), &flags);
@@ -61,7 +51,7 @@ fn outage(namespace: &Namespace<'_>) {
 }
 
 /// Registers the validating webhook once more, for this namespace only and at this address.
-fn register_for(namespace: &Namespace<'_>, port: u16, certificate: &str) {
+fn register_for(namespace: &Namespace<'_>, port: u16, certificate: &[u8]) {
     let mut configuration = namespace.kubectl(&["get", KIND, "setguard", "-o", "json"], "").json();
     configuration["metadata"] = json!({ "name": namespace.name });
     for webhook in configuration["webhooks"].as_array_mut().expect("webhooks") {
@@ -84,7 +74,6 @@ fn set_failure_policy(namespace: &Namespace<'_>, policy: &str) {
 }
 
 fn dry_run_is(namespace: &Namespace<'_>, accepted: bool) -> Result<(), impl std::fmt::Display> {
-    let args = ["create", "--dry-run=server", "-f", "-"];
-    let output = namespace.kubectl(&args, &daemon_set("probe").to_string());
+    let output = namespace.dry_run(&daemon_set("probe"));
     if output.success == accepted { Ok(()) } else { Err(output) }
 }

@@ -5,11 +5,7 @@ use std::{collections::BTreeMap, fs};
 use serde_json::{Value, json};
 
 use super::Case;
-use crate::{
-    harness::{control_plane::SCHEDULER, example, process::eventually},
-    namespace::Namespace,
-    node,
-};
+use crate::{Namespace, SCHEDULER, eventually, harness::example, node};
 
 pub(super) const CASES: &[Case] = &[Case::needing(
     &[SCHEDULER],

@@ -24,15 +24,8 @@ use setguard::{
 use self::{compared::Compared, crossed::Crossing};
 use super::Case;
 use crate::{
-    client, corpus,
-    dice::Dice,
-    harness::{
-        control_plane::{CONTROLLER_MANAGER, ControlPlane},
-        kubectl::Output,
-        process::eventually,
-    },
-    manifests,
-    namespace::Namespace,
+    CONTROLLER_MANAGER, ControlPlane, Dice, Namespace, Output, becomes, client, corpus, manifests,
+    surging,
 };
 
 pub(super) const CASES: &[Case] = &[
@@ -96,17 +89,14 @@ fn same_findings(shared: &Namespace<'_>) {
     let whole = |cel: &Cel| cel.misses.is_none() && cel.only != Some(Operation::Update);
     for (rule, _) in in_cel().filter(|(rule, cel)| whole(cel) && exported(rule)) {
         let name = format!("{}.{SUFFIX}", rule.meta.id);
-        eventually("each policy to be in force", || {
-            let create = ["create", "--dry-run=server", "-f", "-"];
-            let output = namespace.kubectl(&create, rule.meta.bad);
-            if output.stderr.contains(&name) { Ok(()) } else { Err(output) }
-        });
+        let create = ["create", "--dry-run=server", "-f", "-"];
+        let ask = || namespace.kubectl(&create, rule.meta.bad);
+        becomes("each policy to be in force", ask, |it| it.stderr.contains(&name));
     }
 
     let policy = Policy::parse(&policy).unwrap();
     let kubeconfig = &control_plane.kubectl.kubeconfig;
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    let found = runtime.block_on(async {
+    let found = client::block_on(async {
         let client = client::of(kubeconfig).await;
         let exported = in_cel().filter(|(rule, _)| exported(rule));
         let exported = exported.map(|(rule, _)| rule.meta.id);
@@ -140,15 +130,12 @@ fn same_findings(shared: &Namespace<'_>) {
 async fn compare_all(compared: &mut Compared) {
     let manifests = manifests();
     for (old, object) in &manifests {
-        match old {
-            None => compared.create(object).await,
-            Some(old) => compared.update(old, object).await,
-        }
+        compared.written(object, old.as_ref()).await;
     }
     let mut set = manifests::daemon_set("twice");
     let toleration = json!({ "key": "gpu", "operator": "Exists" });
     set["spec"]["template"]["spec"]["tolerations"] = json!([toleration, toleration]);
-    compared.create(&set).await;
+    compared.written(&set, None).await;
     for set in [manifests::daemon_set("large"), manifests::stateful_set("large")] {
         compared.affordable(&large(set, 100)).await;
     }
@@ -156,15 +143,12 @@ async fn compare_all(compared: &mut Compared) {
     for case in corpus::cases() {
         let is_accepted = (200..300).contains(&case.verdict.code);
         let Some(object) = case.object(&bases).filter(|_| is_accepted) else { continue };
-        match case.old(&bases) {
-            None => compared.create(&object).await,
-            Some(old) => compared.update(&old, &object).await,
-        }
+        compared.written(&object, case.old(&bases).as_ref()).await;
     }
     let mut dice = Dice(number(SEED).unwrap_or(20_261_125));
     for number in 0..400 {
         let (old, object) = limited::pair(&mut dice, number);
-        compared.update(&old, &object).await;
+        compared.written(&object, Some(&old)).await;
     }
     let parents: Vec<_> = manifests.into_iter().map(|(_, object)| object).collect();
     let dice = Dice(number(SEED).unwrap_or(20_261_123));
@@ -208,13 +192,13 @@ fn large(mut set: Value, count: usize) -> Value {
 /// Waits until the controller has checked the types in all policies, and asserts that it has no
 /// warning.
 fn type_check(namespace: &Namespace<'_>) {
-    let list = eventually("the types to be checked", || {
-        let get = ["get", "validatingadmissionpolicies", "-o", "json"];
-        let list = namespace.kubectl(&get, "").json();
-        let items = list["items"].as_array().unwrap();
-        let is_checked = |it: &Value| it["status"]["observedGeneration"] == 1;
-        if items.iter().all(is_checked) { Ok(list) } else { Err("not yet") }
-    });
+    let get = ["get", "validatingadmissionpolicies", "-o", "json"];
+    let is_checked = |it: &Value| it["status"]["observedGeneration"] == 1;
+    let list = becomes(
+        "the types to be checked",
+        || namespace.kubectl(&get, "").json(),
+        |list| list["items"].as_array().unwrap().iter().all(is_checked),
+    );
     for policy in list["items"].as_array().unwrap() {
         let warnings = &policy["status"]["typeChecking"]["expressionWarnings"];
         assert!(warnings.is_null(), "{}: {warnings:#}", policy["metadata"]["name"]);
@@ -253,14 +237,6 @@ fn sets(text: &str) -> Vec<Value> {
 fn modes(shared: &Namespace<'_>) {
     let control_plane = ControlPlane::start(&shared.control_plane.assets);
     let namespace = Namespace::create(&control_plane, "shop");
-    let surging = |name: &str| {
-        let mut set = manifests::daemon_set(name);
-        set["spec"]["template"]["spec"]["containers"][0]["ports"] =
-            json!([{ "containerPort": 80, "hostPort": 80 }]);
-        set["spec"]["updateStrategy"] =
-            json!({ "rollingUpdate": { "maxSurge": 1, "maxUnavailable": 0 } });
-        set
-    };
     let hasty = |name: &str| {
         let mut set = manifests::stateful_set(name);
         set["spec"]["template"]["spec"]["terminationGracePeriodSeconds"] = json!(0);
@@ -278,11 +254,8 @@ fn modes(shared: &Namespace<'_>) {
     namespace.kubectl(&["apply", "-f", "-"], &text).accepted();
     assert!(text.contains("# An exception from surge-host-port ends on 2999-12-31"), "{text}");
     assert!(text.contains("# - the policy turns it off: history-limit-zero\n"), "{text}");
-    eventually("the policies to be in force", || {
-        let new = surging("new").to_string();
-        let output = namespace.kubectl(&["create", "--dry-run=server", "-f", "-"], &new);
-        if output.success { Err(output) } else { Ok(()) }
-    });
+    let new = || namespace.dry_run(&surging("new"));
+    becomes("the policies to be in force", new, |it| !it.success);
     let words = "claim a port of the node, which the old pod still holds";
     let page = "(setguard: surge-host-port, https://setguard.io/rules/surge-host-port.html)";
     namespace.apply(&surging("new")).refused(&["surge-host-port.setguard.io", words, page]);

@@ -5,11 +5,7 @@ use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
 use serde_json::{Value, json};
 
 use super::Case;
-use crate::{
-    harness::{process::eventually, sidecar::Sidecar},
-    manifests::pod,
-    namespace::Namespace,
-};
+use crate::{Namespace, becomes, harness::sidecar::Sidecar, pod};
 
 pub(super) const CASES: &[Case] =
     &[Case::new("nothing-is-injected-twice-when-called-twice", reinvocation)];
@@ -19,11 +15,8 @@ const CONTROLLER: &str = "system:serviceaccount:kube-system:daemon-set-controlle
 fn reinvocation(namespace: &Namespace<'_>) {
     let sidecar = Sidecar::start();
     register(namespace, &sidecar);
-    eventually("the sidecar's webhook to be called", || {
-        let args = ["create", "--dry-run=server", "-o", "json", "-f", "-"];
-        let stored = namespace.kubectl(&args, &pod("probe").to_string()).json();
-        if containers(&stored).len() == 2 { Ok(()) } else { Err(stored) }
-    });
+    let probe = || namespace.would_store(&pod("probe"));
+    becomes("the sidecar's webhook to be called", probe, |it| containers(it).len() == 2);
 
     let mut daemon = pod("daemon");
     daemon["metadata"]["annotations"] = json!({ "setguard.io/node": "node-a" });

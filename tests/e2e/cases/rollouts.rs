@@ -20,15 +20,9 @@ use tokio::time::timeout;
 
 use super::Case;
 use crate::{
-    client,
-    harness::control_plane::{CONTROLLER_MANAGER, ControlPlane},
-    namespace::Namespace,
-    rollouts::{
-        history::History,
-        lockstep::{self, Activity, Lockstep},
-        middle, scenario,
-    },
-    traces::Trace,
+    CONTROLLER_MANAGER, ControlPlane, Namespace, client, rollouts::history::History,
+    rollouts::lockstep, rollouts::lockstep::Activity, rollouts::lockstep::Lockstep,
+    rollouts::middle, rollouts::scenario, traces, traces::Trace,
 };
 
 pub(super) const CASES: &[Case] = &[
@@ -210,7 +204,7 @@ fn planned(trace: &Trace) -> Vec<usize> {
     let folder = tempfile::tempdir().expect("a folder");
     let plan = trace.plan(Path::new(env!("CARGO_BIN_EXE_setguard")), folder.path());
     let mut waves: BTreeMap<u64, usize> = BTreeMap::new();
-    for step in plan["objects"][0]["steps"].as_array().into_iter().flatten() {
+    for step in traces::list(&plan["objects"][0]["steps"]) {
         if step["action"] != "keep" {
             let count = step["count"].as_u64().unwrap_or(1);
             *waves.entry(step["wave"].as_u64().unwrap_or(0)).or_default() +=

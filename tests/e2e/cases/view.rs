@@ -1,7 +1,5 @@
 //! The view of the cluster: the other object is named, and a view that fails does no harm.
 
-use std::fs;
-
 use futures::{StreamExt as _, stream};
 use k8s_openapi::api::apps::v1::DaemonSet;
 use kube::{Api, api::PostParams};
@@ -9,16 +7,8 @@ use serde_json::{Value, json};
 
 use super::Case;
 use crate::{
-    client,
-    harness::{
-        control_plane::{ControlPlane, RESTRICTED, SETGUARD},
-        process::eventually,
-    },
-    link::Link,
-    manifests::{daemon_set, stateful_set},
-    namespace::Namespace,
-    node,
-    viewer::{self, Viewer},
+    ControlPlane, Namespace, SETGUARD, Viewer, becomes, client, daemon_set,
+    harness::control_plane::RESTRICTED, link::Link, node, numbers, stateful_set, viewer, with_app,
 };
 
 pub(super) const CASES: &[Case] = &[
@@ -49,12 +39,10 @@ fn warned(namespace: &Namespace<'_>, name: &str, flags: &[&str]) -> Vec<String> 
 
 /// Waits until a dry run of a second DaemonSet warns, or does not.
 fn warns(namespace: &Namespace<'_>, expected: bool) -> String {
-    eventually(&format!("warnings: {expected}"), || {
-        let args = ["apply", "--dry-run=server", "-f", "-"];
-        let output = namespace.kubectl(&args, &agent(namespace, "probe").to_string()).accepted();
-        let found = output.stderr.contains("selector-overlap");
-        if found == expected { Ok(output.stderr) } else { Err(output) }
-    })
+    let args = ["apply", "--dry-run=server", "-f", "-"];
+    let probe = agent(namespace, "probe").to_string();
+    let ask = || namespace.kubectl(&args, &probe).accepted().stderr;
+    becomes(&format!("warnings: {expected}"), ask, |it| it.contains("selector-overlap") == expected)
 }
 
 /// The example from the issue: each object alone is fine.
@@ -79,8 +67,7 @@ fn names(namespace: &Namespace<'_>) {
     set["spec"]["template"]["spec"]["nodeSelector"] = json!({"disk": "quantum"});
     // The set relies on the names that the Service would give its pods.
     set["spec"]["template"]["spec"]["containers"][0]["args"] = json!(["--join=db-0.db:7000"]);
-    let args = ["apply", "--dry-run=server", "-f", "-"];
-    let output = namespace.kubectl(&args, &set.to_string());
+    let output = namespace.dry_run(&set);
     // Its Service may be applied with it.
     assert!(!output.stderr.contains("service-missing"), "{}", output.stderr);
     output.with_warning("no-node-matches");
@@ -90,10 +77,11 @@ fn names(namespace: &Namespace<'_>) {
         "spec": {"clusterIP": "None", "selector": {"app": "e2e"}},
     }));
     let again = ["apply", "--server-side", "--force-conflicts", "--dry-run=server", "-f", "-"];
-    eventually("the Service to be seen", || {
-        let output = namespace.kubectl(&again, &set.to_string());
-        if output.stderr.contains("service-missing") { Err(output) } else { Ok(()) }
-    });
+    becomes(
+        "the Service to be seen",
+        || namespace.kubectl(&again, &set.to_string()),
+        |output| !output.stderr.contains("service-missing"),
+    );
     let all = ["delete", "statefulset/db", "daemonset/first", "daemonset/second"];
     namespace.kubectl(&all, "").silently();
     warns(namespace, false);
@@ -108,8 +96,8 @@ fn file(namespace: &Namespace<'_>, set: &Value) {
     let output = namespace.kubectl(&["apply", "-f", "-"], &file).accepted();
     assert!(!output.stderr.contains("service-missing"), "{}", output.stderr);
     let args = ["apply", "--server-side", "--force-conflicts", "--dry-run=server", "-f", "-"];
-    eventually("all warnings", || {
-        let output = namespace.kubectl(&args, &file).accepted();
+    let ask = || namespace.kubectl(&args, &file).accepted();
+    becomes("all warnings", ask, |output| {
         let has = |rule: &str, name: &str| {
             let mut lines = output.stderr.lines();
             lines.any(|line| line.starts_with(&format!("Warning: {rule}")) && line.contains(name))
@@ -118,10 +106,7 @@ fn file(namespace: &Namespace<'_>, set: &Value) {
             let other = format!("DaemonSet {name}");
             has("selector-overlap", &other) && has("host-port-conflict", &other)
         });
-        if all && has("service-missing", "") && has("no-node-matches", "") {
-            return Ok(());
-        }
-        Err(output)
+        all && has("service-missing", "") && has("no-node-matches", "")
     });
 }
 
@@ -161,10 +146,11 @@ fn together(namespace: &Namespace<'_>) {
     let all = file(&[&set, &service, &priority, &storage]);
     let output = namespace.kubectl(&apply, &all).accepted();
     assert_eq!(missing(&output.stderr), 0, "{}", output.stderr);
-    eventually("all to be seen", || {
-        let output = namespace.kubectl(&apply, &all).accepted();
-        if missing(&output.stderr) == 0 { Ok(()) } else { Err(output) }
-    });
+    becomes(
+        "all to be seen",
+        || namespace.kubectl(&apply, &all).accepted(),
+        |output| missing(&output.stderr) == 0,
+    );
     let classes = [format!("priorityclass/{name}"), format!("storageclass/{name}")];
     namespace.kubectl(&["delete", &classes[0], &classes[1]], "").accepted();
 }
@@ -215,14 +201,6 @@ fn cut_off(namespace: &Namespace<'_>) {
 
 const MANY: usize = 5000;
 
-/// The most memory that the server has had, in MiB.
-fn peak(viewer: &Viewer) -> u64 {
-    let status = format!("/proc/{}/status", viewer.process.id());
-    let status = fs::read_to_string(status).expect("the status of the process");
-    let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).expect("a peak");
-    peak.trim().trim_end_matches(" kB").parse::<u64>().expect("a number") / 1024
-}
-
 fn large(shared: &Namespace<'_>) {
     let mut control_plane = ControlPlane::start(&shared.control_plane.assets);
     let crowd = Namespace::create(&control_plane, "crowd");
@@ -240,10 +218,8 @@ fn large(shared: &Namespace<'_>) {
     let all = Some(MANY as u64 + 1);
     for viewer in [&before, &after] {
         viewer.knows_all();
-        eventually("all objects", || {
-            let count = viewer.metric("objects", "DaemonSet");
-            if count == all { Ok(()) } else { Err(format!("{count:?}")) }
-        });
+        let count = || viewer.metric("objects", "DaemonSet").unwrap_or(0);
+        becomes("all objects", count, |it| Some(*it) == all);
     }
     assert!(!after.log().contains("asking for pages"), "{}", after.log());
     warns(&shop, true);
@@ -268,22 +244,19 @@ fn large(shared: &Namespace<'_>) {
     assert_eq!(third.log().contains("asking for pages"), asked, "{}", third.log());
     assert!(warns(&shop, true).contains("DaemonSet first"));
     for viewer in [&before, &after, &third] {
-        assert!(peak(viewer) < 100, "{} MiB", peak(viewer));
+        let peak = numbers::memory(viewer.process.id(), "VmHWM").expect("a peak");
+        assert!(peak < 100.0, "{peak} MiB");
     }
 }
 
-/// Creates many DaemonSets.
 fn fill(namespace: &Namespace<'_>) {
     let kubeconfig = &namespace.control_plane.kubectl.kubeconfig;
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    runtime.expect("a runtime").block_on(async {
+    client::block_on(async {
         let api: Api<DaemonSet> = Api::namespaced(client::of(kubeconfig).await, namespace.name);
         let create = |i: usize| {
-            let (api, mut set) = (api.clone(), daemon_set(&format!("agent-{i}")));
-            let app = json!({"app": format!("agent-{i}")});
-            set["spec"]["selector"]["matchLabels"] = app.clone();
-            set["spec"]["template"]["metadata"]["labels"] = app;
-            let set = serde_json::from_value(set).expect("a DaemonSet");
+            let (api, name) = (api.clone(), format!("agent-{i}"));
+            let set = serde_json::from_value(with_app(daemon_set(&name), &name));
+            let set = set.expect("a DaemonSet");
             async move { api.create(&PostParams::default(), &set).await.map(drop) }
         };
         let mut created = stream::iter((0..MANY).map(create)).buffer_unordered(16);

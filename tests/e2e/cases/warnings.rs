@@ -3,10 +3,7 @@
 use serde_json::json;
 
 use super::Case;
-use crate::{
-    manifests::{daemon_set, stateful_set},
-    namespace::Namespace,
-};
+use crate::{Namespace, daemon_set, stateful_set, with_app};
 
 pub(super) const CASES: &[Case] = &[
     Case::new("partition-covers-all-is-warned-of", partition_covers_all),
@@ -75,10 +72,7 @@ fn immutable(namespace: &Namespace<'_>) {
     assert_eq!(namespace.read("statefulset/web")["spec"]["serviceName"], "another");
 
     namespace.apply(&daemon_set("agent")).silently();
-    let mut set = daemon_set("agent");
-    set["spec"]["selector"]["matchLabels"] = json!({ "app": "another" });
-    set["spec"]["template"]["metadata"]["labels"] = json!({ "app": "another" });
-    namespace.apply(&set).refused(&[
+    namespace.apply(&with_app(daemon_set("agent"), "another")).refused(&[
         "Warning: immutable-field: spec.selector: ",
         "spec.selector: Invalid value: ",
         "field is immutable",

@@ -25,37 +25,19 @@ impl Lockstep<'_> {
                 self.orphan().await;
                 self.write(object).await;
             }
-            Act::Break(i) => {
+            Act::Break(i)
+            | Act::Unready(i)
+            | Act::End(i, _)
+            | Act::DeletePod(i)
+            | Act::Relabel(i) => {
                 if let Some(pod) = self.choose(*i).await {
-                    self.break_it(&pod).await;
-                }
-            }
-            Act::Unready(i) => {
-                if let Some(pod) = self.choose(*i).await {
-                    self.make_unready(&pod).await;
-                }
-            }
-            Act::End(i, phase) => {
-                if let Some(pod) = self.choose(*i).await {
-                    self.set_status(&pod, &json!({"phase": phase, "conditions": null})).await;
-                }
-            }
-            Act::DeletePod(i) => {
-                if let Some(pod) = self.choose(*i).await {
-                    drop(self.pods.delete(&pod.name_any(), &DeleteParams::default()).await);
+                    self.happen_to(&pod, act).await;
                 }
             }
             Act::DeleteClaim(i) => {
                 let claims = self.all_claims().await;
                 if let Some(claim) = claims.get(i % claims.len().max(1)) {
                     drop(self.claims.delete(&claim.name_any(), &DeleteParams::default()).await);
-                }
-            }
-            Act::Relabel(i) => {
-                if let Some(pod) = self.choose(*i).await {
-                    let patch = json!({"metadata": {"labels": {"app": "other"}}});
-                    let (patch, params) = (Patch::Merge(&patch), PatchParams::default());
-                    drop(self.pods.patch(&pod.name_any(), &params, &patch).await);
                 }
             }
             Act::AddNode(node) => self.add_node(node).await,
@@ -69,6 +51,20 @@ impl Lockstep<'_> {
         }
         self.touch();
         self.round(LITTLE_PATIENCE).await;
+    }
+
+    async fn happen_to(&self, pod: &Pod, act: &Act) {
+        match act {
+            Act::Break(_) => self.break_it(pod).await,
+            Act::Unready(_) => self.make_unready(pod).await,
+            Act::End(_, phase) => {
+                self.set_status(pod, &json!({"phase": phase, "conditions": null})).await;
+            }
+            Act::DeletePod(_) => {
+                drop(self.pods.delete(&pod.name_any(), &DeleteParams::default()).await);
+            }
+            _ => self.patch_pod(pod, &json!({"metadata": {"labels": {"app": "other"}}})).await,
+        }
     }
 
     /// Lets a change be rolled out for some rounds.
@@ -109,13 +105,7 @@ impl Lockstep<'_> {
         self.touch();
     }
 
-    pub(super) async fn add_nodes(&self) {
-        for node in &self.history.nodes {
-            self.add_node(node).await;
-        }
-    }
-
-    async fn add_node(&self, node: &Value) {
+    pub(super) async fn add_node(&self, node: &Value) {
         let taints = json!({"spec": {"taints": node["spec"]["taints"]}});
         let node: Node = serde_json::from_value(node.clone()).expect("a node");
         let name = node.name_any();

@@ -11,14 +11,12 @@ pub(crate) const LABEL: &str = "history";
 /// A history of a set, and the change at its end.
 #[derive(Clone, Debug)]
 pub(crate) struct History {
-    /// The name of the set.
     pub(crate) name: String,
     /// The object whose rollout is complete when the history begins; `None` if the change creates it.
     pub(crate) first: Option<Value>,
     /// The events after that. If there are any, the change begins in the middle of something, so the plan
     /// gets the pods, claims and revisions.
     pub(crate) acts: Vec<Act>,
-    /// The object after the change.
     pub(crate) last: Value,
     /// Whether the set is deleted without its pods just before the change.
     pub(crate) is_orphaned: bool,
@@ -35,7 +33,6 @@ pub(crate) struct History {
 /// An event before the change. The numbers choose among what there is.
 #[derive(Clone, Debug)]
 pub(crate) enum Act {
-    /// The object is changed.
     Change(Value),
     /// The controller works for some rounds, and pods become available and are gone in between.
     Rounds(usize),
@@ -43,21 +40,16 @@ pub(crate) enum Act {
     Recreate(Value),
     /// A container of a pod crashes again and again.
     Break(usize),
-    /// A pod is not ready any more.
     Unready(usize),
     /// The containers of a pod have terminated for good, with this phase.
     End(usize, &'static str),
-    /// A pod is deleted manually.
     DeletePod(usize),
-    /// A claim is deleted manually.
     DeleteClaim(usize),
     /// A pod gets another label, so that the selector doesn't match it any more.
     Relabel(usize),
-    /// A node is added.
     AddNode(Value),
     /// A node is removed, and its pods are gone.
     RemoveNode(usize),
-    /// A node gets these taints.
     Taint(usize, Value),
     /// A node gets this label `pool`.
     Move(usize, &'static str),

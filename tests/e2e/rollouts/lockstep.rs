@@ -23,7 +23,7 @@ use super::{
     history::{History, LABEL},
     pods::is_available,
 };
-use crate::traces::{After, Event, Left, Round, Trace};
+use crate::{traces::After, traces::Event, traces::Left, traces::Round, traces::Trace};
 
 /// How long a controller must have done nothing to count as waiting. There is no event for that.
 const QUIET: Duration = Duration::from_millis(1500);
@@ -79,7 +79,6 @@ pub(crate) struct Lockstep<'a> {
     early_claims: BTreeSet<String>,
 }
 
-/// A pod as it was seen.
 struct Seen {
     /// The name, or the node that it is for.
     pod: String,
@@ -147,7 +146,9 @@ impl<'a> Lockstep<'a> {
     /// in the middle of something, and the pods that are being deleted.
     async fn before(&mut self) -> (Option<Value>, BTreeSet<String>) {
         let history = self.history;
-        self.add_nodes().await;
+        for node in &history.nodes {
+            self.add_node(node).await;
+        }
         let Some(first) = &history.first else { return (None, BTreeSet::new()) };
         self.write(first).await;
         self.settle().await;

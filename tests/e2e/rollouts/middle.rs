@@ -8,21 +8,19 @@ use serde_json::{Value, json};
 
 use super::{
     history::{Act, History, LABEL},
-    scenario::{daemon_set_of, object, template},
+    scenario::{claim, daemon_set_of, object, strategy, template, tolerate},
 };
-use crate::dice::Dice;
+use crate::Dice;
 
 /// The templates of a history, by their images. A change may go back to an earlier one.
 const IMAGES: [&str; 4] = ["a", "b", "c", "d"];
 /// So many seconds that no pod is available in time, unless it is ready since long ago.
 const LONG: i64 = 2_000_000_000;
 
-/// Histories of StatefulSets.
 pub(crate) fn stateful_sets(seed: u64, count: usize, prefix: &str) -> Vec<History> {
     histories(seed, count, prefix, &StatefulSets)
 }
 
-/// Histories of DaemonSets.
 pub(crate) fn daemon_sets(seed: u64, count: usize, prefix: &str) -> Vec<History> {
     histories(seed, count, prefix, &DaemonSets)
 }
@@ -36,7 +34,6 @@ fn histories(seed: u64, count: usize, prefix: &str, kind: &dyn Kind) -> Vec<Hist
     (0..count).map(|i| history(&mut dice, format!("{prefix}{i}"), kind)).collect()
 }
 
-/// A kind of set.
 trait Kind {
     /// Returns the traits that no change of a history changes.
     fn fixed(&self, dice: &mut Dice) -> Value;
@@ -44,7 +41,6 @@ trait Kind {
     /// Returns an object with this template.
     fn object(&self, dice: &mut Dice, fixed: &Value, name: &str, template: &Value) -> Value;
 
-    /// Returns a template with this image.
     fn template(&self, dice: &mut Dice, name: &str, image: &str) -> Value;
 
     /// Returns the nodes at the beginning.
@@ -84,8 +80,8 @@ fn history(dice: &mut Dice, name: String, kind: &dyn Kind) -> History {
         // Nothing changes, but something may be under way.
         0..15 => now,
         15..30 => {
-            let image = image_of(&now);
-            one(dice, &image)
+            let image = &now["spec"]["template"]["spec"]["containers"][0]["image"];
+            one(dice, image.as_str().expect("an image"))
         }
         _ => {
             let image = dice.pick(&IMAGES);
@@ -138,13 +134,6 @@ fn act(
     }
 }
 
-fn image_of(object: &Value) -> String {
-    object["spec"]["template"]["spec"]["containers"][0]["image"]
-        .as_str()
-        .expect("an image")
-        .to_owned()
-}
-
 fn number(dice: &mut Dice) -> usize {
     usize::try_from(dice.below(60)).expect("a small number")
 }
@@ -163,20 +152,9 @@ impl Kind for StatefulSets {
 
     fn object(&self, dice: &mut Dice, fixed: &Value, name: &str, template: &Value) -> Value {
         let start = dice.pick(&[0, 0, 0, 0, 0, 1, 2]);
-        let mut rolling = json!({"partition": dice.pick(&[0, 0, 0, 1, 2, 3, 7])});
-        if dice.percent(60) {
-            rolling["maxUnavailable"] = dice.pick(&[json!(1), json!(2), json!(3), json!("50%")]);
-        }
-        let strategy = if dice.percent(12) {
-            json!({"type": "OnDelete"})
-        } else {
-            json!({"type": "RollingUpdate", "rollingUpdate": rolling})
-        };
-        let claim = |claim: &Value| {
-            json!({"metadata": {"name": claim}, "spec":
-                {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}})
-        };
-        let claims: Vec<_> = fixed["claims"].as_array().into_iter().flatten().map(claim).collect();
+        let strategy = strategy(dice);
+        let names = fixed["claims"].as_array().into_iter().flatten().filter_map(Value::as_str);
+        let claims: Vec<_> = names.map(claim).collect();
         let spec = json!({
             "replicas": dice.below(6),
             "serviceName": name,
@@ -232,13 +210,7 @@ impl Kind for DaemonSets {
             selector["pool"] = json!(dice.pick(&["a", "b"]));
         }
         template["spec"]["nodeSelector"] = selector;
-        if dice.percent(40) {
-            template["spec"]["tolerations"] = dice.pick(&[
-                json!([{"key": "quiet", "operator": "Exists", "effect": "NoSchedule"}]),
-                json!([{"operator": "Exists"}]),
-                json!([{"key": "strict", "operator": "Equal", "value": "yes"}]),
-            ]);
-        }
+        tolerate(dice, &mut template);
         template
     }
 

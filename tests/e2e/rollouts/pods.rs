@@ -50,7 +50,12 @@ impl Lockstep<'_> {
         let at_once = DeleteParams { preconditions, ..DeleteParams::default().grace_period(0) };
         drop(self.pods.delete(&pod.name_any(), &at_once).await);
         let patch = json!({"metadata": {"finalizers": null, "uid": pod.uid()}});
-        let (patch, params) = (Patch::Merge(&patch), PatchParams::default());
+        self.patch_pod(pod, &patch).await;
+    }
+
+    /// Patches a pod, which may be gone.
+    pub(super) async fn patch_pod(&self, pod: &Pod, patch: &Value) {
+        let (patch, params) = (Patch::Merge(patch), PatchParams::default());
         drop(self.pods.patch(&pod.name_any(), &params, &patch).await);
     }
 

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::history::{Act, FINALIZER, History, LABEL};
-use crate::dice::Dice;
+use crate::Dice;
 
 /// The image of the change in between.
 const BETWEEN: &str = "between";
@@ -42,7 +42,6 @@ fn change(
     }
 }
 
-/// Changes of StatefulSets.
 pub(crate) fn stateful_sets(seed: u64, count: usize, prefix: &str) -> Vec<History> {
     let mut dice = Dice(seed);
     (0..count).map(|i| stateful_set(&mut dice, format!("{prefix}{i}"))).collect()
@@ -64,18 +63,9 @@ fn stateful_set(dice: &mut Dice, name: String) -> History {
             "persistentVolumeClaimRetentionPolicy":
                 {"whenDeleted": "Retain", "whenScaled": when_scaled},
         });
-        let mut rolling = json!({"partition": dice.pick(&[0, 0, 0, 1, 2, 3, 7])});
-        if dice.percent(60) {
-            rolling["maxUnavailable"] = dice.pick(&[json!(1), json!(2), json!(3), json!("50%")]);
-        }
-        spec["updateStrategy"] = if dice.percent(12) {
-            json!({"type": "OnDelete"})
-        } else {
-            json!({"type": "RollingUpdate", "rollingUpdate": rolling})
-        };
+        spec["updateStrategy"] = strategy(dice);
         if has_claims {
-            spec["volumeClaimTemplates"] = json!([{"metadata": {"name": "data"}, "spec":
-                {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}}]);
+            spec["volumeClaimTemplates"] = json!([claim("data")]);
         }
         object("StatefulSet", &name, &spec)
     };
@@ -91,6 +81,33 @@ fn stateful_set(dice: &mut Dice, name: String) -> History {
     };
     let old = (!dice.percent(12)).then_some(old);
     change(name, [old, Some(new)], between, never_ready)
+}
+
+pub(super) fn strategy(dice: &mut Dice) -> Value {
+    let mut rolling = json!({"partition": dice.pick(&[0, 0, 0, 1, 2, 3, 7])});
+    if dice.percent(60) {
+        rolling["maxUnavailable"] = dice.pick(&[json!(1), json!(2), json!(3), json!("50%")]);
+    }
+    match dice.percent(12) {
+        true => json!({"type": "OnDelete"}),
+        false => json!({"type": "RollingUpdate", "rollingUpdate": rolling}),
+    }
+}
+
+pub(super) fn claim(name: &str) -> Value {
+    json!({"metadata": {"name": name}, "spec":
+        {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}})
+}
+
+/// Gives pods of a DaemonSet tolerations for some of the nodes.
+pub(super) fn tolerate(dice: &mut Dice, template: &mut Value) {
+    if dice.percent(40) {
+        template["spec"]["tolerations"] = dice.pick(&[
+            json!([{"key": "quiet", "operator": "Exists", "effect": "NoSchedule"}]),
+            json!([{"operator": "Exists"}]),
+            json!([{"key": "strict", "operator": "Equal", "value": "yes"}]),
+        ]);
+    }
 }
 
 /// Changes the histories so that pods have to be ready for 63 years to be available.
@@ -125,7 +142,6 @@ fn new_image(name: &str) -> &'static str {
     if name.bytes().map(usize::from).sum::<usize>() % 3 == 0 { "old" } else { "new" }
 }
 
-/// Changes of DaemonSets.
 pub(crate) fn daemon_sets(seed: u64, count: usize, prefix: &str) -> Vec<History> {
     let mut dice = Dice(seed);
     (0..count).map(|i| daemon_set(&mut dice, format!("{prefix}{i}"))).collect()
@@ -165,13 +181,7 @@ fn daemon_set(dice: &mut Dice, name: String) -> History {
                 {"requiredDuringSchedulingIgnoredDuringExecution":
                     {"nodeSelectorTerms": [{"matchExpressions": [pool]}]}}});
         }
-        if dice.percent(40) {
-            template["spec"]["tolerations"] = dice.pick(&[
-                json!([{"key": "quiet", "operator": "Exists", "effect": "NoSchedule"}]),
-                json!([{"operator": "Exists"}]),
-                json!([{"key": "strict", "operator": "Equal", "value": "yes"}]),
-            ]);
-        }
+        tolerate(dice, &mut template);
         let rolling = dice.pick(&[
             json!({"maxUnavailable": 1}),
             json!({"maxUnavailable": 2}),

@@ -5,7 +5,7 @@ use std::{path::PathBuf, process::Command};
 use serde_json::Value;
 
 use super::ApiServer;
-use crate::cli::{Folder, Ran, setguard};
+use crate::folder::{Folder, Ran};
 
 /// A cluster, and a folder in which a command runs that reads it.
 pub struct Cluster {
@@ -18,7 +18,7 @@ pub struct Cluster {
 impl Cluster {
     pub fn of(command: &'static str, minor: &'static str) -> Self {
         let api_server = ApiServer::start(minor);
-        let folder = Folder::new([]);
+        let folder = Folder::quiet([]);
         let kubeconfig = api_server.kubeconfig(folder.0.path());
         Cluster { command, api_server, folder, kubeconfig }
     }
@@ -29,8 +29,8 @@ impl Cluster {
     }
 
     pub fn command(&self, args: &[&str]) -> Command {
-        let mut command = setguard(self.folder.0.path(), &[&[self.command], args].concat());
-        command.env("KUBECONFIG", &self.kubeconfig);
+        let mut command = self.folder.command(env!("CARGO_BIN_EXE_setguard"));
+        command.arg(self.command).args(args).env("KUBECONFIG", &self.kubeconfig);
         command
     }
 

@@ -5,12 +5,13 @@ mod watches;
 
 use std::{
     collections::BTreeMap,
-    io::{BufRead, BufReader, Read as _, Write},
+    io::{BufReader, Write},
     net::TcpStream,
     sync::{Arc, Condvar, Mutex, MutexGuard},
 };
 
 use serde_json::{Value, json};
+use setguard_testing::http::Request;
 
 use super::world::World;
 
@@ -27,12 +28,10 @@ const BUILT_IN: [&str; 6] = [
 /// Before the names of OpenKruise's resources, whose objects have their type in lists too.
 const KRUISE: &str = "kruise:";
 
-/// A connection with a client.
 pub(super) struct Connection {
     pub(super) shared: Arc<(Mutex<World>, Condvar)>,
 }
 
-/// A parsed request.
 struct Question {
     resource: String,
     namespace: Option<String>,
@@ -50,28 +49,13 @@ impl Connection {
     }
 
     pub(super) fn serve(&self, mut stream: TcpStream) {
-        let mut reader = BufReader::new(stream.try_clone().unwrap());
-        let mut head = String::new();
-        while !head.ends_with("\r\n\r\n") {
-            match reader.read_line(&mut head) {
-                Ok(0) | Err(_) => return,
-                Ok(_) => {}
-            }
-        }
-        let uri = head.split(' ').nth(1).unwrap().to_owned();
-        let method = head.split(' ').next().unwrap().to_owned();
-        let length = head.lines().find_map(|line| {
-            let (name, value) = line.split_once(':')?;
-            name.eq_ignore_ascii_case("content-length").then(|| value.trim().parse().unwrap())
-        });
-        let mut body = vec![0; length.unwrap_or(0)];
-        if reader.read_exact(&mut body).is_err() {
-            return;
-        }
+        let request = Request::read(&mut BufReader::new(stream.try_clone().unwrap()));
+        let Ok(Some(request)) = request else { return };
+        let (method, uri) = request.line();
         let is_busy = {
             let mut world = self.world();
-            world.requests.push(uri.clone());
-            world.heads.push(head);
+            world.requests.push(uri.to_owned());
+            world.heads.push(request.head.clone());
             let is_busy = world.busy > 0;
             world.busy -= usize::from(is_busy);
             is_busy
@@ -89,7 +73,7 @@ impl Connection {
             drop(self.wait_while(|_| true));
             return;
         }
-        let (path, query) = uri.split_once('?').unwrap_or((&uri, ""));
+        let (path, query) = uri.split_once('?').unwrap_or((uri, ""));
         {
             let mut world = self.world();
             if world.dies_at.is_some_and(|resource| path.ends_with(resource)) {
@@ -102,7 +86,7 @@ impl Connection {
             "/version" => self.version(&mut stream),
             "/metrics" => self.metrics(&mut stream),
             _ if method == "GET" => self.resource(&mut stream, path, query),
-            _ => self.write(&mut stream, &method, path, &body),
+            _ => self.write(&mut stream, method, path, &request.body),
         };
     }
 
@@ -133,16 +117,15 @@ impl Connection {
                 Some(_) => {}
             }
         }
-        if parts.len() == 5 && parts[3] == "namespaces" {
-            let key = ("namespaces".to_owned(), String::new(), parts[4].to_owned());
-            let found = self.world().objects.get(&key).cloned();
-            return match found {
-                Some(object) => answer(stream, 200, &object.to_string()),
-                None => answer(stream, 404, &status(404, "no such namespace")),
-            };
-        }
-        if let ["", "apis", "apps", "v1", "namespaces", namespace, resource, name] = parts[..] {
-            let key = (resource.to_owned(), namespace.to_owned(), name.to_owned());
+        let one = match parts[..] {
+            [_, _, _, "namespaces", name] => Some(["namespaces", "", name]),
+            ["", "apis", "apps", "v1", "namespaces", namespace, resource, name] => {
+                Some([resource, namespace, name])
+            }
+            _ => None,
+        };
+        if let Some(key) = one {
+            let key = key.map(str::to_owned).into();
             let found = self.world().objects.get(&key).cloned();
             return match found {
                 Some(object) => answer(stream, 200, &object.to_string()),

@@ -43,8 +43,6 @@ pub struct World {
     pub hold_pages: bool,
     /// Watches that follow a list send this line and end.
     pub watch_line: Option<String>,
-    /// Watches send no bookmark before they end.
-    pub without_bookmarks: bool,
     /// Connections break, and are not answered.
     pub cut: bool,
     /// The list of this resource never ends; with the same token each time if the flag is set.
@@ -64,7 +62,6 @@ pub struct World {
     pub gone: (usize, bool),
     /// All requests, with their queries.
     pub requests: Vec<String>,
-    /// The heads of all requests.
     pub heads: Vec<String>,
     /// The lists that are being answered, and the most at one time.
     pub(super) listing: (usize, usize),

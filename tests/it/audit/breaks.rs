@@ -44,9 +44,13 @@ fn a_set_that_vanished_with_its_list_causes_no_advice_about_rights() {
     cluster.api_server.change(|world| {
         world.dies_at = None;
         world.forbidden = ["daemonsets", "statefulsets"].into();
+        world.requests.clear();
     });
     let advice = "can be read; name namespaces with -n\n";
-    assert!(cluster.run(&[]).stderr.ends_with(advice), "all are not for this user");
+    let ran = cluster.run(&[]);
+    assert_eq!((ran.code, ran.stdout.as_str()), (2, ""));
+    assert!(ran.stderr.ends_with(advice), "all are not for this user");
+    assert_eq!(cluster.api_server.asked("/nodes"), 0);
     assert!(!cluster.run(&["-n", "shop"]).stderr.ends_with(advice), "that is no help here");
 }
 

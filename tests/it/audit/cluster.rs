@@ -2,7 +2,11 @@
 
 use serde_json::{Value, json};
 
-use super::{Cluster, guard::bundle, stored, unhealthy};
+use super::{
+    Cluster,
+    guard::{bundle, slice},
+    stored, unhealthy,
+};
 
 const KIND: &str = "ValidatingWebhookConfiguration";
 
@@ -24,17 +28,6 @@ fn webhook(last_year: i32) -> Value {
     })
 }
 
-fn slice(ready: bool) -> Value {
-    json!({
-        "apiVersion": "discovery.k8s.io/v1", "kind": "EndpointSlice", "addressType": "IPv4",
-        "metadata": {
-            "name": "gate", "namespace": "gates", "creationTimestamp": "2026-01-01T08:00:00Z",
-            "labels": {"kubernetes.io/service-name": "gate"},
-        },
-        "endpoints": [{"addresses": ["10.0.0.1"], "conditions": {"ready": ready}}],
-    })
-}
-
 /// A cluster with a set that is fine, and a webhook for its pods.
 fn cluster(last_year: i32, ready: bool) -> Cluster {
     let cluster = Cluster::audited().rules(&[], "");
@@ -44,7 +37,7 @@ fn cluster(last_year: i32, ready: bool) -> Cluster {
         .has("statefulsets", &stored("StatefulSet", "shop", "db"))
         .has("services", &service)
         .has("validatingwebhookconfigurations", &webhook(last_year))
-        .has("endpointslices", &slice(ready));
+        .has("endpointslices", &slice("gate", "gates", ready));
     cluster
 }
 

@@ -1,21 +1,16 @@
 //! Sets that are not healthy, and how findings about them are shown.
 
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::{COVERED, Cluster, covered, stored, waiting};
-
-/// A set whose status has not followed a change.
-fn unobserved(name: &str) -> Value {
-    let mut set = stored("StatefulSet", "shop", name);
-    set["metadata"]["generation"] = json!(2);
-    set
-}
 
 #[test]
 fn a_controller_that_observes_nothing_is_one_error() {
     let cluster = Cluster::audited();
     for name in ["a", "b", "c"] {
-        cluster.has("statefulsets", &unobserved(name));
+        let mut unobserved = stored("StatefulSet", "shop", name);
+        unobserved["metadata"]["generation"] = json!(2);
+        cluster.has("statefulsets", &unobserved);
     }
     cluster.has("statefulsets", &stored("StatefulSet", "shop", "fine"));
     assert_eq!(cluster.findings(1, &[]), ["change-not-observed shop/a"]);

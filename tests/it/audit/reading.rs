@@ -57,16 +57,6 @@ fn what_may_not_be_read_is_not_taken_for_absent() {
 }
 
 #[test]
-fn without_any_set_that_may_be_read_it_fails() {
-    let cluster = mixed();
-    cluster.api_server.change(|world| world.forbidden = ["daemonsets", "statefulsets"].into());
-    let ran = cluster.run(&[]);
-    assert_eq!((ran.code, ran.stdout.as_str()), (2, ""));
-    assert!(ran.stderr.contains("name namespaces with -n"), "{}", ran.stderr);
-    assert_eq!(cluster.api_server.asked("/nodes"), 0);
-}
-
-#[test]
 fn lists_are_read_in_pages_and_two_at_a_time() {
     let cluster = Cluster::audited().rules(COVERED, "");
     for i in 0..1203 {
@@ -177,8 +167,6 @@ fn claims_are_read_only_where_they_decide() {
 #[test]
 fn a_cluster_that_does_not_answer_is_a_failure() {
     let cluster = Cluster::audited();
-    let ran = cluster.run(&["--context", "other"]).ends(2);
-    assert!(ran.stderr.starts_with("error: no usable kubeconfig"), "{}", ran.stderr);
     cluster.api_server.change(|world| world.garbage = Some("<html>".to_owned()));
     let ran = cluster.run(&[]);
     assert_eq!((ran.code, ran.stdout.as_str()), (2, ""));

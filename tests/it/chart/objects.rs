@@ -1,9 +1,14 @@
 //! Checks each object of the chart against the Kubernetes types and against setguard's rules.
 
-use k8s_openapi::api::{
-    admissionregistration::v1 as admission, apps::v1 as apps, autoscaling::v2 as autoscaling,
-    batch::v1 as batch, core::v1 as core, networking::v1 as networking, policy::v1 as policy,
-    rbac::v1 as rbac,
+use std::collections::BTreeMap;
+
+use k8s_openapi::{
+    Resource,
+    api::{
+        admissionregistration::v1 as admission, apps::v1 as apps, autoscaling::v2 as autoscaling,
+        batch::v1 as batch, core::v1 as core, networking::v1 as networking, policy::v1 as policy,
+        rbac::v1 as rbac,
+    },
 };
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::{Value, json};
@@ -11,49 +16,48 @@ use serde_json::{Value, json};
 use super::each;
 use crate::support;
 
+type Same = fn(&Value) -> Result<(), String>;
+
+fn of<T: Resource + DeserializeOwned + Serialize>() -> (&'static str, Same) {
+    (T::KIND, same::<T>)
+}
+
 #[test]
 fn kubernetes_knows_every_field() {
+    let types = BTreeMap::from([
+        of::<rbac::ClusterRole>(),
+        of::<rbac::ClusterRoleBinding>(),
+        of::<core::ConfigMap>(),
+        of::<batch::CronJob>(),
+        of::<apps::Deployment>(),
+        of::<autoscaling::HorizontalPodAutoscaler>(),
+        of::<batch::Job>(),
+        of::<admission::MutatingAdmissionPolicy>(),
+        of::<admission::MutatingAdmissionPolicyBinding>(),
+        of::<admission::MutatingWebhookConfiguration>(),
+        of::<networking::NetworkPolicy>(),
+        of::<core::Pod>(),
+        of::<policy::PodDisruptionBudget>(),
+        of::<core::ResourceQuota>(),
+        of::<rbac::Role>(),
+        of::<rbac::RoleBinding>(),
+        of::<core::Secret>(),
+        of::<core::Service>(),
+        of::<core::ServiceAccount>(),
+        of::<admission::ValidatingAdmissionPolicy>(),
+        of::<admission::ValidatingAdmissionPolicyBinding>(),
+        of::<admission::ValidatingWebhookConfiguration>(),
+    ]);
+    // Kinds of cert-manager and the Prometheus Operator.
+    let others = ["Certificate", "Issuer", "PodMonitor", "PrometheusRule", "ServiceMonitor"];
     each(|file, objects, _| {
         for object in objects {
             let kind = object["kind"].as_str().unwrap();
-            let known = match kind {
-                "ClusterRole" => same::<rbac::ClusterRole>(object),
-                "ClusterRoleBinding" => same::<rbac::ClusterRoleBinding>(object),
-                "ConfigMap" => same::<core::ConfigMap>(object),
-                "CronJob" => same::<batch::CronJob>(object),
-                "Deployment" => same::<apps::Deployment>(object),
-                "HorizontalPodAutoscaler" => same::<autoscaling::HorizontalPodAutoscaler>(object),
-                "Job" => same::<batch::Job>(object),
-                "MutatingAdmissionPolicy" => same::<admission::MutatingAdmissionPolicy>(object),
-                "MutatingAdmissionPolicyBinding" => {
-                    same::<admission::MutatingAdmissionPolicyBinding>(object)
-                }
-                "MutatingWebhookConfiguration" => {
-                    same::<admission::MutatingWebhookConfiguration>(object)
-                }
-                "NetworkPolicy" => same::<networking::NetworkPolicy>(object),
-                "Pod" => same::<core::Pod>(object),
-                "PodDisruptionBudget" => same::<policy::PodDisruptionBudget>(object),
-                "ResourceQuota" => same::<core::ResourceQuota>(object),
-                "Role" => same::<rbac::Role>(object),
-                "RoleBinding" => same::<rbac::RoleBinding>(object),
-                "Secret" => same::<core::Secret>(object),
-                "Service" => same::<core::Service>(object),
-                "ServiceAccount" => same::<core::ServiceAccount>(object),
-                "ValidatingAdmissionPolicy" => same::<admission::ValidatingAdmissionPolicy>(object),
-                "ValidatingAdmissionPolicyBinding" => {
-                    same::<admission::ValidatingAdmissionPolicyBinding>(object)
-                }
-                "ValidatingWebhookConfiguration" => {
-                    same::<admission::ValidatingWebhookConfiguration>(object)
-                }
-                // Kinds of cert-manager and the Prometheus Operator.
-                "Certificate" | "Issuer" | "PodMonitor" | "PrometheusRule" | "ServiceMonitor" => {
-                    Ok(())
-                }
-                kind => Err(format!("this test has no type for a {kind}")),
+            let Some(same) = types.get(kind) else {
+                assert!(others.contains(&kind), "this test has no type for a {kind}");
+                continue;
             };
-            known.unwrap_or_else(|why| panic!("{file}: {kind}: {why}"));
+            same(object).unwrap_or_else(|why| panic!("{file}: {kind}: {why}"));
         }
     });
 }

@@ -1,8 +1,8 @@
 //! The features that are off by default.
 
-use serde_json::{Value, json};
+use serde_json::json;
 
-use super::{deployment, objects, of, render, selects, template};
+use super::{deployment, objects, of, pods, render, selects};
 use crate::helm;
 
 #[test]
@@ -31,9 +31,6 @@ fn the_quota_is_for_the_priority_class_of_the_pods() {
                         "values": ["system-cluster-critical"]}]);
     assert_eq!(quota["spec"]["scopeSelector"]["matchExpressions"], scope);
     assert!(of(&objects(&render(&helm, &["--set", class])), "ResourceQuota").is_empty());
-    let alone = template(&helm, &["--set", "priorityClassQuota.enabled=true"]);
-    let stderr = String::from_utf8_lossy(&alone.stderr);
-    assert!(!alone.status.success() && stderr.contains("set priorityClassName too"), "{stderr}");
 }
 
 /// Alerts and dashboard select by the job that both monitors give.
@@ -73,15 +70,10 @@ fn hooks_work_where_everything_else_is_denied() {
                  networkPolicy.webhookFrom[0].ipBlock.cidr=10.0.0.0/8";
     let all = objects(&render(&helm, &["--set", flags]));
     let policies = of(&all, "NetworkPolicy");
-    let pods = all.iter().filter_map(|object| match object["kind"].as_str()? {
-        "Pod" => Some(&object["metadata"]["labels"]),
-        "Job" | "Deployment" => Some(&object["spec"]["template"]["metadata"]["labels"]),
-        "CronJob" => Some(&object["spec"]["jobTemplate"]["spec"]["template"]["metadata"]["labels"]),
-        _ => None,
-    });
-    let pods: Vec<&Value> = pods.collect();
+    let pods = pods::of(&all, &pods::ALL);
     assert_eq!(pods.len(), 5);
-    for labels in &pods {
+    for pod in &pods {
+        let labels = &pod["metadata"]["labels"];
         let own: Vec<_> = policies
             .iter()
             .filter(|policy| selects(&policy["spec"]["podSelector"], labels))

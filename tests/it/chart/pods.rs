@@ -2,18 +2,25 @@
 
 use serde_json::{Value, json};
 
-use super::{chart, objects, render, template};
+use super::{chart, objects, render};
 use crate::helm;
+
+/// The pods, or their templates, of these kinds.
+pub(super) fn of<'a>(objects: &'a [Value], kinds: &[&str]) -> Vec<&'a Value> {
+    let objects = objects.iter().filter(|it| kinds.iter().any(|kind| it["kind"] == *kind));
+    let pods = objects.filter_map(|object| match object["kind"].as_str()? {
+        "Pod" => Some(object),
+        "CronJob" => Some(&object["spec"]["jobTemplate"]["spec"]["template"]),
+        _ => Some(&object["spec"]["template"]),
+    });
+    pods.collect()
+}
+
+pub(super) const ALL: [&str; 4] = ["Pod", "Deployment", "Job", "CronJob"];
 
 /// The specs of all pods, also of the hooks.
 pub(super) fn specs(objects: &[Value]) -> Vec<&Value> {
-    let specs = objects.iter().filter_map(|object| match object["kind"].as_str()? {
-        "Pod" => Some(&object["spec"]),
-        "Deployment" | "Job" => Some(&object["spec"]["template"]["spec"]),
-        "CronJob" => Some(&object["spec"]["jobTemplate"]["spec"]["template"]["spec"]),
-        _ => None,
-    });
-    specs.collect()
+    of(objects, &ALL).into_iter().map(|pod| &pod["spec"]).collect()
 }
 
 fn with(helm: &std::path::Path, file: &str, flags: &[&str]) -> Vec<Value> {
@@ -74,33 +81,9 @@ fn only_replicas_have_containers_of_users() {
 #[test]
 fn the_oldest_version_of_tls_is_a_flag() {
     let Some(helm) = helm::find() else { return };
-    let args = |flags: &[&str]| {
-        super::deployment(&helm, flags)["spec"]["template"]["spec"]["containers"][0]["args"]
-            .to_string()
-    };
+    let args =
+        |flags: &[&str]| super::container(&objects(&render(&helm, flags)))["args"].to_string();
     assert!(args(&[]).contains("\"--tls-min-version=1.2\""));
     // Helm and YAML read it as a number.
     assert!(args(&["--set", "tls.minVersion=1.3"]).contains("\"--tls-min-version=1.3\""));
-    assert!(!template(&helm, &["--set", "tls.minVersion=1.1"]).status.success());
-}
-
-#[test]
-fn fields_that_contradict_each_other_are_refused_with_a_sentence() {
-    let Some(helm) = helm::find() else { return };
-    for (flags, message) in [
-        (&["dnsPolicy=None"][..], "dnsConfig.nameservers: dnsPolicy is None"),
-        (&["hostNetwork=true", "hostUsers=false"], "hostUsers: must not be false with hostNetwork"),
-        (&["extraContainers[0].name=setguard"], "extraContainers: a container named \"setguard\""),
-        (
-            &["extraContainers[0].name=a", "initContainers[0].name=a"],
-            "initContainers: a container named \"a\"",
-        ),
-        (&["hostAliases[0].ip=10.0.0.1"], "hostnames"),
-        (&["dnsConfig.nameserver=10.0.0.1"], "nameserver"),
-    ] {
-        let flags: Vec<&str> = flags.iter().flat_map(|flag| ["--set", flag]).collect();
-        let ran = template(&helm, &flags);
-        let stderr = String::from_utf8_lossy(&ran.stderr);
-        assert!(!ran.status.success() && stderr.contains(message), "{flags:?}: {stderr}");
-    }
 }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::{Value, json};
 use setguard::{catalogue, policy::Policy, rules::in_cel};
 
-use super::{objects, of, render, template};
+use super::{objects, of, render};
 use crate::{folder::Folder, helm};
 
 /// The objects of the chart with this mode and policy, for a release.
@@ -36,7 +36,6 @@ fn specs(objects: &[Value]) -> BTreeMap<(String, String), Value> {
     found.map(|it| ((text(&it["kind"]), text(&it["metadata"]["name"])), spec(it))).collect()
 }
 
-/// The policies of `setguard export`.
 fn exported(forms: &[&str], release: &str, policy: &Value) -> BTreeMap<(String, String), Value> {
     let mut file = policy.clone();
     file["apiVersion"] = json!("setguard.io/v1alpha1");
@@ -242,39 +241,8 @@ fn policies_select_what_the_webhooks_select() {
 }
 
 #[test]
-fn a_value_that_policies_cannot_honour_is_refused() {
+fn without_a_release_policies_are_those_of_the_newest() {
     let Some(helm) = helm::find() else { return };
-    let refusals = [
-        (
-            "policies",
-            r#"policy.limits=[{"deletesClaims": false, "reason": "r"}]"#,
-            "policy.limits: the policies of the chart have no limits",
-        ),
-        (
-            "policies",
-            r#"policy.exceptions=[{"rules": ["surge-host-port"], "reason": "r", "expires": "2999-01-01"}]"#,
-            "the exception until 2999-01-01 would never end",
-        ),
-        ("policies", r#"policy.injection={"nodePin": false}"#, "webhook.mutating.enabled=false"),
-        (
-            "policies",
-            r#"policy.kubernetes={"version": "1.35"}"#,
-            "injection without a server needs Kubernetes 1.36, and this is 1.35",
-        ),
-        (
-            "policies",
-            r#"existingPolicyConfigMap="mine""#,
-            "existingPolicyConfigMap: with mode policies",
-        ),
-        ("both", r#"existingPolicyConfigMap="mine""#, "existingPolicyConfigMap: with mode both"),
-        ("neither", "policy={}", "mode"),
-    ];
-    for (mode, value, message) in refusals {
-        let mode = format!("mode={mode}");
-        let ran = template(&helm, &["--set", &mode, "--set-json", value]);
-        let stderr = String::from_utf8_lossy(&ran.stderr);
-        assert!(!ran.status.success() && stderr.contains(message), "{mode} {value}: {stderr}");
-    }
     // Without a release it is the newest, as for the export.
     let newest = exported(&["vap", "map"], "1.37", &json!({}));
     assert_eq!(specs(&objects(&render(&helm, &["--set", "mode=policies"]))), newest);

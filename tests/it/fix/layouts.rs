@@ -7,7 +7,6 @@ use proptest::{prelude::*, test_runner::Config};
 
 use crate::folder::{Folder, rules};
 
-/// The fate of a line.
 #[derive(Clone, Debug, PartialEq)]
 enum Fate {
     Stays,

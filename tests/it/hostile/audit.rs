@@ -4,11 +4,7 @@ use proptest::{prelude::*, test_runner::Config};
 use serde_json::Value;
 
 use super::{PIECES, hostile, is_inert, summary_is_inert};
-use crate::{
-    api_server::ApiServer,
-    folder::{Folder, Ran},
-    support,
-};
+use crate::{api_server::ApiServer, folder::Folder, folder::Ran, support};
 
 /// Appends a text to every name, image, reason and message.
 fn spoil(value: &mut Value, key: &str, namespace: &str, text: &str) {

@@ -1,10 +1,7 @@
 //! The view of a cluster whose API server fails in ways that look like success.
 
 use super::{Viewer, WORKLOADS, daemon_set, daemon_sets};
-use crate::{
-    api_server::{ApiServer, Streams},
-    daemon::eventually,
-};
+use crate::{api_server::ApiServer, api_server::Streams, daemon::eventually};
 
 const ERROR: &str = r#"{"type":"ERROR","object":{"kind":"Status","code":500,"message":"no"}}"#;
 const UNREADABLE: &str = r#"{"type":"ADDED","object":[]}"#;
@@ -17,7 +14,7 @@ fn line(viewer: &Viewer, kind: &str) -> String {
 }
 
 /// Waits until a kind is in this state, and returns the line about it.
-fn becomes(viewer: &Viewer, kind: &str, state: &str) -> String {
+pub(super) fn becomes(viewer: &Viewer, kind: &str, state: &str) -> String {
     eventually(&format!("a {kind} that is {state}"), || {
         Some(line(viewer, kind)).filter(|line| line.starts_with(state))
     })
@@ -25,7 +22,8 @@ fn becomes(viewer: &Viewer, kind: &str, state: &str) -> String {
 
 #[test]
 fn a_streaming_list_that_fails_is_followed_by_pages() {
-    for streams in [Streams::Fails, Streams::CutOff, Streams::Unreadable] {
+    use Streams::{CutOff, Fails, Refused, Unreadable, WithoutEnd};
+    for streams in [Refused, WithoutEnd, Fails, CutOff, Unreadable] {
         let api_server = ApiServer::start("36");
         api_server.change(|world| world.streams = streams);
         daemon_sets(&api_server, 150);
@@ -36,22 +34,10 @@ fn a_streaming_list_that_fails_is_followed_by_pages() {
         assert!(again <= 1, "{streams:?}: {again} streaming lists");
         assert!(api_server.asked("daemonsets?&limit=100") >= 2, "{streams:?}");
         // An API server that cannot stream at all is asked once, for all kinds.
-        if streams == Streams::Fails {
-            assert_eq!(api_server.asked("sendInitialEvents=true"), 1);
+        if matches!(streams, Refused | WithoutEnd | Fails) {
+            assert_eq!(api_server.asked("sendInitialEvents=true"), 1, "{streams:?}");
         }
     }
-}
-
-#[test]
-fn one_kind_that_is_forbidden_does_not_end_streaming() {
-    let api_server = ApiServer::start("36");
-    api_server.change(|world| world.forbidden.insert("priorityclasses"));
-    let viewer = Viewer::of_workloads(&api_server);
-    viewer
-        .daemon
-        .logged("the API server does not let setguard read this kind; its rules are silent");
-    viewer.knows("StatefulSet");
-    assert_eq!(api_server.asked("limit="), 0);
 }
 
 #[test]
@@ -116,17 +102,6 @@ fn a_server_that_comes_back_with_an_older_state_is_listed_again() {
     }
     api_server.change(|world| world.cut = false);
     becomes(&viewer, "DaemonSet", "fresh, 3 objects");
-}
-
-#[test]
-fn a_quiet_kind_without_bookmarks_is_listed_again() {
-    let api_server = ApiServer::start("36");
-    api_server.change(|world| world.without_bookmarks = true);
-    let viewer = Viewer::of_workloads(&api_server);
-    viewer.knows("StorageClass");
-    let streams = || api_server.asked("storageclasses?&watch=true&timeoutSeconds=4");
-    eventually("two more lists", || (streams() > 2).then_some(()));
-    assert!(line(&viewer, "StorageClass").starts_with("fresh"));
 }
 
 #[test]

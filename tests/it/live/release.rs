@@ -5,7 +5,8 @@ use serde_json::{Value, json};
 use super::Viewer;
 use crate::{
     api_server::ApiServer,
-    daemon::{eventually, post, review},
+    daemon::{eventually, review},
+    folder,
 };
 
 fn release(version: &str, source: &str) -> String {
@@ -17,8 +18,8 @@ fn objects_are_checked_against_the_release_of_the_cluster_unless_the_policy_name
     let api_server = ApiServer::start("34+");
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("policy.yaml");
-    let policy = "apiVersion: setguard.io/v1alpha1\nkind: Policy\n";
-    std::fs::write(&file, policy).unwrap();
+    let policy = folder::policy("");
+    std::fs::write(&file, &policy).unwrap();
     let args = ["--inventory", "workloads", "--policy", file.to_str().unwrap()];
     let viewer = Viewer::start(&api_server, &args);
     viewer.daemon.measured(&release("1.34", "cluster"));
@@ -33,7 +34,7 @@ fn objects_are_checked_against_the_release_of_the_cluster_unless_the_policy_name
     viewer.daemon.measured(&release("1.35", "cluster"));
     std::fs::write(&file, format!("{policy}kubernetes: {{version: \"1.36\"}}\n")).unwrap();
     viewer.daemon.measured(&release("1.36", "policy"));
-    std::fs::write(&file, policy).unwrap();
+    std::fs::write(&file, &policy).unwrap();
     viewer.daemon.measured(&release("1.35", "cluster"));
 
     let pinned =
@@ -75,9 +76,7 @@ fn ignored(viewer: &Viewer) -> bool {
     review["request"]["object"]["spec"]["updateStrategy"] =
         json!({"type": "RollingUpdate", "rollingUpdate": {"maxUnavailable": 2}});
     review["request"]["object"]["spec"]["podManagementPolicy"] = "Parallel".into();
-    let mut stream = viewer.client.connect(viewer.daemon.webhook).unwrap();
-    let reply = post(&mut stream, "/mutate", &review.to_string());
-    reply.body.contains("max-unavailable-ignored")
+    viewer.review("/mutate", &review.to_string()).body.contains("max-unavailable-ignored")
 }
 
 #[test]

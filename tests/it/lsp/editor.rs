@@ -162,7 +162,6 @@ impl Editor {
     }
 }
 
-/// The rules of diagnostics.
 pub fn rules(diagnostics: &[Value]) -> Vec<&str> {
     diagnostics.iter().map(|it| it["code"].as_str().unwrap_or("")).collect()
 }

@@ -7,6 +7,7 @@ use std::{
 };
 
 use send_ctrlc::{Interruptible as _, InterruptibleChild, InterruptibleCommand as _};
+use setguard_testing::http;
 
 use crate::folder::Folder;
 
@@ -14,14 +15,8 @@ use crate::folder::Folder;
 fn audit_ended_by(signal: impl FnOnce(&mut InterruptibleChild)) -> ExitStatus {
     let server = TcpListener::bind("127.0.0.1:0").unwrap();
     let folder = Folder::new([]);
-    let kubeconfig = format!(
-        "apiVersion: v1\nkind: Config\ncurrent-context: a\n\
-         clusters: [{{name: a, cluster: {{server: 'http://{}'}}}}]\n\
-         users: [{{name: a, user: {{token: a}}}}]\n\
-         contexts: [{{name: a, context: {{cluster: a, user: a}}}}]\n",
-        server.local_addr().unwrap()
-    );
-    folder.write("kubeconfig", kubeconfig);
+    let url = format!("http://{}", server.local_addr().unwrap());
+    folder.write("kubeconfig", http::kubeconfig(&url));
     let mut audit = folder
         .command(env!("CARGO_BIN_EXE_setguard"))
         .args(["audit", "--output", "json=report.json"])

@@ -5,7 +5,7 @@ use std::{fs, os::unix::fs::symlink, process::Command};
 use serde_json::{Value, json};
 
 use super::daemon;
-use crate::daemon::{certificate_in, eventually, post, review};
+use crate::daemon::{eventually, post, review};
 
 fn policy(unpaired: &str) -> String {
     format!(
@@ -19,7 +19,7 @@ fn a_changed_policy_is_loaded_and_a_wrong_one_is_not() {
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("policy.yaml");
     fs::write(&file, policy("warn")).unwrap();
-    let (daemon, client) = daemon(dir.path(), &["--policy", file.to_str().unwrap()]);
+    let (daemon, client) = daemon(&["--policy", file.to_str().unwrap()]);
     let mut stream = client.connect(daemon.webhook).unwrap();
     let mut allowed = || {
         let reply = post(&mut stream, "/mutate", &review("mutate/pod-of-nobody-paired"));
@@ -46,11 +46,10 @@ fn a_changed_policy_is_loaded_and_a_wrong_one_is_not() {
 #[test]
 fn an_invalid_policy_at_the_start_only_warns_if_asked_to() {
     let dir = tempfile::tempdir().unwrap();
-    certificate_in(dir.path());
     let file = dir.path().join("policy.yaml");
     fs::write(&file, policy("perhaps")).unwrap();
     let flags = ["--policy", file.to_str().unwrap(), "--if-policy-invalid=warn"];
-    let (daemon, client) = daemon(dir.path(), &flags);
+    let (daemon, client) = daemon(&flags);
     let fallback = |is: u8| {
         daemon.measured(&format!("setguard_policy_fallback {is}"));
         daemon.measured(&format!("setguard_policy_last_reload_successful {}", 1 - is));
@@ -85,7 +84,7 @@ fn a_pipe_a_device_or_a_huge_file_as_policy_is_not_read() {
     let path = |name: &str| dir.path().join(name);
     let file = path("policy.yaml");
     fs::write(&file, policy("warn")).unwrap();
-    let (daemon, _) = daemon(dir.path(), &["--policy", file.to_str().unwrap()]);
+    let (daemon, _) = daemon(&["--policy", file.to_str().unwrap()]);
 
     assert!(Command::new("mkfifo").arg(path("pipe")).status().unwrap().success());
     symlink("/dev/zero", path("device")).unwrap();

@@ -3,7 +3,7 @@
 use std::io::Write as _;
 
 use super::daemon;
-use crate::daemon::{Client, Daemon, Reply, Tls, certificate_in, eventually, post, review, send};
+use crate::daemon::{Client, Daemon, Reply, Tls, eventually, post, review, send};
 
 /// A review whose second half has not been sent yet.
 struct Half {
@@ -33,8 +33,7 @@ const SHUTTING_DOWN: &str = "shutting down; a second signal exits immediately";
 #[test]
 fn a_request_in_flight_is_finished_before_the_end() {
     for signal in ["TERM", "INT"] {
-        let dir = tempfile::tempdir().unwrap();
-        let (mut daemon, client) = daemon(dir.path(), &[]);
+        let (mut daemon, client) = daemon(&[]);
         // Go's client keeps connections in reserve on which it has sent nothing yet.
         let _reserve = client.connect(daemon.webhook).unwrap();
         let half = Half::send(&daemon, &client);
@@ -51,12 +50,7 @@ fn a_request_in_flight_is_finished_before_the_end() {
 
 #[test]
 fn while_it_drains_it_answers_and_closes_connections() {
-    let dir = tempfile::tempdir().unwrap();
-    let made = certificate_in(dir.path());
-    let (cert, key) = (dir.path().join("tls.crt"), dir.path().join("tls.key"));
-    let files = ["--tls-cert", cert.to_str().unwrap(), "--tls-key", key.to_str().unwrap()];
-    let mut daemon = Daemon::start(&[&files[..], &["--drain-delay", "10m"]].concat());
-    let client = Client::trusting(&[&made.ca]);
+    let (mut daemon, client) = daemon(&["--drain-delay", "10m"]);
     daemon.signal("TERM");
     daemon.logged(SHUTTING_DOWN);
     assert_eq!(daemon.get("/readyz").status, 503);
@@ -70,8 +64,7 @@ fn while_it_drains_it_answers_and_closes_connections() {
 
 #[test]
 fn a_second_signal_ends_it_at_once() {
-    let dir = tempfile::tempdir().unwrap();
-    let (mut daemon, client) = daemon(dir.path(), &[]);
+    let (mut daemon, client) = daemon(&[]);
     let _half = Half::send(&daemon, &client);
     daemon.signal("TERM");
     daemon.logged(SHUTTING_DOWN);
@@ -81,8 +74,7 @@ fn a_second_signal_ends_it_at_once() {
 
 #[test]
 fn requests_that_outlast_the_grace_period_are_cut_off_and_logged() {
-    let dir = tempfile::tempdir().unwrap();
-    let (mut daemon, client) = daemon(dir.path(), &["--grace-period", "50ms"]);
+    let (mut daemon, client) = daemon(&["--grace-period", "50ms"]);
     let _half = Half::send(&daemon, &client);
     daemon.signal("TERM");
     let line = daemon.logged("the grace period is over; these requests get no answer");

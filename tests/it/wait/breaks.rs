@@ -2,14 +2,19 @@
 
 use serde_json::json;
 
-use super::{Cluster, pod, set};
+use super::{Cluster, Waiting, pod, set};
+
+fn begun(flags: &[&str]) -> (Cluster, Waiting) {
+    let cluster = Cluster::rolling();
+    cluster.has("statefulsets", &set("db", 2, 1));
+    let mut waiting = cluster.begin(&[&["sts/db", "-n", "shop"], flags].concat());
+    waiting.says("progress", "1 of 3 updated");
+    (cluster, waiting)
+}
 
 #[test]
 fn watches_that_are_cut_and_a_server_that_is_away_are_survived() {
-    let cluster = Cluster::rolling();
-    cluster.has("statefulsets", &set("db", 2, 1));
-    let mut waiting = cluster.begin(&["sts/db", "-n", "shop"]);
-    waiting.says("progress", "1 of 3 updated");
+    let (cluster, mut waiting) = begun(&[]);
     cluster.api_server.change(|world| world.cut = true);
     waiting.says("note", "cannot follow the cluster, trying again: ");
     // A change in the meantime is not lost.
@@ -24,10 +29,7 @@ fn watches_that_are_cut_and_a_server_that_is_away_are_survived() {
 
 #[test]
 fn a_server_that_has_forgotten_the_version_is_listed_again() {
-    let cluster = Cluster::rolling();
-    cluster.has("statefulsets", &set("db", 2, 1));
-    let mut waiting = cluster.begin(&["sts/db", "-n", "shop"]);
-    waiting.says("progress", "1 of 3 updated");
+    let (cluster, mut waiting) = begun(&[]);
     cluster.api_server.change(|world| world.cut = true);
     waiting.says("note", "cannot follow the cluster");
     cluster.has("statefulsets", &set("db", 3, 3));
@@ -40,28 +42,8 @@ fn a_server_that_has_forgotten_the_version_is_listed_again() {
 }
 
 #[test]
-fn a_server_with_an_older_state_is_listed_again() {
-    let cluster = Cluster::rolling();
-    cluster.has("statefulsets", &set("db", 2, 1));
-    let mut waiting = cluster.begin(&["sts/db", "-n", "shop"]);
-    waiting.says("progress", "1 of 3 updated");
-    cluster.api_server.change(|world| world.cut = true);
-    waiting.says("note", "cannot follow the cluster");
-    // etcd is restored from a snapshot, so no event has a version that the wait does not know yet.
-    cluster.api_server.change(|world| world.go_back());
-    cluster.has("statefulsets", &set("db", 3, 3));
-    cluster.api_server.change(|world| world.cut = false);
-    waiting.says("note", "the cluster can be followed again");
-    waiting.says("done", "rolled out");
-    waiting.ends_with(0);
-}
-
-#[test]
 fn a_right_that_is_taken_away_is_said() {
-    let cluster = Cluster::rolling();
-    cluster.has("statefulsets", &set("db", 2, 1));
-    let mut waiting = cluster.begin(&["sts/db", "-n", "shop"]);
-    waiting.says("progress", "1 of 3 updated");
+    let (cluster, mut waiting) = begun(&[]);
     cluster.api_server.change(|world| {
         world.forbidden = ["pods"].into();
         world.cut = true;
@@ -80,10 +62,7 @@ fn a_right_that_is_taken_away_is_said() {
 
 #[test]
 fn a_server_that_stays_away_ends_with_the_time() {
-    let cluster = Cluster::rolling();
-    cluster.has("statefulsets", &set("db", 2, 1));
-    let mut waiting = cluster.begin(&["sts/db", "-n", "shop", "--timeout", "3s"]);
-    waiting.says("progress", "1 of 3 updated");
+    let (cluster, mut waiting) = begun(&["--timeout", "3s"]);
     cluster.api_server.change(|world| world.cut = true);
     waiting.says("end", "timed out after 3s: the cluster cannot be followed");
     waiting.ends_with(3);
@@ -91,10 +70,7 @@ fn a_server_that_stays_away_ends_with_the_time() {
 
 #[test]
 fn a_set_that_is_deleted_meanwhile_cannot_succeed() {
-    let cluster = Cluster::rolling();
-    cluster.has("statefulsets", &set("db", 2, 1));
-    let mut waiting = cluster.begin(&["sts/db", "-n", "shop", "--patience", "1s"]);
-    waiting.says("progress", "1 of 3 updated");
+    let (cluster, mut waiting) = begun(&["--patience", "1s"]);
     cluster.api_server.delete("statefulsets", "shop", "db");
     waiting.says("stuck", "cannot succeed; it does not exist any more");
     waiting.ends_with(1);

@@ -13,7 +13,6 @@ use kube::Client;
 
 use crate::client;
 
-/// The sign to stop.
 #[derive(Clone, Debug, Default)]
 pub struct Stop(Arc<AtomicBool>);
 
@@ -23,7 +22,6 @@ impl Stop {
     }
 }
 
-/// Work that was started.
 #[derive(Debug)]
 pub struct Background<T> {
     stop: Stop,
@@ -39,15 +37,11 @@ impl<T: Send + 'static> Background<T> {
         let stop = Stop::default();
         let (kubeconfig, stopped) = (kubeconfig.to_owned(), stop.clone());
         let thread = thread::spawn(move || {
-            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-            runtime
-                .expect("a runtime")
-                .block_on(async move { work(client::of(&kubeconfig).await, stopped).await })
+            client::block_on(async move { work(client::of(&kubeconfig).await, stopped).await })
         });
         Background { stop, thread }
     }
 
-    /// Stops it, and returns its result.
     pub fn stop(self) -> T {
         self.stop.0.store(true, Ordering::Relaxed);
         self.thread.join().expect("the work goes on whatever happens")

@@ -4,7 +4,7 @@
 use std::{
     collections::BTreeMap,
     fs,
-    io::{self, BufRead as _, BufReader, Write as _},
+    io::{self, BufReader, Write as _},
     net::{SocketAddr, TcpListener, TcpStream},
     path::{Path, PathBuf},
     sync::{Arc, Mutex},
@@ -14,17 +14,15 @@ use std::{
 
 use serde_json::{Value, json};
 
-use crate::reviews;
+use crate::{http, http::Request, reviews};
 
 /// The number of namespaces that the objects are spread over.
 const NAMESPACES: usize = 200;
 /// The number of sets of each kind that the pods belong to: so many that owner and pod are in one
 /// namespace.
 const OWNERS: usize = 12 * NAMESPACES;
-/// A list without objects.
 const NOTHING: &str = r#"{"metadata":{},"items":[]}"#;
 
-/// The objects and answers of a cluster.
 #[derive(Clone)]
 pub struct Cluster {
     minor: &'static str,
@@ -137,27 +135,16 @@ impl Cluster {
                 thread::spawn(move || drop(cluster.answer(stream)));
             }
         });
-        let config = json!({
-            "apiVersion": "v1", "kind": "Config", "current-context": "bench",
-            "clusters": [{"name": "bench", "cluster": {"server": format!("http://{address}")}}],
-            "users": [{"name": "bench", "user": {}}],
-            "contexts": [{"name": "bench", "context": {"cluster": "bench", "user": "bench"}}],
-        });
         let path = folder.join(format!("kubeconfig-{}", address.port()));
-        fs::write(&path, config.to_string()).expect("a file");
+        fs::write(&path, http::kubeconfig(&format!("http://{address}"))).expect("a file");
         path
     }
 
     fn answer(&self, mut stream: TcpStream) -> io::Result<()> {
         stream.set_nodelay(true)?;
-        let mut reader = BufReader::new(stream.try_clone()?);
-        let mut head = String::new();
-        while !head.ends_with("\r\n\r\n") {
-            if reader.read_line(&mut head)? == 0 {
-                return Ok(());
-            }
-        }
-        let uri = head.split(' ').nth(1).unwrap_or_default();
+        let request = Request::read(&mut BufReader::new(stream.try_clone()?))?;
+        let Some(request) = request else { return Ok(()) };
+        let (_, uri) = request.line();
         let (path, query) = uri.split_once('?').unwrap_or((uri, ""));
         let value = |key: &str| {
             let mut pairs = query.split('&').filter_map(|pair| pair.split_once('='));
@@ -358,7 +345,6 @@ fn node() -> Value {
     })
 }
 
-/// Metadata with this many managed fields.
 fn metadata(fields: usize) -> Value {
     let fields: serde_json::Map<String, Value> =
         (0..fields).map(|i| (format!("f:field-number-{i}"), json!({".": {}, "f:x": {}}))).collect();

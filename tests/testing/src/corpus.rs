@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use serde::Deserialize;
+use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::Value;
 
 use crate::ROOT;
@@ -105,28 +105,24 @@ pub fn bases() -> Bases {
 
 /// The cases with values of alpha fields of 1.37.
 pub fn alpha_cases() -> Vec<Case> {
-    let text = fs::read_to_string(folder().join("alpha.jsonl")).unwrap();
-    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    read(&folder().join("alpha.jsonl"))
 }
 
 /// The cases with the verdicts of this release: those of 1.36, except where it differs, and of all that
-/// could be sent to it.
+/// could be sent to it. Other cases, see [`cases`], have the verdicts of 1.36 only.
 pub fn cases_of(release: &str) -> Vec<Case> {
     #[derive(Deserialize)]
     struct Other {
         id: String,
         verdict: Verdict,
     }
-    let mut all = Vec::new();
-    for name in ["cases", "podspec", "workload", "gated"] {
-        let text = fs::read_to_string(folder().join(format!("{name}.jsonl"))).unwrap();
-        all.extend(text.lines().map(|line| serde_json::from_str::<Case>(line).unwrap()));
+    let mut all = cases();
+    if others().is_none() {
+        all.extend(read(&folder().join("gated.jsonl")));
     }
     if release != "1.36" {
-        let file = folder().join(format!("releases/{release}.jsonl"));
-        let text = fs::read_to_string(file).unwrap();
-        let others = text.lines().map(|line| serde_json::from_str::<Other>(line).unwrap());
-        let mut others: BTreeMap<_, _> = others.map(|it| (it.id, it.verdict)).collect();
+        let others = read::<Other>(&folder().join(format!("releases/{release}.jsonl")));
+        let mut others: BTreeMap<_, _> = others.into_iter().map(|it| (it.id, it.verdict)).collect();
         for case in &mut all {
             if let Some(verdict) = others.remove(&case.id) {
                 case.verdict = verdict;
@@ -141,13 +137,17 @@ pub fn cases_of(release: &str) -> Vec<Case> {
 /// The recorded cases, or those in the file `CONFORMANCE_CASES`, which use the same bases.
 pub fn cases() -> Vec<Case> {
     let own = ["cases.jsonl", "podspec.jsonl", "workload.jsonl"].map(|name| folder().join(name));
-    let files = env::var_os("CONFORMANCE_CASES").map_or_else(|| own.into(), |p| vec![p.into()]);
-    let mut cases = Vec::new();
-    for file in files {
-        let text = fs::read_to_string(file).unwrap();
-        cases.extend(text.lines().map(|line| serde_json::from_str::<Case>(line).unwrap()));
-    }
-    cases
+    let files = others().map_or_else(|| own.into(), |file| vec![file]);
+    files.iter().flat_map(|file| read(file)).collect()
+}
+
+pub fn others() -> Option<PathBuf> {
+    env::var_os("CONFORMANCE_CASES").map(PathBuf::from)
+}
+
+fn read<T: DeserializeOwned>(file: &Path) -> Vec<T> {
+    let text = fs::read_to_string(file).unwrap();
+    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
 fn folder() -> PathBuf {

@@ -1,9 +1,22 @@
-//! Plain HTTP requests, for probes, metrics and etcd.
+//! Plain HTTP: requests for probes, metrics and etcd, and what a stand-in for a server reads.
 
 use std::{
-    io::{Read as _, Write as _},
+    io::{self, BufRead, Read as _, Write as _},
     net::{SocketAddr, TcpStream},
 };
+
+use serde_json::json;
+
+/// A kubeconfig for an API server at this address, which asks nobody who he is.
+pub fn kubeconfig(server: &str) -> String {
+    let config = json!({
+        "apiVersion": "v1", "kind": "Config", "current-context": "test",
+        "clusters": [{"name": "test", "cluster": {"server": server}}],
+        "users": [{"name": "test", "user": {}}],
+        "contexts": [{"name": "test", "context": {"cluster": "test", "user": "test"}}],
+    });
+    config.to_string()
+}
 
 /// The response to a GET, as far as it was received; empty if the connection fails.
 pub fn get(address: SocketAddr, path: &str) -> String {
@@ -22,4 +35,39 @@ pub fn post(address: SocketAddr, path: &str, body: &str) -> String {
     write!(stream, "{head}\r\n\r\n{body}").expect("a request");
     stream.read_to_string(&mut answer).expect("an answer");
     answer
+}
+
+/// A request, as a server reads it.
+#[derive(Debug)]
+pub struct Request {
+    pub head: String,
+    pub body: Vec<u8>,
+}
+
+impl Request {
+    /// Reads the next request of a connection; `None` at its end.
+    pub fn read(stream: &mut impl BufRead) -> io::Result<Option<Self>> {
+        let mut request = Request { head: String::new(), body: Vec::new() };
+        while !request.head.ends_with("\r\n\r\n") {
+            if stream.read_line(&mut request.head)? == 0 {
+                return Ok(None);
+            }
+        }
+        let length = request.header("content-length").map_or(Ok(0), str::parse);
+        request.body = vec![0; length.map_err(io::Error::other)?];
+        stream.read_exact(&mut request.body)?;
+        Ok(Some(request))
+    }
+
+    /// The method, and the address.
+    pub fn line(&self) -> (&str, &str) {
+        let mut words = self.head.split(' ');
+        (words.next().unwrap_or_default(), words.next().unwrap_or_default())
+    }
+
+    pub fn header(&self, name: &str) -> Option<&str> {
+        let mut headers = self.head.lines().filter_map(|line| line.split_once(':'));
+        let (_, value) = headers.find(|(key, _)| key.eq_ignore_ascii_case(name))?;
+        Some(value.trim())
+    }
 }

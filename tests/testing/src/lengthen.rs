@@ -11,7 +11,6 @@ use crate::ROOT;
 pub enum Elements {
     /// No differences, and the elements are as short as JSON can be.
     Empty,
-    /// No differences.
     Same,
     /// Every text and number in one is different from that in the others.
     Distinct,

@@ -28,7 +28,6 @@ pub struct Side {
     rounds: Vec<Round>,
 }
 
-/// The results of one round.
 #[derive(Debug)]
 pub struct Round {
     per_second: f64,

@@ -22,6 +22,23 @@ pub fn stateful_set(name: &str) -> Value {
     set
 }
 
+/// A DaemonSet that the API server accepts, but whose rollout would never end: `surge-host-port`.
+pub fn surging(name: &str) -> Value {
+    let mut set = daemon_set(name);
+    set["spec"]["updateStrategy"] =
+        json!({ "rollingUpdate": { "maxSurge": 1, "maxUnavailable": 0 } });
+    set["spec"]["template"]["spec"]["containers"][0]["ports"] =
+        json!([{ "containerPort": 80, "hostPort": 80 }]);
+    set
+}
+
+/// The set with another label `app` of its pods.
+pub fn with_app(mut set: Value, app: &str) -> Value {
+    set["spec"]["selector"]["matchLabels"] = json!({ "app": app });
+    set["spec"]["template"]["metadata"]["labels"] = json!({ "app": app });
+    set
+}
+
 /// Adds a claim of this class and size to a StatefulSet, and mounts it.
 pub fn add_claim(set: &mut Value, class: Option<&str>, size: &str) {
     set["spec"]["template"]["spec"]["containers"][0]["volumeMounts"] =

@@ -9,7 +9,6 @@ use std::{
 
 use crate::harness::process::Process;
 
-/// Durations of requests.
 #[derive(Debug, Default)]
 pub struct Latencies(pub Vec<Duration>);
 
@@ -51,7 +50,6 @@ pub fn processor_seconds(pid: u32) -> f64 {
 #[derive(Debug, Default)]
 pub struct Cost {
     pub seconds: f64,
-    /// Seconds of processor time.
     pub processor: f64,
     /// The maximum memory, in MiB.
     pub memory: f64,

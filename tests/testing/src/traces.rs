@@ -15,7 +15,6 @@ use serde_json::Value;
 #[serde(rename_all = "camelCase")]
 pub struct Trace {
     pub name: String,
-    /// The flags of `setguard plan`.
     pub flags: Vec<String>,
     /// The object before, as a manifest, with the pods and claims that there were if they matter.
     pub old: Option<Value>,
@@ -58,13 +57,11 @@ pub struct Round {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum After {
-    /// The change itself.
     Change,
     /// Deleted pods were gone.
     Gone,
     /// Pods became ready, but not available yet.
     Ready,
-    /// Pods became available.
     Available,
 }
 
@@ -139,10 +136,10 @@ impl Trace {
     pub fn differences(&self, plan: &Value) -> Vec<String> {
         let object = &plan["objects"][0];
         let mut planned: BTreeMap<u64, Vec<&Value>> = BTreeMap::new();
-        for step in object["steps"].as_array().into_iter().flatten() {
+        for step in list(&object["steps"]) {
             // The end of a pod that was being deleted before is only there for its claims.
             let has_begun = step["action"] == "delete"
-                && step["claims"]["deleted"].as_array().is_some_and(|claims| !claims.is_empty())
+                && list(&step["claims"]["deleted"]).next().is_some()
                 && step["pod"].as_str().is_some_and(|pod| self.ending.contains(pod));
             if step["action"] != "keep" && !has_begun {
                 planned.entry(step["wave"].as_u64().unwrap()).or_default().push(step);
@@ -152,8 +149,9 @@ impl Trace {
         let waves = self.waves();
         let mut differences = Vec::new();
         let early = claims_for_pods_that_wait(object);
-        let notes = object["notes"].as_array().into_iter().flatten();
-        if notes.into_iter().any(|note| note.as_str().is_some_and(|it| it.contains("at random"))) {
+        if list(&object["notes"])
+            .any(|note| note.as_str().is_some_and(|it| it.contains("at random")))
+        {
             return self.differences_by_chance(&planned, &waves);
         }
         if planned.len() != waves.len() {
@@ -182,13 +180,9 @@ impl Trace {
             differences
                 .extend(left.iter().map(|it| format!("wave {}: not planned: {it:?}", i + 1)));
         }
-        let deleted: BTreeSet<_> = object["steps"]
-            .as_array()
-            .into_iter()
-            .flatten()
-            .flat_map(|step| step["claims"]["deleted"].as_array().into_iter().flatten())
-            .filter_map(|claim| claim.as_str().map(str::to_owned))
-            .collect();
+        let deleted = list(&object["steps"]).flat_map(|step| list(&step["claims"]["deleted"]));
+        let deleted: BTreeSet<_> =
+            deleted.filter_map(|claim| claim.as_str().map(str::to_owned)).collect();
         if deleted != self.claims_deleted {
             let seen = &self.claims_deleted;
             differences.push(format!("claims deleted: planned {deleted:?}, seen {seen:?}"));
@@ -225,9 +219,36 @@ impl Trace {
         }
         differences
     }
-}
 
-impl Trace {
+    /// Compares a course that depends on chance: the steps of all waves together.
+    fn differences_by_chance(&self, planned: &[Vec<&Value>], seen: &[Vec<Event>]) -> Vec<String> {
+        let count = |action: &str| {
+            let steps = planned.iter().flatten().filter(|step| step["action"] == action);
+            let planned: u64 = steps.map(|step| step["count"].as_u64().unwrap_or(1)).sum();
+            let seen = seen.iter().flatten().filter(|event| event.action == action).count();
+            (planned != seen as u64).then(|| format!("{action}: planned {planned}, seen {seen}"))
+        };
+        ["create", "delete"].into_iter().filter_map(count).collect()
+    }
+
+    /// Whether an event is what a step of the plan says. With `whenScaled: Retain` the controller does not wait
+    /// for the end of a claim that goes with a pod: it may find the claim before the garbage collector does.
+    /// `early` are claims that are created before their pods, with which they have been recorded.
+    fn is_as_planned(&self, step: &Value, event: &Event, early: &BTreeSet<&str>) -> bool {
+        let name = step["pod"].as_str().or_else(|| step["node"].as_str());
+        let claims = list(&step["claims"]["created"]).filter_map(Value::as_str);
+        let claims: BTreeSet<_> = claims.map(str::to_owned).collect();
+        let retention = &self.new["spec"]["persistentVolumeClaimRetentionPolicy"];
+        let waits = retention["whenScaled"] == "Delete";
+        let mut unlike = claims.symmetric_difference(&event.claims);
+        step["action"] == event.action.as_str()
+            && name == Some(&event.pod)
+            && step["revision"] == event.revision.as_str()
+            && unlike.all(|claim| {
+                early.contains(claim.as_str()) || !waits && self.claims_deleted.contains(claim)
+            })
+    }
+
     /// The names of the pods that a StatefulSet should have.
     fn ordinals(&self) -> Option<BTreeSet<String>> {
         let spec = &self.new["spec"];
@@ -238,12 +259,17 @@ impl Trace {
     }
 }
 
+/// The elements of a list, which may be missing.
+pub fn list(value: &Value) -> impl Iterator<Item = &Value> {
+    value.as_array().into_iter().flatten()
+}
+
 /// Returns the numbers of pods with old templates and with the new one at the end of a plan. A node that
 /// has a pod of each counts as one with the new template.
 fn planned_at_the_end(object: &Value) -> (usize, usize) {
     let (mut old, mut new) = (BTreeSet::new(), BTreeSet::new());
     let (mut some_old, mut some_new, mut surging) = (0, 0, 0);
-    for step in object["steps"].as_array().into_iter().flatten() {
+    for step in list(&object["steps"]) {
         let is_new = step["revision"] == "new";
         let action = step["action"].as_str().unwrap_or_default();
         if let Some(count) = step["count"].as_i64() {
@@ -284,46 +310,9 @@ fn take_random(step: &Value, mut missing: u64, left: &mut Vec<Event>) -> u64 {
     missing
 }
 
-impl Trace {
-    /// Compares a course that depends on chance: the steps of all waves together.
-    fn differences_by_chance(&self, planned: &[Vec<&Value>], seen: &[Vec<Event>]) -> Vec<String> {
-        let count = |action: &str| {
-            let steps = planned.iter().flatten().filter(|step| step["action"] == action);
-            let planned: u64 = steps.map(|step| step["count"].as_u64().unwrap_or(1)).sum();
-            let seen = seen.iter().flatten().filter(|event| event.action == action).count();
-            (planned != seen as u64).then(|| format!("{action}: planned {planned}, seen {seen}"))
-        };
-        ["create", "delete"].into_iter().filter_map(count).collect()
-    }
-}
-
-impl Trace {
-    /// Whether an event is what a step of the plan says. With `whenScaled: Retain` the controller does not wait
-    /// for the end of a claim that goes with a pod: it may find the claim before the garbage collector does.
-    /// `early` are claims that are created before their pods, with which they have been recorded.
-    fn is_as_planned(&self, step: &Value, event: &Event, early: &BTreeSet<&str>) -> bool {
-        let name = step["pod"].as_str().or_else(|| step["node"].as_str());
-        let claims: BTreeSet<_> = step["claims"]["created"]
-            .as_array()
-            .into_iter()
-            .flatten()
-            .filter_map(|claim| claim.as_str().map(str::to_owned))
-            .collect();
-        let retention = &self.new["spec"]["persistentVolumeClaimRetentionPolicy"];
-        let waits = retention["whenScaled"] == "Delete";
-        let mut unlike = claims.symmetric_difference(&event.claims);
-        step["action"] == event.action.as_str()
-            && name == Some(&event.pod)
-            && step["revision"] == event.revision.as_str()
-            && unlike.all(|claim| {
-                early.contains(claim.as_str()) || !waits && self.claims_deleted.contains(claim)
-            })
-    }
-}
-
 /// The claims that the controller creates for pods that wait for them.
 fn claims_for_pods_that_wait(object: &Value) -> BTreeSet<&str> {
-    let notes = object["notes"].as_array().into_iter().flatten().filter_map(Value::as_str);
+    let notes = list(&object["notes"]).filter_map(Value::as_str);
     let lists = notes.filter_map(|note| note.strip_prefix("created for pods that wait for it: "));
     lists.flat_map(|list| list.split(", ")).collect()
 }

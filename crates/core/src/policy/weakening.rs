@@ -245,16 +245,26 @@ rules.* | % | rules: {tolerates-everything: deny} |  | rules
 exceptions[].namespaces[] | exceptions: [{rules: [surge-host-port], reason: r, %}] | namespaces: [a] | namespaces: [a, b] | exceptions[0]
 exceptions[].names[] | exceptions: [{rules: [surge-host-port], reason: r, %}] | names: [a] | names: ['*'] | exceptions[0]
 exceptions[].files[] | exceptions: [{rules: [surge-host-port], reason: r, %}] | files: [a] | files: [a, '!b'] | exceptions[0]
+exceptions[].files[] | exceptions: [{rules: [surge-host-port], reason: r, %}] | files: [a] | files: [a, b] | exceptions[0]
+exceptions[].files[] | exceptions: [{rules: [surge-host-port], reason: r, %}] | files: [a] |  | exceptions[0]
+exceptions[].files[] | exceptions: [{rules: [surge-host-port], reason: r, %}] | files: [a, b] | files: [a] |
+exceptions[].files[] | exceptions: [{rules: [surge-host-port], reason: r, %}] |  | files: [a] |
+exceptions[].files[] | exceptions: [{rules: [surge-host-port], reason: r, %}] | files: [a, '!a/b'] | files: [a, '!a/b'] |
+exceptions[].files[] | exceptions: [{rules: [surge-host-port], reason: r, %}] | files: [a, '!a/b'] | files: ['!a/b', a] | exceptions[0]
 exceptions[].rules[] | exceptions: [{rules: [shared-volume%], reason: r}] |  | , many-pods-at-once | exceptions[0]
 exceptions[].reason | exceptions: [{rules: [shared-volume], reason: %}] | a | b |
 exceptions[].expires | exceptions: [{rules: [surge-host-port], reason: r, %}] | expires: 2027-01-01 | expires: 2027-01-02 | exceptions[0]
 limits[].namespaces[] | limits: [{atMostUnavailable: 1, reason: r, %}] | namespaces: [a, b] | namespaces: [a] | limits
 limits[].names[] | limits: [{atMostUnavailable: 1, reason: r, %}] | names: [a, b] | names: [a] | limits
 limits[].atMostUnavailable | limits: [{atMostUnavailable: %, reason: r}] | 1 | 2 | limits
+limits[].atMostUnavailable | limits: [{atMostUnavailable: %, reason: r}] | 25% | 20%, neverEnds: false |
+limits[].atMostUnavailable | limits: [{atMostUnavailable: %, reason: r}] | 25% | 1 | limits
 limits[].deletesClaims | limits: [{atMostUnavailable: 1, reason: r, %}] | deletesClaims: false | deletesClaims: true | limits
 limits[].neverEnds | limits: [{atMostUnavailable: 1, reason: r, %}] | neverEnds: false | neverEnds: true | limits
 limits[].replacesAll | limits: [{atMostUnavailable: 1, reason: r, %}] | replacesAll: false |  | limits
 limits[].mayExceed.users[] | limits: [{atMostUnavailable: 1, reason: r, %}] | mayExceed: {users: [a]} | mayExceed: {users: [a, b]} | limits
+limits[].mayExceed.users[] | limits: [{atMostUnavailable: 1, reason: r, %}] | mayExceed: {users: [a], groups: [g]} | mayExceed: {groups: [g]} |
+limits[].mayExceed.users[] | limits: [{atMostUnavailable: 1, reason: r, %}] | mayExceed: {users: [a]} |  |
 limits[].mayExceed.groups[] | limits: [{atMostUnavailable: 1, reason: r, %}] |  | mayExceed: {groups: [a]} | limits
 limits[].mayExceed.inManifests | limits: [{atMostUnavailable: 1, reason: r, %}] |  | mayExceed: {inManifests: true} | limits
 limits[].mode | limits: [{atMostUnavailable: 1, reason: r, %}] | mode: deny | mode: warn | limits
@@ -347,5 +357,8 @@ clusters[].paths[] | % |  | clusters: [{name: a, paths: [b]}] |
         assert!(fields_of(fewer, &exception("")).is_empty());
         assert_eq!(fields_of(&exception(""), fewer), ["exceptions[0]"]);
         assert_eq!(fields_of(fewer, ""), ["exceptions[0]"]);
+        let before = policy("limits: [{atMostUnavailable: 1, reason: agreed}]");
+        let gone = policy("").weaker_than(&before, "main").into_vec().remove(0);
+        assert_eq!(gone.message, "a limit of main is gone, or weaker: agreed");
     }
 }

@@ -4,29 +4,14 @@ use std::{net::SocketAddr, process::Command};
 
 use serde_json::{Value, json};
 
-use super::{CONTROLLERS, KINDS, NAME, Site, load, release::Release, values};
+use super::{CONTROLLERS, KINDS, NAME, Site, guarded, load, release::Release, values};
 use crate::{
-    harness::{
-        control_plane::ControlPlane,
-        process::{becomes, eventually},
-    },
-    http,
-    kubelet::Kubelet,
-    manifests::daemon_set,
-    namespace::Namespace,
-    node,
-    service::Service,
+    ControlPlane, Kubelet, Namespace, Service, becomes, daemon_set, eventually, http, node, surging,
 };
 
 /// Waits until setguard rejects a bad object.
 pub(super) fn wait(shop: &Namespace<'_>) {
-    let mut spoilt = daemon_set("agent");
-    load::spoil(&mut spoilt);
-    eventually("the webhooks to be called", || {
-        let dry_run = ["create", "--dry-run=server", "-f", "-"];
-        let output = shop.kubectl(&dry_run, &spoilt.to_string());
-        if output.success { Err(output) } else { Ok(()) }
-    });
+    becomes("the webhooks to be called", || shop.dry_run(&surging("agent")), |it| !it.success);
 }
 
 /// The webhooks of a configuration that have no rules.
@@ -39,10 +24,7 @@ fn unarmed(own: &Namespace<'_>, kind: &str) -> Vec<String> {
 
 pub(super) fn wait_for_rules(own: &Namespace<'_>) {
     for kind in KINDS {
-        eventually("the rules", || {
-            let unarmed = unarmed(own, kind);
-            if unarmed.is_empty() { Ok(()) } else { Err(format!("{kind}: {unarmed:?}")) }
-        });
+        becomes("the rules", || unarmed(own, kind).join(", "), String::is_empty);
     }
 }
 
@@ -140,24 +122,26 @@ pub(super) fn namespace(shared: &Namespace<'_>) {
     let uid = own.read("namespace/doomed")["metadata"]["uid"].clone();
     let owner = json!([{ "apiVersion": "v1", "kind": "Namespace", "name": "doomed", "uid": uid }]);
     for kind in KINDS {
-        eventually("an owner", || {
-            let owners = own.read(&format!("{kind}/{NAME}"))["metadata"]["ownerReferences"].take();
-            if owners == owner { Ok(()) } else { Err(owners) }
-        });
+        becomes(
+            "an owner",
+            || own.read(&format!("{kind}/{NAME}"))["metadata"]["ownerReferences"].take(),
+            |owners| *owners == owner,
+        );
     }
     // Helm leaves the owner alone.
     release.run("upgrade", &values);
     assert_eq!(own.read(&format!("{}/{NAME}", KINDS[0]))["metadata"]["ownerReferences"], owner);
 
     own.kubectl(&["delete", "namespace", "doomed"], "").accepted();
-    eventually("no webhook configuration to be left", || {
-        let left = shop.kubectl(&["get", &KINDS.join(","), "-o", "name"], "").accepted().stdout;
-        if left.is_empty() { Ok(()) } else { Err(left) }
-    });
+    becomes(
+        "no webhook configuration to be left",
+        || shop.kubectl(&["get", &KINDS.join(","), "-o", "name"], "").accepted().stdout,
+        |left| left.is_empty(),
+    );
     shop.apply(&daemon_set("last")).silently();
 }
 
-fn logs_say(kubelet: &Kubelet, why: &str) {
+pub(super) fn logs_say(kubelet: &Kubelet, why: &str) {
     becomes("the cause in the log", || kubelet.logs(NAME), |logs| logs.contains(why));
 }
 
@@ -203,16 +187,8 @@ pub(super) fn no_longer(shared: &Namespace<'_>) {
     let url = "https://127.0.0.1:1/validate";
     patch(json!({ "op": "replace", "path": "/webhooks/3/clientConfig/url", "value": url }));
     logs_say(&site.kubelet, "the API server does not show that it calls setguard");
-    let uncalled = |metrics: &str| {
-        let count =
-            metrics.lines().find_map(|it| it.strip_prefix("setguard_webhooks_uncalled_total "));
-        count.is_some_and(|count| count != "0")
-    };
-    eventually("the metric", || {
-        let pod = *site.kubelet.ready().first().ok_or_else(|| "no pod".to_owned())?;
-        let metrics = http::get(SocketAddr::new(pod.ip(), 8080), "/metrics");
-        if uncalled(&metrics) { Ok(()) } else { Err(metrics) }
-    });
+    let uncalled = || guarded::metric(&site, "setguard_webhooks_uncalled_total ");
+    becomes("the metric", uncalled, |count| *count > 0);
 }
 
 /// Each cause for which the webhooks have no rules is in the log, with the remedy, and `helm test`

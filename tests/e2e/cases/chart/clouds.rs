@@ -5,10 +5,7 @@ use std::{fs, path::Path};
 use serde_json::{Value, json};
 
 use super::release::Release;
-use crate::{
-    harness::{control_plane::ControlPlane, kubectl::Output, process::becomes},
-    namespace::Namespace,
-};
+use crate::{ControlPlane, Namespace, Output, becomes};
 
 /// The only file for a platform whose pods Pod Security's level "restricted" refuses: they use the
 /// host's network.
@@ -89,7 +86,7 @@ pub(super) fn quota(shared: &Namespace<'_>) {
         "metadata": { "name": "one", "labels": template["metadata"]["labels"] },
         "spec": template["spec"],
     });
-    let create = || namespace.kubectl(&["create", "--dry-run=server", "-f", "-"], &pod.to_string());
+    let create = || namespace.dry_run(&pod);
     create().refused(&["insufficient quota to match these scopes"]);
     values["priorityClassQuota"] = json!({ "enabled": true });
     install("upgrade", &values);

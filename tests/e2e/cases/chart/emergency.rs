@@ -2,13 +2,13 @@
 
 use std::{env, path::Path, process::Command};
 
-use serde_json::{Value, json};
+use serde_json::json;
 
-use super::{Site, arming, load, release::Release, values};
+use super::{Site, arming, release::Release, values};
 use crate::{
     harness::{control_plane::ControlPlane, process::eventually},
     helm,
-    manifests::daemon_set,
+    manifests::surging,
     namespace::Namespace,
 };
 
@@ -133,11 +133,8 @@ impl Reader<'_> {
     }
 
     fn wait_until_off(&self) {
-        let mut faulty: Value = daemon_set("agent");
-        load::spoil(&mut faulty);
         eventually("setguard to be off", || {
-            let create = ["create", "--dry-run=server", "-f", "-"];
-            let output = self.site.shop.kubectl(&create, &faulty.to_string());
+            let output = self.site.shop.dry_run(&surging("agent"));
             if output.success && output.stderr.is_empty() { Ok(()) } else { Err(output) }
         });
     }

@@ -10,25 +10,14 @@ use tokio::time::{MissedTickBehavior, interval};
 
 use super::{
     KINDS, NAME, Site, arming,
-    load::spoil,
+    load::REFUSED,
     release::{self, Release},
     values,
 };
-use crate::{
-    background::{Background, Stop},
-    harness::{
-        control_plane::ControlPlane,
-        process::{becomes, eventually},
-    },
-    http,
-    kubelet::Kubelet,
-    manifests::daemon_set,
-    namespace::Namespace,
-};
+use crate::{Background, ControlPlane, Namespace, Stop, becomes, daemon_set, http, surging};
 
 const PACE: Duration = Duration::from_millis(100);
 
-/// From the installation to the uninstallation, in each mode.
 pub(super) fn life(shared: &Namespace<'_>) {
     life_of_policies(shared);
     for mode in ["webhook", "both"] {
@@ -107,10 +96,8 @@ fn life_of_policies(shared: &Namespace<'_>) {
         let binding = ["patch", "validatingadmissionpolicybinding", &name, "--type=merge", patch];
         site.own.kubectl(&binding, "").accepted();
     }
-    eventually("the test to fail", || match release.output("test", &[], &Value::Null) {
-        (false, _) => Ok(()),
-        (true, text) => Err(text),
-    });
+    let test = || release.output("test", &[], &Value::Null).0;
+    becomes("the test to fail", test, |success| !success);
     // Helm 3 leaves fields alone that it has not set.
     if !release::sees_conflicts() {
         for rule in RULES {
@@ -119,10 +106,7 @@ fn life_of_policies(shared: &Namespace<'_>) {
         }
     }
     release.take_back(&values);
-    eventually("the test to succeed", || match release.output("test", &[], &Value::Null) {
-        (true, _) => Ok(()),
-        (false, text) => Err(text),
-    });
+    becomes("the test to succeed", test, |success| *success);
     pairs.end("another selector").assert_all_refused();
 
     let pairs = Pairs::start(&site);
@@ -155,7 +139,7 @@ fn healed(site: &Site<'_>, has_policies: bool) {
     let pairs = pairs.end("a tool that heals");
     pairs.assert_never_in_silence();
     assert!(!has_policies || pairs.admitted == 0, "{pairs:?}");
-    logs_say(&site.kubelet, "another client has taken the rules away from the webhooks");
+    arming::logs_say(&site.kubelet, "another client has taken the rules away from the webhooks");
     for kind in ["ValidatingWebhookConfiguration", "MutatingWebhookConfiguration"] {
         let name = format!("setguard_webhooks_disarmed_total{{kind=\"{kind}\"}} ");
         // Losses that follow each other before the watch has shown the first are one.
@@ -163,10 +147,7 @@ fn healed(site: &Site<'_>, has_policies: bool) {
         assert!(count >= 1, "{name}{count}");
     }
     let armed = "setguard_webhooks_armed{kind=\"ValidatingWebhookConfiguration\"} ";
-    eventually("a minute without a change", || match metric(site, armed) {
-        1 => Ok(()),
-        other => Err(other),
-    });
+    becomes("a minute without a change", || metric(site, armed), |it| *it == 1);
 }
 
 /// Somebody writes something else once: it lasts, and everything says so until it is restored by the command that setguard
@@ -191,14 +172,11 @@ fn changed(site: &Site<'_>, release: &Release<'_>, has_policies: bool) {
         let patch = ["patch", KINDS[0], NAME, "--type=json", "--patch", &change.to_string()];
         site.own.kubectl(&patch, "").accepted();
         let foreign = "setguard_webhooks_foreign{kind=\"ValidatingWebhookConfiguration\"} ";
-        eventually("the metric", || match metric(site, foreign) {
-            1 => Ok(()),
-            other => Err(other),
-        });
+        becomes("the metric", || metric(site, foreign), |it| *it == 1);
         let armed = "setguard_webhooks_armed{kind=\"ValidatingWebhookConfiguration\"} ";
         assert_eq!(metric(site, armed), 0);
         let said = format!("create.validate.{NAME}.setguard.io has another {field}");
-        logs_say(&site.kubelet, &said);
+        arming::logs_say(&site.kubelet, &said);
         let (_, audit) = setguard(site, &["audit"]);
         assert!(audit.contains(&said), "{audit}");
         let (success, probe) = setguard(site, &["probe", "--validating-config", NAME]);
@@ -213,10 +191,8 @@ fn changed(site: &Site<'_>, release: &Release<'_>, has_policies: bool) {
         let restore = restore.replace(r"'\''", "'");
         let patch = ["patch", KINDS[0], NAME, "--type=json", "--patch", &restore];
         site.own.kubectl(&patch, "").accepted();
-        eventually("the metric", || match (metric(site, armed), metric(site, foreign)) {
-            (1, 0) => Ok(()),
-            other => Err(format!("{other:?}")),
-        });
+        becomes("the metric", || metric(site, armed), |it| *it == 1);
+        becomes("the metric", || metric(site, foreign), |it| *it == 0);
         let pairs = pairs.end(field);
         // Calls of another address fail, and so do good writes.
         if field == "clientConfig" {
@@ -275,12 +251,8 @@ fn setguard(site: &Site<'_>, args: &[&str]) -> (bool, String) {
     (output.status.success(), String::from_utf8_lossy(&text).into_owned())
 }
 
-fn logs_say(kubelet: &Kubelet, what: &str) {
-    becomes("the log", || kubelet.logs(NAME), |logs| logs.contains(what));
-}
-
 /// The smallest value of a metric in all replicas.
-fn metric(site: &Site<'_>, name: &str) -> u64 {
+pub(super) fn metric(site: &Site<'_>, name: &str) -> u64 {
     let of = |pod: SocketAddr| read(pod, name).unwrap_or_default();
     site.kubelet.ready().into_iter().map(of).min().unwrap_or_default()
 }
@@ -290,30 +262,30 @@ fn read(pod: SocketAddr, name: &str) -> Option<u64> {
     metrics.lines().find_map(|line| line.strip_prefix(name))?.parse().ok()
 }
 
-/// The writes in the background.
-struct Pairs(Background<Outcome>);
+pub(super) struct Pairs(Background<Outcome>);
 
 /// What became of the writes.
 #[derive(Debug, Default)]
-struct Outcome {
+pub(super) struct Outcome {
     pairs: usize,
     /// Faulty writes that were admitted.
     admitted: usize,
     /// Those of them that were admitted while a replica said, before and for a second afterwards, that the webhooks are
     /// armed.
     in_silence: usize,
-    /// Good writes that were refused.
+    /// Good writes that were refused, and faulty ones that were refused for another reason.
     refused: Vec<String>,
+    mistaken: Vec<String>,
 }
 
 impl Pairs {
-    fn start(site: &Site<'_>) -> Self {
+    pub(super) fn start(site: &Site<'_>) -> Self {
         let (name, ready) = (site.load.name, site.kubelet.watch_ready());
         let kubeconfig = &site.load.control_plane.kubectl.kubeconfig;
         Pairs(Background::start(kubeconfig, move |client, stop| write(client, name, ready, stop)))
     }
 
-    fn end(self, what: &str) -> Outcome {
+    pub(super) fn end(self, what: &str) -> Outcome {
         let outcome = self.0.stop();
         eprintln!("{what}: {outcome:?}");
         outcome
@@ -325,8 +297,9 @@ impl Outcome {
         assert_eq!((self.in_silence, &self.refused[..]), (0, &[][..]), "{self:?}");
     }
 
-    fn assert_all_refused(&self) {
+    pub(super) fn assert_all_refused(&self) {
         self.assert_never_in_silence();
+        assert_eq!(self.mistaken, [""; 0]);
         assert!(self.admitted == 0 && self.pairs > 5, "{self:?}");
     }
 }
@@ -338,10 +311,8 @@ async fn write(
     stop: Stop,
 ) -> Outcome {
     let sets = Api::<DaemonSet>::namespaced(client, name);
-    let mut spoilt = daemon_set("agent");
-    spoil(&mut spoilt);
     let typed = |set| serde_json::from_value::<DaemonSet>(set).expect("a manifest");
-    let (good, bad) = (typed(daemon_set("agent")), typed(spoilt));
+    let (good, bad) = (typed(daemon_set("agent")), typed(surging("agent")));
     let dry = PostParams { dry_run: true, ..PostParams::default() };
     let is_armed = || {
         let name = "setguard_webhooks_armed{kind=\"ValidatingWebhookConfiguration\"} ";
@@ -354,7 +325,11 @@ async fn write(
         pace.tick().await;
         outcome.pairs += 1;
         let was_armed = is_armed();
-        if sets.create(&dry, &bad).await.is_ok() {
+        let refusal = sets.create(&dry, &bad).await.err().map(|error| error.to_string());
+        if let Some(other) = refusal.as_ref().filter(|it| !it.contains(REFUSED)) {
+            outcome.mistaken.push(other.clone());
+        }
+        if refusal.is_none() {
             outcome.admitted += 1;
             // The API server uses a change at once, and a watch reports it to the replicas a little later.
             let mut says_so = was_armed && is_armed();

@@ -3,11 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{NAME, Site, arming, load, load::Load, release::Release, values};
-use crate::{
-    harness::{control_plane::ControlPlane, process::eventually},
-    manifests::daemon_set,
-    namespace::Namespace,
-};
+use crate::{ControlPlane, Namespace, becomes, surging};
 
 /// No write fails. The new pods warn of what they would deny, until the policy is valid again.
 ///
@@ -31,23 +27,13 @@ pub(super) fn policy(shared: &Namespace<'_>) {
     site.wait_for_others(&before);
     load.assert_none_failed();
 
-    let mut spoilt = daemon_set("agent");
-    load::spoil(&mut spoilt);
-    let apply =
-        || site.shop.kubectl(&["apply", "--dry-run=server", "-f", "-"], &spoilt.to_string());
-    eventually("a warning by new pods only", || {
-        let output = apply();
-        let warned =
-            output.success && output.stderr.contains("setguard: the policy cannot be used");
-        if warned { Ok(()) } else { Err(output) }
+    let apply = || site.shop.dry_run(&surging("agent"));
+    becomes("a warning by new pods only", apply, |output| {
+        output.success && output.stderr.contains("setguard: the policy cannot be used")
     });
     assert!(site.kubelet.logs(NAME).contains("the policy cannot be used; until it is valid"));
 
     release.take_back(&values);
-    eventually("the policy to apply again", || {
-        let output = apply();
-        if output.success { Err(output) } else { Ok(()) }
-    });
-    apply().refused(&[load::REFUSED]);
+    becomes("the policy to apply again", apply, |it| !it.success).refused(&[load::REFUSED]);
     release.run("uninstall", &Value::Null);
 }

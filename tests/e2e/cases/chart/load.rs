@@ -18,12 +18,7 @@ use serde_json::{Value, json};
 use tokio::time::{MissedTickBehavior, interval};
 
 use super::{NAME, Site};
-use crate::{
-    background::{Background, Stop},
-    harness::process::eventually,
-    manifests::{daemon_set, pod},
-    node::CONTROL_PLANE_TAINTS,
-};
+use crate::{Background, Stop, daemon_set, eventually, node::CONTROL_PLANE_TAINTS, pod, surging};
 
 /// The user that creates the pods: the administrator, a paired controller in the policy.
 pub(super) const CONTROLLER: &str = "admin";
@@ -32,14 +27,12 @@ pub(super) const CONTROLLER: &str = "admin";
 const WRITERS: usize = 3;
 const PACE: Duration = Duration::from_millis(50);
 
-/// Writers in the background.
 pub(super) struct Load<'a> {
     site: &'a Site<'a>,
     before: Calls,
     writers: Background<Tally>,
 }
 
-/// The results of the writers.
 #[derive(Debug, Default)]
 pub(super) struct Tally {
     created: usize,
@@ -69,7 +62,6 @@ struct Calls {
 const TYPES: [(&str, &str); 2] = [("validating", "/validate"), ("admit", "/mutate")];
 
 impl<'a> Load<'a> {
-    /// Starts the writers.
     pub(super) fn start(site: &'a Site<'a>) -> Self {
         let (name, before) = (site.load.name, Calls::count(site));
         let kubeconfig = &site.load.control_plane.kubectl.kubeconfig;
@@ -108,7 +100,6 @@ impl<'a> Load<'a> {
         eprintln!("reviews under load: {expected:?}");
     }
 
-    /// Asserts that no write failed.
     pub(super) fn assert_none_failed(self) {
         self.writers.stop().assert_none_failed();
     }
@@ -157,7 +148,6 @@ impl Calls {
     }
 }
 
-/// Runs all writers until they have to stop.
 async fn write_all(client: Client, namespace: &str, stop: Stop) -> Tally {
     let writers = (0..WRITERS).map(|i| {
         let writer = Writer {
@@ -224,12 +214,9 @@ impl Writer {
         }
     }
 
-    /// Creates a DaemonSet that must be rejected.
     async fn spoilt(&mut self) {
         let name = format!("{}-spoilt", self.name);
-        let mut set = daemon_set(&name);
-        spoil(&mut set);
-        match self.sets.create(&PostParams::default(), &typed(set)).await {
+        match self.sets.create(&PostParams::default(), &typed(surging(&name))).await {
             Err(kube::Error::Api(status)) if status.message.contains(REFUSED) => {
                 self.tally.refused += 1;
             }
@@ -268,15 +255,7 @@ impl Writer {
 }
 
 /// The part of the message by which a bad DaemonSet is rejected.
-pub(super) const REFUSED: &str = "(setguard: surge-host-port)";
-
-/// Changes a DaemonSet so that the API server accepts it, but its rollout would never end.
-pub(super) fn spoil(set: &mut Value) {
-    let spec = &mut set["spec"];
-    spec["updateStrategy"] = json!({ "rollingUpdate": { "maxSurge": 1, "maxUnavailable": 0 } });
-    spec["template"]["spec"]["containers"][0]["ports"] =
-        json!([{ "containerPort": 80, "hostPort": 80 }]);
-}
+pub(super) const REFUSED: &str = "(setguard: surge-host-port";
 
 fn typed<T: serde::de::DeserializeOwned>(object: Value) -> T {
     serde_json::from_value(object).expect("a manifest")

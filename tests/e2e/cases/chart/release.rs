@@ -4,7 +4,7 @@ use std::{path::Path, process::Command};
 
 use serde_json::Value;
 
-use crate::{helm, namespace::Namespace};
+use crate::{Namespace, helm};
 
 /// A release in a namespace.
 pub(super) struct Release<'a> {

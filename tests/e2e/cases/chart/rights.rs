@@ -4,17 +4,7 @@
 use serde_json::{Value, json};
 
 use super::{CONTROLLERS, KINDS, NAME, Release, arming, values};
-use crate::{
-    harness::{
-        control_plane::ControlPlane,
-        kubectl::Output,
-        process::{becomes, eventually},
-    },
-    kubelet::Kubelet,
-    namespace::Namespace,
-    node,
-    service::Service,
-};
+use crate::{ControlPlane, Kubelet, Namespace, Output, Service, becomes, node};
 
 const SECRET: &str = "guard-setguard-tls";
 
@@ -37,10 +27,11 @@ pub(super) fn rights(shared: &Namespace<'_>) {
 
     arming::wait(&shop);
     for kind in KINDS {
-        eventually("an owner", || {
-            let owners = own.read(&format!("{kind}/{NAME}"))["metadata"]["ownerReferences"].take();
-            if owners[0]["name"] == "guards" { Ok(()) } else { Err(owners) }
-        });
+        becomes(
+            "an owner",
+            || own.read(&format!("{kind}/{NAME}"))["metadata"]["ownerReferences"].take(),
+            |owners| owners[0]["name"] == "guards",
+        );
     }
 
     let account = Account(&own);

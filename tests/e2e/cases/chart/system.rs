@@ -4,12 +4,8 @@
 
 use serde_json::json;
 
-use super::release::Release;
-use crate::{
-    harness::{control_plane::ControlPlane, process::eventually},
-    manifests::daemon_set,
-    namespace::Namespace,
-};
+use super::{release::Release, unanswered};
+use crate::{Namespace, becomes};
 
 pub(super) fn prefixes(namespace: &Namespace<'_>) {
     let control_plane = namespace.control_plane;
@@ -19,34 +15,16 @@ pub(super) fn prefixes(namespace: &Namespace<'_>) {
     let label = ["label", "namespace", "e2e-core", "e2e-os-dns", "run-level=0"];
     control_plane.kubectl.run(&label, "").accepted();
     let release = Release::new(namespace, "system");
-    let values = json!({
-        "webhook": {
-            "arm": "atOnce",
-            "url": "https://127.0.0.1:1",
-            // The objects of other cases lack this label.
-            "objectSelector": { "matchLabels": { "chart": "system" } },
-            "excludedNamespaces": ["e2e-lab-*", "e2e-os-velero"],
-            "validating": {
-                "systemNamespaces": ["kube-system", "e2e-os-*"],
-                "systemNamespaceLabels": { "run-level": "0" },
-                "systemFailurePolicy": "Fail",
-            },
-            "mutating": { "enabled": false },
+    let webhook = json!({
+        "excludedNamespaces": ["e2e-lab-*", "e2e-os-velero"],
+        "validating": {
+            "systemNamespaces": ["kube-system", "e2e-os-*"],
+            "systemNamespaceLabels": { "run-level": "0" },
         },
+        "mutating": { "enabled": false },
     });
-    let (success, text) = release.output("install", &[], &values);
-    assert!(success, "{text}");
-
-    let mut set = daemon_set("agent");
-    set["metadata"]["labels"] = json!({ "chart": "system" });
-    let create = |within: &str| {
-        let args = ["create", "--dry-run=server", "-f", "-", "--namespace", within];
-        control_plane.kubectl.run(&args, &set.to_string())
-    };
-    eventually("the webhooks to be called", || {
-        let output = create("e2e-shop");
-        if output.success { Err(output) } else { Ok(()) }
-    });
+    let create = unanswered(namespace, &release, webhook);
+    becomes("the webhooks to be called", || create("e2e-shop", &[]), |output| !output.success);
     for (within, webhook) in [
         ("e2e-shop", "create.validate"),
         // This name does not begin with `e2e-os-`.
@@ -56,20 +34,20 @@ pub(super) fn prefixes(namespace: &Namespace<'_>) {
         ("e2e-core", "labelled-1.system.validate"),
     ] {
         let called = format!("failed calling webhook \"{webhook}.system-setguard.setguard.io\"");
-        create(within).refused(&[&called]);
+        create(within, &[]).refused(&[&called]);
     }
     for within in ["e2e-lab-1", "e2e-os-velero"] {
-        create(within).accepted();
+        create(within, &[]).accepted();
     }
 
-    an_object_in_no_namespace_is_in_no_system_namespace(control_plane);
+    an_object_in_no_namespace_is_in_no_system_namespace(namespace);
 
     let (success, text) = release.output("uninstall", &["--no-hooks"], &serde_json::Value::Null);
     assert!(success, "{text}");
 }
 
 /// And that is not an error.
-fn an_object_in_no_namespace_is_in_no_system_namespace(control_plane: &ControlPlane) {
+fn an_object_in_no_namespace_is_in_no_system_namespace(namespace: &Namespace<'_>) {
     let rules = json!([{ "apiGroups": ["rbac.authorization.k8s.io"], "apiVersions": ["v1"],
                          "operations": ["CREATE"], "resources": ["clusterroles"] }]);
     let add =
@@ -77,19 +55,12 @@ fn an_object_in_no_namespace_is_in_no_system_namespace(control_plane: &ControlPl
     let patch = json!([add(1), add(2)]).to_string();
     let configuration = ["validatingwebhookconfiguration", "system-setguard"];
     let patch = ["patch", configuration[0], configuration[1], "--type=json", "--patch", &patch];
-    control_plane.kubectl.run(&patch, "").accepted();
+    namespace.kubectl(&patch, "").accepted();
     let role = json!({
         "apiVersion": "rbac.authorization.k8s.io/v1",
         "kind": "ClusterRole",
-        "metadata": { "name": "system-role", "labels": { "chart": "system" } },
+        "metadata": { "name": "system-role", "labels": { "chart": namespace.name } },
     });
-    let create = || {
-        let args = ["create", "--dry-run=server", "-f", "-"];
-        control_plane.kubectl.run(&args, &role.to_string())
-    };
-    eventually("the changed rules", || {
-        let output = create();
-        if output.success { Err(output) } else { Ok(()) }
-    });
-    create().refused(&["failed calling webhook \"create.validate.system-setguard.setguard.io\""]);
+    let refused = becomes("the changed rules", || namespace.dry_run(&role), |it| !it.success);
+    refused.refused(&["failed calling webhook \"create.validate.system-setguard.setguard.io\""]);
 }

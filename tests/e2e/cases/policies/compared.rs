@@ -2,13 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use http::{Method, Request};
 use jiff::civil::date;
-use kube::{Client, client::Body};
-use serde_json::{Value, json};
+use kube::Client;
+use serde_json::Value;
 use setguard::{
     catalogue,
-    engine::{self, Context, Origin, deadline::Deadline},
+    engine::{self, Context},
     kubernetes::resource::Resource,
     object::{Object, Subject},
     policy::Policy,
@@ -16,8 +15,8 @@ use setguard::{
 };
 
 use super::crossed::Crossing;
+use crate::{client, client::Answer};
 
-/// The comparison of policies with rules.
 pub(super) struct Compared {
     pub(super) client: Client,
     pub(super) policy: Policy,
@@ -26,7 +25,6 @@ pub(super) struct Compared {
     pub(super) count: usize,
     /// The number of objects with a finding, by rule.
     pub(super) found: BTreeMap<String, usize>,
-    /// The differences.
     pub(super) wrong: Vec<String>,
 }
 
@@ -36,52 +34,23 @@ impl Compared {
     pub(super) async fn crossed(&mut self, mut crossing: Crossing<'_>, count: usize) {
         for _ in 0..count {
             let (parent, child) = crossing.next();
-            if crossing.dice.percent(30) {
-                self.update(&parent, &child).await;
-            } else {
-                self.create(&child).await;
-            }
+            let old = crossing.dice.percent(30).then_some(&parent);
+            self.written(&child, old).await;
         }
     }
 
     /// Asserts that the API server evaluates all policies in an object, whose lists are so long that it
     /// doesn't print all warnings.
     pub(super) async fn affordable(&self, object: &Value) {
-        let answer = self.send(Method::POST, format!("{}?dryRun=All", all(object)), object).await;
+        let (answer, _) = client::write(&self.client, "shop", object, None).await.unwrap();
         assert_eq!(answer.status, 201, "{}", answer.object["message"]);
     }
 
-    /// Compares the findings in an object that is created.
-    pub(super) async fn create(&mut self, object: &Value) {
-        let path = format!("{}?dryRun=All", all(object));
-        let answer = self.send(Method::POST, path, object).await;
-        self.compare(object, None, &answer);
-    }
-
-    /// Compares the findings in an object that replaces an old one.
-    pub(super) async fn update(&mut self, old: &Value, object: &Value) {
-        let mut stored = self.send(Method::POST, all(old), old).await;
-        if stored.status != 201 {
-            return;
+    /// Compares the findings in an object that is created, or that replaces an old one.
+    pub(super) async fn written(&mut self, object: &Value, old: Option<&Value>) {
+        if let Some((answer, stored)) = client::write(&self.client, "shop", object, old).await {
+            self.compare(object, stored.as_ref(), &answer);
         }
-        let one = format!("{}/{}", all(old), stored.object["metadata"]["name"].as_str().unwrap());
-        // A set is created without its status.
-        if old["status"].is_object() {
-            let status = json!({ "status": old["status"] });
-            stored = self.send(Method::PATCH, format!("{one}/status"), &status).await;
-            assert_eq!(stored.status, 200, "{}", stored.object);
-        }
-        let mut object = object.clone();
-        if let Some(metadata) = object["metadata"].as_object_mut() {
-            // The recorded ones are of another object.
-            metadata.remove("resourceVersion");
-            metadata.remove("uid");
-        }
-        let answer = self.send(Method::PUT, format!("{one}?dryRun=All"), &object).await;
-        self.compare(&object, Some(&stored.object), &answer);
-        let none = json!({ "metadata": { "finalizers": null }});
-        self.send(Method::PATCH, one.clone(), &none).await;
-        self.send(Method::DELETE, one, &json!({ "propagationPolicy": "Background" })).await;
     }
 
     fn compare(&mut self, sent: &Value, old: Option<&Value>, answer: &Answer) {
@@ -94,6 +63,7 @@ impl Compared {
             return;
         }
         self.count += 1;
+        let found = found(&answer.warnings);
         let json = answer.object.to_string();
         let old = old.map(Value::to_string);
         let kind = answer.object["kind"].as_str().unwrap();
@@ -102,17 +72,7 @@ impl Compared {
             Some(old) => Subject::update(object, old),
             None => Subject::create(object),
         };
-        let cx = Context {
-            policy: &self.policy,
-            origin: Origin::Admission,
-            today: date(2026, 1, 1),
-            deadline: Deadline::NONE,
-            view: None,
-            view_version: None,
-            file: None,
-            requester: None,
-            no_ignores: false,
-        };
+        let cx = Context::of_review(&self.policy, date(2026, 1, 1));
         let verdict = engine::evaluate(&subject, &cx);
         let expected: BTreeSet<_> = verdict
             .warnings()
@@ -120,59 +80,34 @@ impl Compared {
             .filter(|rule| self.exported.contains(rule.id))
             .map(|rule| rule.id.to_owned())
             .collect();
-        for rule in &answer.found {
+        for rule in &found {
             if !expected.contains(rule) {
                 self.wrong.push(format!("{rule} is found only by the policy in {sent}"));
             }
             *self.found.entry(rule.clone()).or_default() += 1;
         }
-        for rule in expected.difference(&answer.found) {
+        for rule in expected.difference(&found) {
             let in_cel = in_cel().find(|(exported, _)| exported.meta.id == rule);
             if in_cel.is_none_or(|(_, cel)| cel.misses.is_none()) {
                 self.wrong.push(format!("{rule} is not found by the policy in {sent}"));
             }
         }
     }
+}
 
-    async fn send(&self, method: Method, path: String, object: &Value) -> Answer {
-        let is_patch = method == Method::PATCH;
-        let media = if is_patch { "application/merge-patch+json" } else { "application/json" };
-        let request = Request::builder().method(method).uri(path).header("Content-Type", media);
-        let mut object = object.clone();
-        if object["metadata"].get("namespace").is_some() {
-            object["metadata"]["namespace"] = json!("shop");
+/// The rules whose policies warn.
+fn found(warnings: &[String]) -> BTreeSet<String> {
+    let mut found = BTreeSet::new();
+    for warning in warnings {
+        assert!(!warning.contains("resulted in error"), "{warning}");
+        if let Some(id) = rule_of(warning) {
+            // The summary is there for an expression of the message that fails.
+            let summary = catalogue::find(&id).unwrap().meta.summary;
+            assert!(!warning.contains(summary), "{warning}");
+            found.insert(id);
         }
-        let request = request.body(Body::from(object.to_string().into_bytes())).unwrap();
-        let response = self.client.send(request).await.unwrap();
-        let mut found = BTreeSet::new();
-        for warning in response.headers().get_all("Warning") {
-            let warning = String::from_utf8_lossy(warning.as_bytes());
-            assert!(!warning.contains("resulted in error"), "{warning}");
-            if let Some(id) = rule_of(&warning) {
-                // The summary is there for an expression of the message that fails.
-                let summary = catalogue::find(&id).unwrap().meta.summary;
-                assert!(!warning.contains(summary), "{warning}");
-                found.insert(id);
-            }
-        }
-        let status = response.status().as_u16();
-        let body = response.into_body().collect_bytes().await.unwrap();
-        Answer { status, found, object: serde_json::from_slice(&body).unwrap() }
     }
-}
-
-/// The API server's answer to a write.
-struct Answer {
-    status: u16,
-    /// The rules whose policies warn.
-    found: BTreeSet<String>,
-    object: Value,
-}
-
-/// The path of all objects of a kind.
-fn all(object: &Value) -> String {
-    let kind = object["kind"].as_str().unwrap_or("StatefulSet").to_lowercase();
-    format!("/apis/apps/v1/namespaces/shop/{kind}s")
+    found
 }
 
 /// The rule of the policy that a warning names. A limit has a policy for each kind.

@@ -1,16 +1,12 @@
 //! The processor time and the memory that policies take for objects with long lists.
 
 use http::{Method, Request};
-use kube::{Client, client::Body};
+use kube::Client;
 use serde_json::{Value, json};
+use tokio::runtime::Builder;
 
 use super::{all_warn, export};
-use crate::{
-    client,
-    harness::{control_plane::ControlPlane, process::eventually},
-    manifests::{daemon_set, stateful_set},
-    namespace::Namespace,
-};
+use crate::{ControlPlane, Namespace, becomes, client, daemon_set, stateful_set};
 
 /// A list, and a set with this many entries in it.
 type Shape = (&'static str, fn(usize) -> Value);
@@ -111,7 +107,6 @@ fn claims(n: usize) -> Value {
     set
 }
 
-/// What writes cost the API server.
 #[derive(Clone, Copy, Debug)]
 struct Cost {
     /// Processor time in seconds.
@@ -145,12 +140,8 @@ impl Meter {
         let path = format!("/apis/apps/v1/namespaces/shop/{kind}s?dryRun=All");
         let before = self.now().await;
         for _ in 0..TIMES {
-            let request = Request::builder().method(Method::POST).uri(&path);
-            let request = request.header("Content-Type", "application/json");
-            let body = Body::from(set.to_string().into_bytes());
-            let response = self.client.send(request.body(body).unwrap()).await.unwrap();
-            assert_eq!(response.status(), 201, "{set:.300}");
-            response.into_body().collect_bytes().await.unwrap();
+            let answer = client::send(&self.client, Method::POST, &path, set, &[]).await;
+            assert_eq!(answer.status, 201, "{set:.300}");
         }
         let after = self.now().await;
         Cost {
@@ -172,18 +163,16 @@ impl Meter {
 pub(super) fn linear(shared: &Namespace<'_>) {
     let control_plane = ControlPlane::start(&shared.control_plane.assets);
     let namespace = Namespace::create(&control_plane, "shop");
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let runtime = Builder::new_current_thread().enable_all().build().unwrap();
     let client = runtime.block_on(client::of(&control_plane.kubectl.kubeconfig));
     let meter = Meter { client };
     let unchecked = runtime.block_on(meter.all(LONG));
 
     let policies = export("vap", &namespace, &all_warn(control_plane.minor()));
     namespace.kubectl(&["apply", "-f", "-"], &policies).accepted();
-    eventually("the policies to be in force", || {
-        let faulty = SHAPES.last().unwrap().1(1).to_string();
-        let output = namespace.kubectl(&["create", "--dry-run=server", "-f", "-"], &faulty);
-        if output.stderr.contains("history-limit-zero") { Ok(()) } else { Err(output) }
-    });
+    let faulty = || namespace.dry_run(&SHAPES.last().unwrap().1(1));
+    let what = "the policies to be in force";
+    becomes(what, faulty, |it| it.stderr.contains("history-limit-zero"));
     let (short, long) =
         runtime.block_on(async { (meter.all(LONG / 8).await, meter.all(LONG).await) });
     let mut wrong = Vec::new();

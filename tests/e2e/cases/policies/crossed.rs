@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use crate::dice::Dice;
+use crate::Dice;
 
 /// The objects whose fields are exchanged.
 const PARTS: [&str; 9] = [

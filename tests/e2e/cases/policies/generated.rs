@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::{dice::Dice, manifests};
+use crate::{Dice, manifests};
 
 /// A write of an object, with who writes it.
 #[derive(Clone, Debug)]
@@ -24,11 +24,9 @@ impl Write {
     }
 }
 
-/// Generates writes.
 pub(super) struct Generator(pub(super) Dice);
 
 impl Generator {
-    /// Returns the next write.
     pub(super) fn next(&mut self) -> Write {
         let object = if self.0.percent(80) { self.pod() } else { self.daemon_set() };
         let (user, group) = self.0.pick(&[

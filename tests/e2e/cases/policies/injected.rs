@@ -1,7 +1,7 @@
 //! `setguard export map`: the API server injects what setguard injects.
 
-use http::{Method, Request};
-use kube::{Client, client::Body};
+use http::Method;
+use kube::Client;
 use serde_json::Value;
 use setguard::{
     finding::Mode,
@@ -20,12 +20,7 @@ use super::{
     generated::{Generator, Write},
     number,
 };
-use crate::{
-    client,
-    dice::Dice,
-    harness::{control_plane::ControlPlane, process::eventually},
-    namespace::Namespace,
-};
+use crate::{ControlPlane, Dice, Namespace, becomes, client, client::Answer, eventually};
 
 /// The environment variables with the number of objects, and with a seed for others.
 const OBJECTS: &str = "SETGUARD_INJECTED_OBJECTS";
@@ -103,10 +98,11 @@ pub(super) fn same_injections(shared: &Namespace<'_>) {
         assert!(wrong.is_empty(), "{} differences: {}", wrong.len(), wrong[0]);
         namespace.kubectl(&["delete", "-f", "-"], &policies).accepted();
         let first = &writes.iter().zip(&expected).find(|(_, it)| it.is_changed()).unwrap().0;
-        eventually("the policies to be gone", || {
-            let now = api.create(&first.0).object;
-            if now["spec"] == first.1["spec"] { Ok(()) } else { Err(now) }
-        });
+        becomes(
+            "the policies to be gone",
+            || api.create(&first.0).object,
+            |now| now["spec"] == first.1["spec"],
+        );
     }
 }
 
@@ -116,33 +112,21 @@ struct Api {
     client: Client,
 }
 
-/// An answer to a write.
-struct Answer {
-    status: u16,
-    warnings: Vec<String>,
-    object: Value,
-}
-
 impl Api {
     fn create(&self, write: &Write) -> Answer {
-        self.runtime.block_on(async {
-            let request = Request::builder()
-                .method(Method::POST)
-                .uri(format!("{}?dryRun=All", write.path()))
-                .header("Content-Type", "application/json")
-                .header("Impersonate-User", write.user)
-                .header("Impersonate-Group", "system:masters")
-                .header("Impersonate-Group", write.group);
-            let request = request.body(Body::from(write.object.to_string().into_bytes())).unwrap();
-            let response =
-                self.client.send(request).await.unwrap_or_else(|e| panic!("{e}: {write:?}"));
-            let status = response.status().as_u16();
-            let warnings = response.headers().get_all("Warning").iter();
-            let warnings =
-                warnings.map(|it| String::from_utf8_lossy(it.as_bytes()).into_owned()).collect();
-            let body = response.into_body().collect_bytes().await.unwrap();
-            Answer { status, warnings, object: serde_json::from_slice(&body).unwrap() }
-        })
+        let headers = [
+            ("Impersonate-User", write.user),
+            ("Impersonate-Group", "system:masters"),
+            ("Impersonate-Group", write.group),
+        ];
+        let path = format!("{}?dryRun=All", write.path());
+        self.runtime.block_on(client::send(
+            &self.client,
+            Method::POST,
+            &path,
+            &write.object,
+            &headers,
+        ))
     }
 }
 

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::{dice::Dice, manifests};
+use crate::{Dice, manifests};
 
 /// The limits, which only warn, so that each object shows what is found.
 pub(super) const LIMITS: &str = "\

@@ -5,11 +5,7 @@ use std::{fs, path::Path};
 use serde_json::json;
 
 use super::export_with;
-use crate::{
-    harness::control_plane::ControlPlane,
-    manifests::{daemon_set, pod},
-    namespace::Namespace,
-};
+use crate::{ControlPlane, Namespace, daemon_set, pod, surging};
 
 const PLUGINS: [&str; 2] = ["ValidatingAdmissionPolicy", "MutatingAdmissionPolicy"];
 const POLICY: &str = "apiVersion: setguard.io/v1alpha1\nkind: Policy\n\
@@ -41,25 +37,18 @@ pub(super) fn from_the_start(shared: &Namespace<'_>) {
     control_plane.stop_api_server();
     control_plane.start_api_server(&[&configuration]);
     // No waiting: the API server has been ready for a moment only.
-    let mut surge = daemon_set("agent");
-    surge["spec"]["updateStrategy"] =
-        json!({ "rollingUpdate": { "maxSurge": 1, "maxUnavailable": 0 } });
-    surge["spec"]["template"]["spec"]["containers"][0]["ports"] =
-        json!([{ "containerPort": 80, "hostPort": 80 }]);
-    let create = ["create", "--dry-run=server", "-n", "default", "-f", "-"];
-    let output = control_plane.kubectl.run(&create, &surge.to_string());
+    let namespace = Namespace { control_plane: &control_plane, name: "default" };
+    let output = namespace.dry_run(&surging("agent"));
     let page = "(setguard: surge-host-port, https://setguard.io/rules/surge-host-port.html)";
     output.refused(&["surge-host-port.setguard.static.k8s.io", page]);
-    control_plane.kubectl.run(&create, &daemon_set("agent").to_string()).silently();
+    namespace.dry_run(&daemon_set("agent")).silently();
 
-    let create = ["create", "--dry-run=server", "-n", "default", "-o", "json", "-f", "-"];
     let mut own = pod("own");
     own["metadata"]["annotations"] = json!({ "setguard.io/node": "node-a" });
-    let stored = control_plane.kubectl.run(&create, &own.to_string()).json();
+    let stored = namespace.would_store(&own);
     assert!(stored["spec"]["affinity"].to_string().contains("node-a"), "{stored}");
     own["spec"]["nodeName"] = json!("node-b");
-    let output = control_plane.kubectl.run(&create, &own.to_string());
-    output.refused(&["node-pin-conflict.setguard.static.k8s.io"]);
+    namespace.dry_run(&own).refused(&["node-pin-conflict.setguard.static.k8s.io"]);
 
     for kind in PLUGINS {
         let output = control_plane.kubectl.run(&["get", kind, "-o", "name"], "");

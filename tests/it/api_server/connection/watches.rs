@@ -13,7 +13,6 @@ use super::{
     Connection, Question, answer, status,
 };
 
-/// How a watch begins.
 struct Beginning {
     /// The version up to which the client knows all events.
     seen: u64,
@@ -65,7 +64,7 @@ impl Connection {
             }
             if world.over || Instant::now() >= end {
                 // Seen with 1.37.2: a watch from a version in the future begins, and says nothing.
-                if !world.without_bookmarks && seen <= world.version {
+                if seen <= world.version {
                     let metadata = json!({"resourceVersion": seen.to_string()});
                     write_line(
                         stream,
@@ -130,7 +129,6 @@ fn error(code: u16, why: &str) -> Value {
     json!({"type": "ERROR", "object": status})
 }
 
-/// The events after a version.
 fn news(world: &World, question: &Question, seen: u64) -> Vec<Value> {
     let news = world.events.iter().filter(|(version, resource, line)| {
         let namespace = line["object"]["metadata"]["namespace"].as_str();

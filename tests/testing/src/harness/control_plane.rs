@@ -28,16 +28,13 @@ pub const RESTRICTED: &str = "restricted";
 const CONTROLLERS_TOKEN: &str = "controller-manager";
 const SCHEDULER_TOKEN: &str = "scheduler";
 
-/// The controller manager.
 pub const CONTROLLER_MANAGER: &str = "kube-controller-manager";
-/// The scheduler.
 pub const SCHEDULER: &str = "kube-scheduler";
 
 /// A running control plane. Dropping it stops it and removes its files.
 #[derive(Debug)]
 pub struct ControlPlane {
     pub kubectl: Kubectl,
-    /// The folder of the binaries.
     pub assets: PathBuf,
     /// The port of the API server on 127.0.0.1.
     pub port: u16,
@@ -123,12 +120,10 @@ impl ControlPlane {
         minor.trim_end_matches('+').parse().expect("a number")
     }
 
-    /// A folder for files of the tests.
     pub fn folder(&self) -> &Path {
         self.folder.path()
     }
 
-    /// A kubeconfig for [`SETGUARD`].
     pub fn setguard_kubeconfig(&self) -> PathBuf {
         write_kubeconfig(self.folder.path(), SETGUARD, SETGUARD, self.port)
     }
@@ -138,7 +133,6 @@ impl ControlPlane {
         write_kubeconfig(self.folder.path(), &format!("{SETGUARD}-{port}"), SETGUARD, port)
     }
 
-    /// The API server's certificate.
     pub fn certificate(&self) -> PathBuf {
         self.folder.path().join("api-server.crt")
     }
@@ -171,7 +165,6 @@ impl ControlPlane {
         );
     }
 
-    /// Starts the scheduler.
     pub fn start_scheduler(&self) {
         self.start_program(SCHEDULER, SCHEDULER_TOKEN, &[]);
     }

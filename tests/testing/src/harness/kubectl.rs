@@ -44,7 +44,6 @@ impl Kubectl {
     }
 }
 
-/// The result of a run of kubectl.
 #[derive(Debug)]
 pub struct Output {
     args: String,
@@ -61,7 +60,6 @@ impl fmt::Display for Output {
 }
 
 impl Output {
-    /// Asserts that it succeeded.
     #[track_caller]
     pub fn accepted(self) -> Self {
         assert!(self.success, "expected success of {self}");

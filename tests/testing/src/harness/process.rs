@@ -19,9 +19,7 @@ pub const DEADLINE: Duration = Duration::from_secs(90);
 pub struct Process {
     name: String,
     child: Child,
-    /// The file with its standard output.
     pub output: PathBuf,
-    /// The file with its standard error.
     pub log: PathBuf,
 }
 
@@ -36,21 +34,6 @@ impl Process {
         Self::spawn(command.args(args), program, logs, None)
     }
 
-    /// Works like [`Process::start`], in a folder.
-    pub fn start_in(folder: &Path, program: &Path, args: &[&str], logs: &Path) -> Self {
-        let mut command = leashed(program);
-        Self::spawn(command.args(args).current_dir(folder), program, logs, None)
-    }
-
-    /// Works like [`Process::start`], but with standard output in a pipe.
-    pub fn start_piped(program: &Path, args: &[&str], logs: &Path) -> (Self, ChildStdout) {
-        let mut command = leashed(program);
-        let mut process = Self::spawn(command.args(args), program, logs, Some(Stdio::piped()));
-        let stdout = process.child.stdout.take().expect("a pipe");
-        (process, stdout)
-    }
-
-    /// Works like [`Process::start`], with these environment variables.
     pub fn start_with(
         program: &Path,
         args: &[&str],
@@ -62,7 +45,13 @@ impl Process {
         Self::spawn(command, program, logs, None)
     }
 
-    fn spawn(command: &mut Command, program: &Path, logs: &Path, stdout: Option<Stdio>) -> Self {
+    /// Runs a command that starts a program. Standard output goes to a file, or where `stdout` says.
+    pub fn spawn(
+        command: &mut Command,
+        program: &Path,
+        logs: &Path,
+        stdout: Option<Stdio>,
+    ) -> Self {
         let name = program.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let path = |extension| logs.join(format!("{name}.{extension}"));
         let file = |path: &PathBuf| Stdio::from(File::create(path).expect("a log file"));
@@ -77,7 +66,11 @@ impl Process {
         Process { name, child, output, log }
     }
 
-    /// Its process id.
+    /// Its standard output, if that is a pipe.
+    pub fn stdout(&mut self) -> ChildStdout {
+        self.child.stdout.take().expect("a pipe")
+    }
+
     pub fn id(&self) -> u32 {
         self.child.id()
     }
@@ -152,12 +145,15 @@ where
     E: Display,
 {
     let start = Instant::now();
+    // The pauses become longer, since the answers cost time too.
+    let mut pause = Duration::from_millis(2);
     loop {
         match ask() {
             Ok(answer) => return answer,
             Err(last) if start.elapsed() > DEADLINE => panic!("gave up waiting for {what}: {last}"),
-            Err(_) => thread::sleep(Duration::from_millis(50)),
+            Err(_) => thread::sleep(pause),
         }
+        pause = (2 * pause).min(Duration::from_millis(50));
     }
 }
 

@@ -1,7 +1,7 @@
 //! A third-party mutating webhook: it adds a sidecar to pods, and replaces their affinity.
 
 use std::{
-    io::{BufRead, BufReader, Read, Result, Write},
+    io::{BufReader, Result, Write},
     net::{TcpListener, TcpStream},
     sync::Arc,
     thread,
@@ -14,6 +14,8 @@ use rustls::{
     pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer},
 };
 use serde_json::{Value, json};
+
+use crate::http::Request;
 
 /// The webhook's URL and certificate. It serves until the tests end.
 #[derive(Debug)]
@@ -52,20 +54,8 @@ impl Sidecar {
 fn serve(connection: TcpStream, config: Arc<ServerConfig>) -> Result<()> {
     let tls = ServerConnection::new(config).map_err(std::io::Error::other)?;
     let mut stream = BufReader::new(StreamOwned::new(tls, connection));
-    loop {
-        let mut length = 0;
-        let mut line = String::new();
-        while stream.read_line(&mut line)? > 2 {
-            if let Some((name, value)) = line.split_once(':')
-                && name.eq_ignore_ascii_case("content-length")
-            {
-                length = value.trim().parse().map_err(std::io::Error::other)?;
-            }
-            line.clear();
-        }
-        let mut body = vec![0; length];
-        stream.read_exact(&mut body)?;
-        let answer = answer(&serde_json::from_slice(&body)?).to_string();
+    while let Some(request) = Request::read(&mut stream)? {
+        let answer = answer(&serde_json::from_slice(&request.body)?).to_string();
         let out = stream.get_mut();
         write!(
             out,
@@ -74,6 +64,7 @@ fn serve(connection: TcpStream, config: Arc<ServerConfig>) -> Result<()> {
         )?;
         out.flush()?;
     }
+    Ok(())
 }
 
 /// Adds a sidecar to a pod that has none yet, and an affinity that replaces any other.

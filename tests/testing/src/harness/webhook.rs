@@ -1,10 +1,9 @@
 //! `setguard serve` as a user starts it.
 
-use std::{fs, io::Read, path::Path};
+use std::{fs, io::Read, path::Path, process::Stdio};
 
-use super::process::Process;
+use super::process::{Process, leashed};
 
-/// A running `setguard serve`.
 #[derive(Debug)]
 pub struct Webhook {
     _process: Process,
@@ -24,7 +23,9 @@ impl Webhook {
     /// Starts it with these flags and waits until it listens.
     pub fn start_with(program: &Path, logs: &Path, flags: &[&str]) -> (Self, impl Read + use<>) {
         let args = [&["serve", "--admin-listen=127.0.0.1:0"], flags].concat();
-        let (mut process, stdout) = Process::start_piped(program, &args, logs);
+        let pipe = Some(Stdio::piped());
+        let mut process = Process::spawn(leashed(program).args(args), program, logs, pipe);
+        let stdout = process.stdout();
         let log = process.log.clone();
         process.wait_until("setguard to listen", || {
             fs::read_to_string(&log).ok()?.contains("listening").then_some(())
