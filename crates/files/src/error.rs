@@ -46,6 +46,16 @@ pub enum FileError {
         /// The reason.
         why: String,
     },
+    /// A chart or a kustomization cannot be rendered.
+    #[error("{root}: {why}")]
+    Render {
+        /// The root.
+        root: String,
+        /// The words of the program, or the reason why there are none.
+        why: String,
+        /// Whether this is a failure: a chart with values for tests may lack defaults.
+        is_needed: bool,
+    },
     /// A file cannot be replaced.
     #[error("{}: cannot be written: {error}; {rest}", path.display())]
     Write {

@@ -55,6 +55,22 @@ pub(super) struct Plan {
     pub(super) left_alone: Vec<String>,
 }
 
+impl Plan {
+    /// Adds the plan of a root, unless nothing of it changes.
+    pub(super) fn add(&mut self, other: Plan, root: Option<&str>) {
+        let mut forecasts = other.forecasts;
+        if let Some(root) = root {
+            if forecasts.iter().all(Forecast::is_idle) {
+                forecasts.clear();
+            }
+            forecasts.iter_mut().for_each(|it| it.file = Some(root.to_owned()));
+        }
+        self.forecasts.extend(forecasts);
+        self.unknown.extend(other.unknown);
+        self.left_alone.extend(other.left_alone);
+    }
+}
+
 /// A change that the API server stores, or that is made by making the object again.
 struct Transition<'a> {
     id: &'a ObjectId,
