@@ -88,6 +88,10 @@ impl Rendering {
                     let but = "its values for tests are rendered";
                     listing.notes.push(format!("{root}: {why}; {but}"));
                 }
+                Err(FileError::Render { root, why, is_needed }) => {
+                    let why = at.map_or(why.clone(), |at| at.without_folder(&why));
+                    listing.sources.push(Err(FileError::Render { root, why, is_needed }));
+                }
                 rendered => listing.sources.push(rendered),
             }
         }

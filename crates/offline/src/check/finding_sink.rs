@@ -123,10 +123,9 @@ impl FindingSink {
         });
     }
 
-    fn report(&mut self, source: &Source, object: &mut ObjectReport) -> io::Result<()> {
-        if let Some(rendered) = source.rendered() {
-            self.rendered.take(rendered, source, object);
-        }
+    fn report(&mut self, source: &Source, object: &ObjectReport) -> io::Result<()> {
+        let without = source.rendered().map(|it| self.rendered.take(it, source, object));
+        let object = without.as_ref().unwrap_or(object);
         if object.diagnostics.is_empty() && object.remarks.is_empty() {
             return self.reports.object(Some(source), object);
         }

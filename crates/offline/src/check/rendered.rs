@@ -4,7 +4,6 @@ use std::{collections::HashMap, io, mem, rc::Rc};
 
 use kube_yaml::Mark;
 
-use super::ignores;
 pub(super) use setguard_files::{
     manifests::{
         render::{Files, Rendered},
@@ -15,6 +14,10 @@ pub(super) use setguard_files::{
         reports::Reports,
     },
 };
+
+/// The words about a comment, in the reason for a note and in a remark.
+const COMMENT: &str = "the comment in line ";
+const LINE: &str = "line ";
 
 /// The findings so far. Variants of a chart and overlays of a base have many in common, and each is reported once.
 #[derive(Default)]
@@ -40,12 +43,22 @@ struct Key {
 }
 
 impl RenderedFindings {
-    /// Takes the findings and the remarks out of the report on an object.
-    pub(super) fn take(&mut self, rendered: &Rendered, source: &Source, object: &mut ObjectReport) {
-        object.rendered_from = None;
-        for mut diagnostic in mem::take(&mut object.diagnostics) {
+    /// Takes the findings in an object. Returns the report without them.
+    pub(super) fn take(
+        &mut self,
+        rendered: &Rendered,
+        source: &Source,
+        object: &ObjectReport,
+    ) -> ObjectReport {
+        // A message can name the place of another object.
+        let name = format!("{}:", source.name());
+        for mut diagnostic in object.diagnostics.iter().cloned() {
             // A fix changes a file and not what is rendered.
             diagnostic.fix = None;
+            self.find_line(&mut diagnostic.message, &name, rendered, source);
+            if let Some(why) = &mut diagnostic.downgrade {
+                self.find_line(why, COMMENT, rendered, source);
+            }
             let place = rendered.place(source.text(), diagnostic.mark, &mut self.files);
             let file = match place {
                 Some((file, mark)) => {
@@ -62,13 +75,24 @@ impl RenderedFindings {
             };
             self.add(rendered, file, object, diagnostic);
         }
-        for remark in &mut object.remarks {
-            let Some(line) = ignores::line_of(remark) else { continue };
-            let mark = Mark { line, column: 1, width: 0 };
-            if let Some((file, at)) = rendered.place(source.text(), mark, &mut self.files) {
-                let rest = remark.split_once(": ").map_or("", |(_, rest)| rest);
-                *remark = format!("{}:{}: {rest}", file.name(), at.line);
-            }
+        let mut remarks = object.remarks.clone();
+        for remark in &mut remarks {
+            self.find_line(remark, &name, rendered, source);
+            self.find_line(remark, LINE, rendered, source);
+        }
+        ObjectReport { number: object.number, remarks, ..ObjectReport::of(object.id.clone()) }
+    }
+
+    /// Replaces the number of a line, and the words before it, by the place in a file.
+    fn find_line(&mut self, text: &mut String, words: &str, rendered: &Rendered, source: &Source) {
+        let Some((before, rest)) = text.split_once(words) else { return };
+        let digits = rest.len() - rest.trim_start_matches(|c: char| c.is_ascii_digit()).len();
+        let (line, rest) = rest.split_at(digits);
+        let Ok(line) = line.parse() else { return };
+        let mark = Mark { line, column: 1, width: 0 };
+        if let Some((file, at)) = rendered.place(source.text(), mark, &mut self.files) {
+            let kept = words.strip_suffix(LINE).unwrap_or_default();
+            *text = format!("{before}{kept}{}:{}{rest}", file.name(), at.line);
         }
     }
 

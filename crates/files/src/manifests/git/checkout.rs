@@ -92,6 +92,12 @@ impl Checkout {
         whole.strip_prefix(&self.top).map_or(whole.clone(), |it| self.folder.path().join(it))
     }
 
+    /// Returns a text without the path of the copy.
+    pub(in crate::manifests) fn without_folder(&self, text: &str) -> String {
+        let real = dunce::canonicalize(self.folder.path()).unwrap_or_default();
+        text.replace(&format!("{}/", real.display()), "")
+    }
+
     /// Reads a file in the copy, and names it as git does.
     pub(in crate::manifests) fn read(&self, source: Source) -> Source {
         let name = source.file().map(|(_, path)| {
