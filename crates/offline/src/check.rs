@@ -87,8 +87,10 @@ Exit codes:
 Examples:
   setguard check daemonset.yaml
   setguard check deploy/ --policy policy.yaml --kube-version 1.36
+  setguard check -k overlays/prod --deny-warnings
+  setguard check --chart charts/agent --values prod.yaml
+  setguard check --render . --against-ref origin/main --new-only
   helm template . | setguard check -
-  kubectl kustomize overlays/prod | setguard check - --deny-warnings
   setguard check deploy/ --output sarif=setguard.sarif --output junit=setguard.xml
   setguard check deploy/ --against-ref origin/main --new-only
   setguard check deploy/ --baseline setguard-baseline

@@ -69,6 +69,7 @@ Exit codes:
 Examples:
   setguard plan deploy/ --against ../main/deploy/
   setguard plan deploy/ --against-ref origin/main --new-only --format markdown
+  setguard plan --render . --against-ref origin/main
   kubectl get sts db -o yaml > before.yaml && setguard plan db.yaml --against before.yaml
   kubectl get nodes -o yaml > nodes.yaml && setguard plan agent.yaml --nodes nodes.yaml
   setguard plan db.yaml --against before.yaml --never-ready db-2
@@ -189,7 +190,7 @@ pub fn run(args: &PlanArgs, connect: Connect<'_>) -> anyhow::Result<Exit> {
         let _ = writeln!(Printable::new(anstream::stderr()).guarded(), "error: {message}");
     };
     let mut plan = args.plan(&paths, &policy, connect, &mut complain)?;
-    let none = match plan.forecasts.is_empty() {
+    let none = match plan.forecasts.is_empty() && !plan.has_unchanged {
         true => "no DaemonSets or StatefulSets",
         false => "nothing changes",
     };
@@ -339,7 +340,7 @@ impl Texts<'_> {
             never_ready,
             prune: false,
         };
-        let Plan { forecasts, unknown, left_alone } = forecaster.all();
+        let Plan { forecasts, unknown, left_alone, .. } = forecaster.all();
         if !left_alone.is_empty() {
             complain(left_alone_note(&left_alone));
         }

@@ -171,7 +171,8 @@ impl Layout {
     pub(super) fn part(&self, file: &Path) -> Option<String> {
         let folder = (!self.parts.is_empty()).then(|| self.parts.get(&clean(file))).flatten();
         if let Some(folder) = folder {
-            return Some(format!("it is a part of {}; {}", shown(folder).display(), build(folder)));
+            let folder = shown(folder).display();
+            return Some(format!("it is a part of {folder}: setguard check -k {folder}"));
         }
         let mut above = file.ancestors().skip(1);
         if !self.tests.is_empty()
@@ -303,12 +304,13 @@ impl Layout {
 /// Returns how to check what a chart renders to.
 pub fn render(chart: &Path) -> String {
     let chart = shown(chart).display();
-    format!("a chart is checked as it is rendered; helm template {chart} | setguard check -")
+    format!("a chart is checked as `helm template` renders it: setguard check --chart {chart}")
 }
 
 /// Returns how to check what a kustomization builds.
 fn build(folder: &Path) -> String {
-    format!("kubectl kustomize {} | setguard check -", shown(folder).display())
+    let folder = shown(folder).display();
+    format!("`kubectl kustomize {folder}` builds it: setguard check -k {folder}")
 }
 
 fn shown(folder: &Path) -> &Path {

@@ -261,7 +261,7 @@ impl PathContext {
         let patch = self.patches.iter().find(|patch| patch.sets(kind, name, node, finding))?;
         let folder = patch.folder.display();
         Some(format!(
-            "{folder} sets this; check what it builds: kubectl kustomize {folder} | setguard check -"
+            "{folder} sets this; check what it builds: setguard check -k {folder}"
         ))
     }
 
@@ -270,8 +270,7 @@ impl PathContext {
         let patch = self.patches.iter().find(|patch| patch.is_of(kind, name))?;
         let folder = patch.folder.display();
         Some(format!(
-            "{folder} changes this object; {command} what it builds: kubectl kustomize {folder} | \
-             setguard {command} -"
+            "{folder} changes this object; {command} what it builds: setguard {command} -k {folder}"
         ))
     }
 }

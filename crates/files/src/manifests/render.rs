@@ -84,13 +84,22 @@ impl Rendering {
         let count = roots.len();
         for rendered in all(&roots, &self.settings, &mut || done(count)) {
             match rendered {
-                Err(FileError::Render { root, why, is_needed: false }) => {
-                    let but = "its values for tests are rendered";
-                    listing.notes.push(format!("{root}: {why}; {but}"));
+                Err(error @ FileError::Render { is_needed: false, .. }) => {
+                    listing.notes.push(error.to_string());
                 }
-                Err(FileError::Render { root, why, is_needed }) => {
+                Err(FileError::Render { roots, why, is_needed }) => {
                     let why = at.map_or(why.clone(), |at| at.without_folder(&why));
-                    listing.sources.push(Err(FileError::Render { root, why, is_needed }));
+                    let known = listing.sources.iter_mut().find_map(|it| match it {
+                        Err(FileError::Render { roots, why: known, .. }) if *known == why => Some(roots),
+                        _ => None,
+                    });
+                    match known {
+                        Some(known) => known.extend(roots),
+                        None => {
+                            let error = FileError::Render { roots, why, is_needed };
+                            listing.sources.push(Err(error));
+                        }
+                    }
                 }
                 rendered => listing.sources.push(rendered),
             }
@@ -127,8 +136,8 @@ fn all(roots: &[Root], settings: &Settings, done: &mut dyn FnMut()) -> Vec<Resul
 
 fn one(root: &Root, settings: &Settings) -> Result<Source> {
     let fail = |why| {
-        let (root, is_needed) = (root.name(), !root.may_fail);
-        FileError::Render { root, why, is_needed }
+        let (roots, is_needed) = (vec![root.name()], !root.may_fail);
+        FileError::Render { roots, why, is_needed }
     };
     let folder = dunce::canonicalize(&root.at);
     let folder = folder.map_err(|error| fail(error.to_string()))?;
@@ -137,7 +146,8 @@ fn one(root: &Root, settings: &Settings) -> Result<Source> {
         Kind::Chart(values) => helm::template(root, &folder, values, settings),
     }
     .map_err(fail)?;
-    if parts.is_empty() && !settings.may_be_empty {
+    // A chart that is found can have nothing by default.
+    if parts.is_empty() && !settings.may_be_empty && !root.is_found {
         let why = "it renders to nothing; if that is meant, use --allow-empty";
         return Err(fail(why.to_owned()));
     }

@@ -1,6 +1,10 @@
 //! The findings in what charts and kustomizations render to, at the places in the files that people edit.
 
-use std::{collections::HashMap, io, mem, rc::Rc};
+use std::{
+    collections::{HashMap, HashSet},
+    io, mem,
+    rc::Rc,
+};
 
 use kube_yaml::Mark;
 
@@ -27,6 +31,8 @@ pub(super) struct RenderedFindings {
     all: Vec<(Rc<Source>, ObjectReport)>,
     /// The index of each, by its place and its words.
     known: HashMap<Key, usize>,
+    /// The remarks so far, each with the kind of its object.
+    remarks: HashSet<(String, String)>,
     /// The rendered texts in which a place isn't known, by their names.
     texts: HashMap<String, Rc<Source>>,
 }
@@ -80,6 +86,7 @@ impl RenderedFindings {
             self.find_line(remark, &name, rendered, source);
             self.find_line(remark, LINE, rendered, source);
         }
+        remarks.retain(|it| self.remarks.insert((object.id.kind.clone(), it.clone())));
         ObjectReport { number: object.number, remarks, ..ObjectReport::of(object.id.clone()) }
     }
 

@@ -53,6 +53,8 @@ pub(super) struct Plan {
     pub(super) unknown: Vec<String>,
     /// Objects of a cluster that the manifests lack. kubectl leaves them as they are.
     pub(super) left_alone: Vec<String>,
+    /// Whether something is left out because nothing of it changes.
+    pub(super) has_unchanged: bool,
 }
 
 impl Plan {
@@ -61,6 +63,7 @@ impl Plan {
         let mut forecasts = other.forecasts;
         if let Some(root) = root {
             if forecasts.iter().all(Forecast::is_idle) {
+                self.has_unchanged |= !forecasts.is_empty();
                 forecasts.clear();
             }
             forecasts.iter_mut().for_each(|it| it.file = Some(root.to_owned()));

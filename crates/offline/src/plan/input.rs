@@ -409,8 +409,8 @@ fn unbuilt(sources: &[Source], paths: &[PathBuf]) -> Vec<String> {
         let entry = entries.find(|it| it.as_str().is_some_and(|entry| !is_inside(entry)))?;
         let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
         Some(format!(
-            "{}:{}: {} is not among the manifests, so it is not known what is applied; plan what is built: kubectl \
-             kustomize {} | setguard plan -",
+            "{}:{}: {} is not among the manifests, so it is not known what is applied; plan what is built: \
+             setguard plan -k {}",
             source.name(),
             entry.mark.line,
             entry.as_str().unwrap_or_default(),

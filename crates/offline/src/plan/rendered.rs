@@ -29,9 +29,9 @@ pub(super) fn sides(
     for source in sort(new.sources) {
         match source {
             Ok((root, source)) => sides.entry(root).or_default().new.push(source),
-            Err((root, why)) => {
+            Err((roots, why)) => {
                 complain(why);
-                sides.entry(root).or_default().lacks_new = true;
+                roots.into_iter().for_each(|it| sides.entry(it).or_default().lacks_new = true);
             }
         }
     }
@@ -74,9 +74,9 @@ fn add_old(
     for source in sort(read(rendering, Some(checkout)).sources) {
         match source {
             Ok((root, source)) => sides.entry(root).or_default().old.push(source),
-            Err((root, why)) => {
+            Err((roots, why)) => {
                 report::note(&format!("at the commit, {why}"));
-                sides.entry(root).or_default().lacks_old = true;
+                roots.into_iter().for_each(|it| sides.entry(it).or_default().lacks_old = true);
             }
         }
     }
@@ -95,15 +95,18 @@ fn read(rendering: &Rendering, at: Option<&Checkout>) -> Listing {
     rendering.read(at, &exclude, &names, &mut Progress::rendering())
 }
 
-/// A source with its root, or the reason why there is none.
-type Sorted = Result<(Option<String>, Source), (Option<String>, String)>;
+/// A source with its root, or the roots without one and the reason.
+type Sorted = Result<(Option<String>, Source), (Vec<Option<String>>, String)>;
 
 fn sort(sources: Vec<Result<Source, FileError>>) -> impl Iterator<Item = Sorted> {
     sources.into_iter().map(|source| match source.and_then(Source::read) {
         Ok(source) => Ok((source.rendered().map(Rendered::name), source)),
         Err(error) => {
             let why = error.to_string();
-            Err(if let FileError::Render { root, .. } = error { (Some(root), why) } else { (None, why) })
+            Err(match error {
+                FileError::Render { roots, .. } => (roots.into_iter().map(Some).collect(), why),
+                _ => (vec![None], why),
+            })
         }
     })
 }

@@ -45,6 +45,7 @@ pub(super) fn template(
         let why = why.replace(&*chart.to_string_lossy(), &root.folder.to_string_lossy());
         let is_missing = why.contains("missing in charts/ directory");
         let build = format!("; run helm dependency build {}", root.folder.display());
+        let why = why.split("\n\nUse --debug flag").next().unwrap_or_default();
         format!("helm: {why}{}", if is_missing { &build } else { "" })
     })?;
     let part = |(line, lines): (usize, Vec<&str>)| {
@@ -275,15 +276,20 @@ fn within(keys: &[KeyLine<'_>], object: &Node<'_>, path: &[Step<'_>]) -> Option<
                 let starts: Vec<_> = starts.map(|(start, _)| start).collect();
                 let node = at.and_then(|it| items(Some(it)).nth(*i));
                 let name = node.map_or("", |it| text_of(it, "name"));
-                let named = |start: &&usize| {
-                    let mut lines = region.iter().skip(**start).enumerate();
+                let named = |start: &usize| {
+                    let mut lines = region.iter().skip(*start).enumerate();
                     let own = lines.by_ref().take_while(|(i, it)| *i == 0 || !(it.is_item && it.indent == indent));
                     let mut own = own.map(|(_, it)| it).filter(|it| it.indent == indent);
-                    own.any(|it| it.key == "name" && it.names(name))
+                    let line = own.find(|it| it.key == "name" && it.names(name))?;
+                    Some((literals(line.rest).map(str::len).sum::<usize>(), *start))
                 };
-                let all: Vec<_> = starts.iter().filter(named).collect();
+                // A name that stands there counts more than one that is a value.
+                let mut all: Vec<_> = starts.iter().filter_map(named).collect();
+                all.sort_by(|a, b| b.0.cmp(&a.0));
                 match (&all[..], &starts[..]) {
-                    ([one], _) => Some(**one),
+                    ([(likeness, one), rest @ ..], _) => {
+                        rest.first().is_none_or(|(other, _)| other < likeness).then_some(*one)
+                    }
                     ([], [one]) => Some(*one),
                     _ => None,
                 }

@@ -17,6 +17,8 @@ use crate::manifests::patches::items;
 const ORIGIN: &str = "config.kubernetes.io/origin";
 const TRANSFORMATIONS: &str = "alpha.config.kubernetes.io/transformations";
 
+const ACCUMULATING: &str = "accumulating resources from '";
+
 /// Builds a kustomization. A second one in a temporary folder takes it as its only resource and asks for the annotations, so that
 /// no file of the user changes.
 pub(super) fn build(
@@ -39,7 +41,11 @@ pub(super) fn build(
     let args = [verb.as_ref(), wrapper.as_os_str()];
     let built = program::run(&program, &args, &wrapper, settings.timeout).map_err(|why| {
         let why = why.replace(&*way.to_string_lossy(), &root.folder.to_string_lossy());
-        format!("{name}: {}", why.replace(&*wrapper.to_string_lossy(), "the kustomization"))
+        // The error repeats itself for each kustomization on the way to the one that is wrong.
+        let last = why.rfind(ACCUMULATING).and_then(|at| why.get(at..)).unwrap_or(&why);
+        let is_remote = ["proxyconnect", "no 'git' program"].iter().any(|it| last.contains(it));
+        let remote = if is_remote { "; setguard fetches no remote base" } else { "" };
+        format!("{name}: {last}{remote}")
     })?;
     Ok(Reader { root, folder, wrapper: &wrapper, files: Files::default() }.read(&built))
 }

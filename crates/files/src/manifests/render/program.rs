@@ -20,7 +20,7 @@ use crate::manifests::files::{LARGEST_IN_FOLDER, at_most};
 const REFUSES: &str = "http://127.0.0.1:1";
 
 /// The most bytes of an error that are shown.
-const LONG_ERROR: usize = 2000;
+const LONG_ERROR: usize = 4000;
 
 /// Returns the first of these programs on the `PATH`. A relative entry of it can lead into the folder that is checked.
 pub(super) fn find(names: &[&'static str]) -> Option<(&'static str, PathBuf)> {
@@ -82,7 +82,10 @@ pub(super) fn run(
     if status.success() {
         return Ok(stdout);
     }
-    let said = stderr.trim().trim_start_matches("Error: ").trim_start_matches("error: ");
+    // Warnings come first.
+    let errors = stderr.lines().skip_while(|it| !it.to_ascii_lowercase().starts_with("error: "));
+    let errors = errors.collect::<Vec<_>>().join("\n");
+    let said = errors.split_once(' ').map_or(stderr.trim(), |(_, errors)| errors.trim());
     let said = said.chars().take(LONG_ERROR).collect::<String>();
     Err(if said.is_empty() { format!("it ended with {status}") } else { said })
 }

@@ -14,6 +14,8 @@ pub struct Root {
     pub(super) kind: Kind,
     /// Whether there are values for tests of the chart: then its default values alone need not suffice.
     pub(super) may_fail: bool,
+    /// Whether the user named only a folder above it.
+    pub(super) is_found: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -26,15 +28,18 @@ pub(super) enum Kind {
 impl Root {
     /// Returns a kustomization.
     pub fn kustomization(folder: &Path) -> Self {
-        let kind = Kind::Kustomization;
-        Root { folder: folder.to_owned(), at: folder.to_owned(), kind, may_fail: false }
+        Root::of(folder, Kind::Kustomization)
     }
 
     /// Returns a chart with files of values.
     pub fn chart(folder: &Path, values: &[PathBuf]) -> Self {
         let values = values.iter().map(|file| (file.clone(), file.clone())).collect();
-        let at = folder.to_owned();
-        Root { folder: folder.to_owned(), at, kind: Kind::Chart(values), may_fail: false }
+        Root::of(folder, Kind::Chart(values))
+    }
+
+    fn of(folder: &Path, kind: Kind) -> Self {
+        let (folder, at) = (folder.to_owned(), folder.to_owned());
+        Root { folder, at, kind, may_fail: false, is_found: false }
     }
 
     /// Returns a chart with its default values, and with each file of values for its tests, as chart-testing does.
@@ -67,6 +72,7 @@ impl Root {
         let named = |path: &Path| {
             path.strip_prefix(found_in).map_or_else(|_| path.to_owned(), |it| clean(&folder.join(it)))
         };
+        self.is_found = true;
         self.folder = named(&self.folder);
         if let Kind::Chart(values) = &mut self.kind {
             values.iter_mut().for_each(|(name, _)| *name = named(name));
