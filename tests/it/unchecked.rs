@@ -152,7 +152,7 @@ fn no_plan_leaves_out_what_a_change_edits() {
         b"resources: [../good.yaml]\nreplicas: [{name: db, count: 5}]\n".to_vec(),
     )]);
     let plan = |folder: &Folder| folder.setguard(&["plan", "deploy", "--against-ref", "main"]);
-    let command = "kubectl kustomize deploy/prod | setguard plan -";
+    let command = "setguard plan -k deploy/prod";
     plan(&folder).ends(2).reports("not planned, and this change edits it: a kustomization");
     // What was there before does not fail the plan of another change.
     folder.git("checkout -q -B main");
@@ -163,7 +163,7 @@ fn no_plan_leaves_out_what_a_change_edits() {
         "deploy/chart/Chart.yaml".to_owned(),
         b"name: a\nversion: 1.0.0\n".to_vec(),
     )]);
-    plan(&folder).ends(2).reports("helm template deploy/chart | setguard plan -");
+    plan(&folder).ends(2).reports("setguard plan --chart deploy/chart");
 }
 
 /// A repository with a policy and a good set, and a change on a branch.

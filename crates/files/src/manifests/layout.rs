@@ -203,7 +203,7 @@ impl Layout {
         let changing = self.kustomizations.iter();
         let changing = changing.filter(|(folder, it)| it.changes || takes_others(folder));
         let kustomizations = changing.map(|(folder, Kustomization { file, .. })| {
-            let why = format!("a kustomization is checked as it is built; {}", build(folder));
+            let why = format!("a kustomization is checked as {}", build(folder));
             NotChecked::file(file.display().to_string(), Cause::Kustomization, why)
         });
         let charts = self.outer_charts().map(|chart| {

@@ -1,6 +1,7 @@
 //! Charts: their rendering by Helm, and the way from a value in it to the template and to the values.
 
 use std::{
+    fs,
     path::{Path, PathBuf},
     rc::Rc,
 };
@@ -27,6 +28,7 @@ pub(super) fn template(
     let (_, program) =
         program::find(&["helm"]).ok_or("a chart needs helm, and it is not on the PATH")?;
     fenced(root, chart)?;
+    add_dependencies(root, chart);
     let home = tempfile::Builder::new().prefix("setguard-").tempdir();
     let home = home.map_err(|error| format!("there is no temporary folder: {error}"))?;
     let name = chart.file_stem().unwrap_or_default().to_string_lossy().to_lowercase();
@@ -55,6 +57,23 @@ pub(super) fn template(
     };
     let parts = documents(&text).into_iter().map(part).collect();
     Ok((text, parts))
+}
+
+/// Copies the archives of dependencies into a chart as it was at a commit, if it had the same ones: git often ignores them. Without
+/// them, Helm says what is missing.
+fn add_dependencies(root: &Root, chart: &Path) {
+    let [old, new] = [chart, &root.folder].map(|it| fs::read(it.join("Chart.lock")).ok());
+    if root.at == root.folder || old.is_none() || old != new {
+        return;
+    }
+    let archives = fs::read_dir(root.folder.join("charts")).into_iter().flatten().flatten();
+    for archive in archives.filter(|it| it.file_type().is_ok_and(|it| it.is_file())) {
+        let copy = chart.join("charts").join(archive.file_name());
+        if !copy.exists() {
+            let _ = fs::create_dir_all(chart.join("charts"));
+            let _ = fs::copy(archive.path(), copy);
+        }
+    }
 }
 
 /// Checks that no link leads out of the repository of a chart, or out of the chart. Helm follows each, and prints what is there.
