@@ -215,8 +215,7 @@ pub fn run(args: &CheckArgs) -> anyhow::Result<Exit> {
     let version = args.policy.kube_version.map(|it| it.to_string());
     let rendering = args.manifests.rendering(namespace, version, args.allow_empty);
     let rendered = args.manifests.renders().then_some(&rendering);
-    let old =
-        OldManifests::read(&args.against, commit, (&paths, &clusters), rendered, namespace);
+    let old = OldManifests::read(&args.against, commit, (&paths, &clusters), rendered, namespace);
     let mut progress = Progress::new("checking");
     let stdin_path = args.stdin_path.as_deref();
     let mut listing = listing::list(&paths, &exclude, &policy.folder_names);

@@ -239,9 +239,11 @@ impl PlanArgs {
             let version = self.policy.kube_version.map(|it| it.to_string());
             let rendering = self.manifests.rendering(paths.namespace, version, self.allow_empty);
             let sides = rendered::sides(&rendering, &paths, complain).into_iter();
-            inputs.extend(sides.map(|(root, side)| {
-                (root, Input::of_root(side, &paths, release, now, complain))
-            }));
+            inputs.extend(
+                sides.map(|(root, side)| {
+                    (root, Input::of_root(side, &paths, release, now, complain))
+                }),
+            );
         }
         let delivery = Delivery::new(self.verb, self.field_manager.clone())?;
         let (mut plan, mut unknown_pods) = (Plan::default(), self.never_ready.clone());

@@ -215,9 +215,9 @@ impl Layout {
 
     /// Returns the charts that no other contains.
     fn outer_charts(&self) -> impl Iterator<Item = &PathBuf> {
-        self.charts.iter().filter(|chart| {
-            !chart.ancestors().skip(1).any(|folder| self.charts.contains(folder))
-        })
+        self.charts
+            .iter()
+            .filter(|chart| !chart.ancestors().skip(1).any(|folder| self.charts.contains(folder)))
     }
 
     /// Returns the kustomizations that no other takes, by their folders.

@@ -260,9 +260,7 @@ impl PathContext {
     ) -> Option<String> {
         let patch = self.patches.iter().find(|patch| patch.sets(kind, name, node, finding))?;
         let folder = patch.folder.display();
-        Some(format!(
-            "{folder} sets this; check what it builds: setguard check -k {folder}"
-        ))
+        Some(format!("{folder} sets this; check what it builds: setguard check -k {folder}"))
     }
 
     /// Returns how to check or plan the objects that kustomizations make of an object, if there are any.

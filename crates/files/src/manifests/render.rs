@@ -23,7 +23,11 @@ use setguard_core::policy::FolderNames;
 pub use self::place::{Files, Rendered};
 use self::root::{Kind, Root};
 use super::{
-    exclude::Exclude, git::checkout::Checkout, group::Group, layout::clean, listing::{self, Listing},
+    exclude::Exclude,
+    git::checkout::Checkout,
+    group::Group,
+    layout::clean,
+    listing::{self, Listing},
     source::Source,
 };
 use crate::error::FileError;
@@ -77,7 +81,8 @@ impl Rendering {
             };
             roots.extend(found.roots.drain(..).map(|it| it.shown_in(folder, &there)));
             if let Some(at) = at {
-                found.sources = found.sources.into_iter().map(|it| it.map(|it| at.read(it))).collect();
+                found.sources =
+                    found.sources.into_iter().map(|it| it.map(|it| at.read(it))).collect();
             }
             listing.extend(found);
         }
@@ -90,7 +95,9 @@ impl Rendering {
                 Err(FileError::Render { roots, why, is_needed }) => {
                     let why = at.map_or(why.clone(), |at| at.without_folder(&why));
                     let known = listing.sources.iter_mut().find_map(|it| match it {
-                        Err(FileError::Render { roots, why: known, .. }) if *known == why => Some(roots),
+                        Err(FileError::Render { roots, why: known, .. }) if *known == why => {
+                            Some(roots)
+                        }
                         _ => None,
                     });
                     match known {

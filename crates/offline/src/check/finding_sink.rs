@@ -11,7 +11,8 @@ use super::{
 pub(super) use setguard_files::{
     exit::Exit,
     manifests::{
-        git::Commit, not_checked::NotChecked, render::Rendered, repository::Repository, source::Source,
+        git::Commit, not_checked::NotChecked, render::Rendered, repository::Repository,
+        source::Source,
     },
     report::{
         self, collected,

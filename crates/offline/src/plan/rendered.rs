@@ -66,11 +66,7 @@ pub(super) fn sides(
 }
 
 /// Adds what there was at a commit. What could not be rendered there is not the fault of the change.
-fn add_old(
-    sides: &mut BTreeMap<Option<String>, Side>,
-    rendering: &Rendering,
-    checkout: &Checkout,
-) {
+fn add_old(sides: &mut BTreeMap<Option<String>, Side>, rendering: &Rendering, checkout: &Checkout) {
     for source in sort(read(rendering, Some(checkout)).sources) {
         match source {
             Ok((root, source)) => sides.entry(root).or_default().old.push(source),

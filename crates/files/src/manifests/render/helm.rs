@@ -113,8 +113,14 @@ impl Chart<'_> {
             let at = lines.position(|it| it.trim() == comment.trim())? + 1;
             return Some((source, line(at)));
         }
+        let found = Template::of(source.text()).find(object, path);
+        let found = found.map(|found| (Rc::clone(&source), found));
+        let Some((source, found)) =
+            found.or_else(|| self.included(inside, &source, object, path, files))
+        else {
+            return Some((source, line(1)));
+        };
         let template = Template::of(source.text());
-        let Some(found) = template.find(object, path) else { return Some((source, line(1))) };
         let rest = path.get(found.steps..).unwrap_or_default();
         if let Some(value) = template.value(found.line)
             && let Some(place) = self.value(inside, &value, object, rest, files)
@@ -125,6 +131,30 @@ impl Chart<'_> {
         let column = text.len() - text.trim_start().len() + 1;
         let width = text.trim().chars().count();
         Some((source, Mark { line: found.line, column, width }))
+    }
+
+    /// Finds the object in a file with named templates, of which a template only includes one.
+    fn included(
+        &self,
+        template: &str,
+        source: &Source,
+        object: &Node<'_>,
+        path: &[Step<'_>],
+        files: &mut Files,
+    ) -> Option<(Rc<Source>, Nearest)> {
+        let (before, _) = template.rsplit_once("templates/")?;
+        let folder = self.folder.join(before).join("templates");
+        let entries = WalkDir::new(folder).sort_by_file_name().into_iter().flatten();
+        let names = source.text().split("include \"").skip(1);
+        let names: Vec<_> = names.filter_map(|it| it.split('"').next()).collect();
+        let helpers = entries.filter(|it| it.path().extension().is_some_and(|it| it == "tpl"));
+        helpers.into_iter().find_map(|file| {
+            let helper = files.get(file.path(), &shown(self.root, self.folder, file.path()))?;
+            let defines = |name: &&str| helper.text().contains(&format!("define \"{name}\""));
+            names.iter().find(|name| defines(name))?;
+            let found = Template::of(helper.text()).find(object, path)?;
+            Some((helper, found))
+        })
     }
 
     fn read(&self, inside: &str, files: &mut Files) -> Option<Rc<Source>> {
@@ -218,7 +248,8 @@ impl<'t> Template<'t> {
             (likeness(&own, name), found)
         });
         let rank = |(likeness, found): &(isize, Nearest)| (*likeness, found.steps);
-        let best = candidates.reduce(|best, next| if rank(&next) > rank(&best) { next } else { best });
+        let best =
+            candidates.reduce(|best, next| if rank(&next) > rank(&best) { next } else { best });
         best.map(|(_, found)| found)
     }
 
@@ -286,9 +317,7 @@ fn within(keys: &[KeyLine<'_>], object: &Node<'_>, path: &[Step<'_>]) -> Option<
     for (done, step) in path.iter().enumerate() {
         let indent = region.first()?.indent;
         let found = match step {
-            Step::Key(key) => {
-                region.iter().position(|it| it.indent == indent && it.key == *key)
-            }
+            Step::Key(key) => region.iter().position(|it| it.indent == indent && it.key == *key),
             Step::Item(i) => {
                 let starts = region.iter().enumerate();
                 let starts = starts.filter(|(_, it)| it.is_item && it.indent == indent);
@@ -297,7 +326,9 @@ fn within(keys: &[KeyLine<'_>], object: &Node<'_>, path: &[Step<'_>]) -> Option<
                 let name = node.map_or("", |it| text_of(it, "name"));
                 let named = |start: &usize| {
                     let mut lines = region.iter().skip(*start).enumerate();
-                    let own = lines.by_ref().take_while(|(i, it)| *i == 0 || !(it.is_item && it.indent == indent));
+                    let own = lines
+                        .by_ref()
+                        .take_while(|(i, it)| *i == 0 || !(it.is_item && it.indent == indent));
                     let mut own = own.map(|(_, it)| it).filter(|it| it.indent == indent);
                     let line = own.find(|it| it.key == "name" && it.names(name))?;
                     Some((literals(line.rest).map(str::len).sum::<usize>(), *start))

@@ -132,7 +132,9 @@ impl Reader<'_> {
             };
             dropped.extend(key.mark.line..=key.mark.line + rest.take_while(is_deeper).count());
         }
-        if left == 0 && let Some(first) = dropped.iter().min().copied() {
+        if left == 0
+            && let Some(first) = dropped.iter().min().copied()
+        {
             dropped.push(first - 1);
         }
         by.dedup();

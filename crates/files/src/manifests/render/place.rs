@@ -113,13 +113,16 @@ impl Rendered {
                 };
                 let mut change = || {
                     let mut by = by.iter().rev();
-                    by.find_map(|(name, file, kind)| changed(&root, &path, (name, file, kind), files))
+                    by.find_map(|(name, file, kind)| {
+                        changed(&root, &path, (name, file, kind), files)
+                    })
                 };
                 let change = if is_there { None } else { change() };
                 Some(change.unwrap_or((source, at)))
             }
             Origin::Helm(template) => {
-                let comment = lines.get(line.checked_sub(1)?).filter(|it| it.trim().starts_with('#'));
+                let comment =
+                    lines.get(line.checked_sub(1)?).filter(|it| it.trim().starts_with('#'));
                 let chart = helm::Chart { root: &self.root, folder: &self.folder };
                 chart.place(template, &root, &path, comment.copied(), files)
             }
@@ -263,7 +266,10 @@ fn path_to<'n>(root: &'n Node<'_>, mark: Mark) -> Vec<Step<'n>> {
 }
 
 /// Returns the way to the first value, or its key, whose line is meant.
-pub(super) fn first_path<'n>(root: &'n Node<'_>, is_meant: &dyn Fn(usize) -> bool) -> Vec<Step<'n>> {
+pub(super) fn first_path<'n>(
+    root: &'n Node<'_>,
+    is_meant: &dyn Fn(usize) -> bool,
+) -> Vec<Step<'n>> {
     find(root, &|it| is_meant(it.line)).unwrap_or_default()
 }
 

@@ -70,7 +70,8 @@ impl Root {
     #[must_use]
     pub(super) fn shown_in(mut self, folder: &Path, found_in: &Path) -> Self {
         let named = |path: &Path| {
-            path.strip_prefix(found_in).map_or_else(|_| path.to_owned(), |it| clean(&folder.join(it)))
+            path.strip_prefix(found_in)
+                .map_or_else(|_| path.to_owned(), |it| clean(&folder.join(it)))
         };
         self.is_found = true;
         self.folder = named(&self.folder);
