@@ -38,6 +38,7 @@ use crate::server;
 Examples:
   setguard try deploy/                          see the webhook at work, without a cluster
   setguard check deploy/                        check all manifests below a folder
+  setguard check -k overlays/prod               check what kustomize builds
   helm template . | setguard check -            check a rendered chart
   setguard audit                                check what a running cluster has
   setguard wait statefulset/db --timeout 10m    wait until a rollout serves, or can't succeed

@@ -37,10 +37,24 @@ fn main() -> ExitCode {
             let (name, only) = title.split_once(' ').unwrap_or((title, ""));
             let (path, case, shared) = (path.clone(), format!("=== {case}"), shared.clone());
             let trial = Trial::test(format!("{group}::{name}"), move || run(&path, &case, shared));
-            trials.push(trial.with_ignored_flag(only == "[unix]" && cfg!(windows)));
+            let needs = only.strip_prefix("[needs ").and_then(|it| it.strip_suffix(']'));
+            let lacks = needs.is_some_and(|program| tool(program).is_none());
+            let is_foreign = only == "[unix]" && cfg!(windows);
+            let trial = if lacks { trial.with_kind("not on the PATH") } else { trial };
+            trials.push(trial.with_ignored_flag(is_foreign || lacks));
         }
     }
     libtest_mimic::run(&Arguments::from_args(), trials).exit_code()
+}
+
+/// The folder of a program: of helm where `HELM` is, otherwise on the PATH or with the programs of a control plane.
+fn tool(name: &str) -> Option<PathBuf> {
+    let named = env::var_os("HELM").map(PathBuf::from).filter(|it| it.ends_with(name));
+    let named = named.and_then(|it| Some(it.parent()?.to_owned()));
+    let path = env::var_os("PATH").unwrap_or_default();
+    let assets = env::var_os("KUBEBUILDER_ASSETS").map(PathBuf::from);
+    let mut folders = named.into_iter().chain(assets).chain(env::split_paths(&path));
+    folders.find(|it| it.join(format!("{name}{}", env::consts::EXE_SUFFIX)).is_file())
 }
 
 /// The name of the file that begins with this line.
@@ -156,6 +170,11 @@ impl Folder {
             ["latin1", name] => {
                 self.write(name, self.read(name)?.chars().map(|it| it as u8).collect::<Vec<_>>())?;
             }
+            #[cfg(unix)]
+            ["chmod", "+x", name] => {
+                let rights = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+                fs::set_permissions(path(name), rights)?;
+            }
             ["mkdir", name] => fs::create_dir_all(path(name))?,
             ["rm", name] if path(name).is_dir() => fs::remove_dir_all(path(name))?,
             ["rm", name] => fs::remove_file(path(name))?,
@@ -187,7 +206,10 @@ impl Folder {
         };
         let mut command = Command::new(program);
         command.args(&words[1..]).current_dir(&self.here).env_clear().env("HOME", self.dir.path());
-        command.envs(["PATH", "SystemRoot"].iter().filter_map(|it| Some((it, env::var_os(it)?))));
+        command.envs(env::var_os("SystemRoot").map(|it| ("SystemRoot", it)));
+        let path = env::var_os("PATH").unwrap_or_default();
+        let tools = ["helm", "kubectl"].iter().filter_map(|it| tool(it));
+        command.env("PATH", env::join_paths(tools.chain(env::split_paths(&path)))?);
         for role in ["AUTHOR", "COMMITTER"] {
             command.env(format!("GIT_{role}_NAME"), "a").env(format!("GIT_{role}_EMAIL"), "a@b");
             command.env(format!("GIT_{role}_DATE"), "2026-01-01T00:00:00Z");

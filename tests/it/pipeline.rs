@@ -31,10 +31,7 @@ fn a_repository_goes_through_its_pipeline() {
 
     // Day one: everything that is there is written down, and the pipeline is green.
     let ran = folder.check(". --deny-warnings").ends(1);
-    for hint in [
-        "helm template ./chart | setguard check -",
-        "kubectl kustomize ./overlays/prod | setguard check -",
-    ] {
+    for hint in ["setguard check --chart ./chart", "setguard check -k ./overlays/prod"] {
         assert!(ran.stdout.contains(hint), "{ran:?}");
     }
     assert_eq!(folder.check(". --deny-warnings --write-baseline setguard-baseline").code, 0);

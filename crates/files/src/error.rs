@@ -46,6 +46,16 @@ pub enum FileError {
         /// The reason.
         why: String,
     },
+    /// A chart or a kustomization cannot be rendered.
+    #[error("{}: {why}", named(roots))]
+    Render {
+        /// The roots for which the same is said.
+        roots: Vec<String>,
+        /// The words of the program, or the reason why there are none.
+        why: String,
+        /// Whether this is a failure: a chart with values for tests may lack defaults.
+        is_needed: bool,
+    },
     /// A file cannot be replaced.
     #[error("{}: cannot be written: {error}; {rest}", path.display())]
     Write {
@@ -67,3 +77,14 @@ pub enum FileError {
     )]
     PolicyOutside(PathBuf),
 }
+
+/// Returns the first of some names, and how many more there are.
+fn named(roots: &[String]) -> String {
+    let more = roots.len().saturating_sub(MOST_NAMES);
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    let first: Vec<_> = roots.iter().take(MOST_NAMES).map(String::as_str).collect();
+    format!("{}{more}", first.join(", "))
+}
+
+/// The most roots that an error names.
+const MOST_NAMES: usize = 3;

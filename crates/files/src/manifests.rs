@@ -21,6 +21,7 @@ pub mod objects;
 pub mod patches;
 pub mod path_context;
 mod release_names;
+pub mod render;
 pub mod replace;
 pub mod repository;
 pub mod source;

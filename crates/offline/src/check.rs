@@ -15,6 +15,7 @@ mod new_manifests;
 mod old_manifests;
 mod old_objects;
 mod policy;
+mod rendered;
 mod selection;
 mod workers;
 
@@ -86,8 +87,10 @@ Exit codes:
 Examples:
   setguard check daemonset.yaml
   setguard check deploy/ --policy policy.yaml --kube-version 1.36
+  setguard check -k overlays/prod --deny-warnings
+  setguard check --chart charts/agent --values prod.yaml
+  setguard check --render . --against-ref origin/main --new-only
   helm template . | setguard check -
-  kubectl kustomize overlays/prod | setguard check - --deny-warnings
   setguard check deploy/ --output sarif=setguard.sarif --output junit=setguard.xml
   setguard check deploy/ --against-ref origin/main --new-only
   setguard check deploy/ --baseline setguard-baseline
@@ -209,10 +212,15 @@ pub fn run(args: &CheckArgs) -> anyhow::Result<Exit> {
     reports.limit(|format| args.selection.min_severity(format));
     let (mut known, added) = Known::open(&args.known, found.as_ref())?;
     let namespace = args.namespace.as_deref();
-    let old = OldManifests::read(&args.against, commit, (&paths, &clusters), namespace);
+    let version = args.policy.kube_version.map(|it| it.to_string());
+    let rendering = args.manifests.rendering(namespace, version, args.allow_empty);
+    let rendered = args.manifests.renders().then_some(&rendering);
+    let old = OldManifests::read(&args.against, commit, (&paths, &clusters), rendered, namespace);
     let mut progress = Progress::new("checking");
     let stdin_path = args.stdin_path.as_deref();
-    let listing = listing::list(&paths, &exclude, &policy.folder_names);
+    let mut listing = listing::list(&paths, &exclude, &policy.folder_names);
+    let names = &policy.folder_names;
+    listing.extend(rendering.read(None, &exclude, names, &mut Progress::rendering()));
     let new = NewManifests::read(listing, &clusters, stdin_path, &mut progress);
     exempt_files(&mut policy, &root, new.readable().filter_map(Source::file));
     if args.known.new_only {
@@ -325,7 +333,7 @@ fn record(
         Some((Broken::OtherKind, place)) => sink.broken.push(place),
         Some(_) => sink.strangers.push(source.name().to_owned()),
     }
-    cross_object.source(again, source);
+    cross_object.end(again, source);
     Ok(())
 }
 
@@ -343,7 +351,7 @@ fn record_part(
         match content {
             Content::Unreadable(diagnostic) => sink.unreadable(source, diagnostic)?,
             Content::Related(item, is_stored) => cross_object.related(item, is_stored),
-            Content::NotChecked(entry) => sink.not_checked.push(entry),
+            Content::NotChecked(entry) => sink.not_checked(source, entry),
             Content::Ignores(ignores) => cross_object.ignores(source.name(), number, ignores),
             Content::Checked(mut manifest) => {
                 sink.object(source, &mut manifest.report)?;

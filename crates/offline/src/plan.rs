@@ -15,6 +15,7 @@ mod picture;
 mod pod_counts;
 mod refusal;
 mod remedies;
+mod rendered;
 mod stop;
 mod styled_line;
 mod svg;
@@ -68,6 +69,7 @@ Exit codes:
 Examples:
   setguard plan deploy/ --against ../main/deploy/
   setguard plan deploy/ --against-ref origin/main --new-only --format markdown
+  setguard plan --render . --against-ref origin/main
   kubectl get sts db -o yaml > before.yaml && setguard plan db.yaml --against before.yaml
   kubectl get nodes -o yaml > nodes.yaml && setguard plan agent.yaml --nodes nodes.yaml
   setguard plan db.yaml --against before.yaml --never-ready db-2
@@ -187,21 +189,8 @@ pub fn run(args: &PlanArgs, connect: Connect<'_>) -> anyhow::Result<Exit> {
         exit = Exit::Error;
         let _ = writeln!(Printable::new(anstream::stderr()).guarded(), "error: {message}");
     };
-    let now = Timestamp::now();
-    let input = args.input(&paths, &policy, now, connect, &mut complain)?;
-    let forecaster = Forecaster {
-        input: &input,
-        files: input.files(),
-        context: Context::of_command(&policy, Origin::Manifest, now),
-        delivery: Delivery::new(args.verb, args.field_manager.clone())?,
-        never_ready: &args.never_ready,
-        prune: args.prune,
-    };
-    for pod in forecaster.unknown_pods() {
-        complain(format!("--never-ready: no StatefulSet of the input has a pod {pod:?}"));
-    }
-    let mut plan = forecaster.all();
-    let none = match plan.forecasts.is_empty() {
+    let mut plan = args.plan(&paths, &policy, connect, &mut complain)?;
+    let none = match plan.forecasts.is_empty() && !plan.has_unchanged {
         true => "no DaemonSets or StatefulSets",
         false => "nothing changes",
     };
@@ -225,27 +214,59 @@ fn is_denied(forecast: &Forecast) -> bool {
 }
 
 impl PlanArgs {
-    fn input(
+    /// Returns the plan of the manifests, followed by that of each root that is rendered.
+    fn plan(
         &self,
-        paths: &[PathBuf],
+        new: &[PathBuf],
         policy: &Policy,
-        now: Timestamp,
         connect: Connect<'_>,
         complain: &mut dyn FnMut(String),
-    ) -> anyhow::Result<Input> {
+    ) -> anyhow::Result<Plan> {
         let paths = Paths {
-            new: paths,
+            new,
             namespace: self.namespace.as_deref(),
             old: &self.against,
             old_commit: self.against_ref.as_deref(),
             nodes: &self.nodes,
             may_be_empty: self.allow_empty,
         };
-        let mut input = Input::read(&paths, policy.cluster.version, now, complain);
-        if self.live {
-            live::add(&mut input, &*connect(self.context.as_deref())?)?;
+        let (now, release) = (Timestamp::now(), policy.cluster.version);
+        let mut inputs = Vec::new();
+        if !new.is_empty() {
+            inputs.push((None, Input::read(&paths, release, now, complain)));
         }
-        Ok(input)
+        if self.manifests.renders() {
+            let version = self.policy.kube_version.map(|it| it.to_string());
+            let rendering = self.manifests.rendering(paths.namespace, version, self.allow_empty);
+            let sides = rendered::sides(&rendering, &paths, complain).into_iter();
+            inputs.extend(
+                sides.map(|(root, side)| {
+                    (root, Input::of_root(side, &paths, release, now, complain))
+                }),
+            );
+        }
+        let delivery = Delivery::new(self.verb, self.field_manager.clone())?;
+        let (mut plan, mut unknown_pods) = (Plan::default(), self.never_ready.clone());
+        for (root, mut input) in inputs {
+            if self.live {
+                live::add(&mut input, &*connect(self.context.as_deref())?)?;
+            }
+            let forecaster = Forecaster {
+                input: &input,
+                files: input.files(),
+                context: Context::of_command(policy, Origin::Manifest, now),
+                delivery: delivery.clone(),
+                never_ready: &self.never_ready,
+                prune: self.prune,
+            };
+            let unknown: Vec<_> = forecaster.unknown_pods().collect();
+            unknown_pods.retain(|pod| unknown.contains(&&**pod));
+            plan.add(forecaster.all(), root.as_deref());
+        }
+        for pod in unknown_pods {
+            complain(format!("--never-ready: no StatefulSet of the input has a pod {pod:?}"));
+        }
+        Ok(plan)
     }
 
     /// Prints a plan. `none` is printed if there are no objects.
@@ -321,7 +342,7 @@ impl Texts<'_> {
             never_ready,
             prune: false,
         };
-        let Plan { forecasts, unknown, left_alone } = forecaster.all();
+        let Plan { forecasts, unknown, left_alone, .. } = forecaster.all();
         if !left_alone.is_empty() {
             complain(left_alone_note(&left_alone));
         }

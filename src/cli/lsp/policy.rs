@@ -99,7 +99,11 @@ impl PolicyInUse {
     /// Applies the exceptions that name files to this file.
     pub(super) fn assign(&mut self, name: &str, path: &Path) {
         let file = (name.to_owned(), path);
-        exempt_files(&mut self.policy, &self.patterns_from, std::iter::once(file));
+        exempt_files(
+            &mut self.policy,
+            &self.patterns_from,
+            std::iter::once((file.0, file.1.to_owned())),
+        );
     }
 
     fn file(&self) -> Result<Option<PathBuf>, FileError> {

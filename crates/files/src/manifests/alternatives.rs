@@ -46,6 +46,12 @@ impl<T> Alternatives<T> {
         group: &Group,
         has_nearer: &dyn Fn(&str, usize) -> bool,
     ) -> Option<&T> {
+        // A root continues itself, whatever else has the object.
+        if let Group::Rendered(_) = group {
+            let of_root = self.0.iter().find(|it| it.group == *group);
+            let named = || self.0.iter().find(|it| it.group == Group::Named);
+            return of_root.or_else(named).map(|it| &it.value);
+        }
         let is_open = |it: &&Alternative<T>| {
             it.group == Group::Named || !has_nearer(&it.file, common(&it.file, file))
         };
@@ -82,6 +88,7 @@ impl<T> Alternatives<T> {
         self.0.iter().filter(move |it| {
             let clusters = (&it.group, group);
             !matches!(clusters, (Group::Cluster(one), Group::Cluster(other)) if one != other)
+                && !matches!(group, Group::Rendered(_))
         })
     }
 

@@ -1,8 +1,10 @@
 //! The manifests that a command reads, as its user names them.
 
-use std::{fs, path::PathBuf};
+use std::{fs, path::PathBuf, time::Duration};
 
 use clap::{Args, Command, Error, error::ErrorKind};
+
+use super::render::{Rendering, Settings, root::Root};
 
 /// The flags that name manifests.
 #[derive(Debug, Args)]
@@ -16,38 +18,70 @@ pub struct ManifestArgs {
     /// Has no effect, since folders are always read with all folders below them
     #[arg(short = 'R', long, hide = true)]
     recursive: bool,
-    /// Prints how to check a kustomization, which only kustomize can build
-    #[arg(short, long, value_name = "DIR", hide = true)]
-    kustomize: Option<PathBuf>,
+    /// A folder with a kustomization, which the kustomize or the kubectl on the PATH builds. May be given more than once
+    #[arg(short, long, value_name = "DIR")]
+    kustomize: Vec<PathBuf>,
+    /// A chart, which the helm on the PATH renders
+    #[arg(long, value_name = "DIR")]
+    chart: Option<PathBuf>,
+    /// A file with values for --chart. May be given more than once; the last one counts
+    #[arg(long, value_name = "FILE", requires = "chart")]
+    values: Vec<PathBuf>,
+    /// A folder whose charts and kustomizations are rendered: kustomizations that no other takes, and charts that no
+    /// other contains, each with its default values and with each file ci/*-values.yaml. Other manifests in it are
+    /// read as they are. May be given more than once
+    #[arg(long, value_name = "DIR")]
+    render: Vec<PathBuf>,
+    /// The name of the release of a chart [default: the name of its folder]
+    #[arg(long, value_name = "NAME")]
+    release: Option<String>,
+    /// The most time to render a chart or a kustomization
+    #[arg(long, value_name = "SECONDS", default_value_t = 60)]
+    render_timeout: u32,
 }
 
 impl ManifestArgs {
-    /// Returns all paths.
+    /// Returns the paths that are read as they are.
     ///
     /// # Errors
-    /// Returns an error about the usage of `setguard NAME` if there is no path, or a kustomization.
+    /// Returns an error about the usage of `setguard NAME` if nothing is named.
     pub fn paths(&self, name: &str) -> Result<Vec<PathBuf>, Error> {
-        let usage = |kind, message: &str| {
-            let command = Command::new("setguard").bin_name(format!("setguard {name}"));
-            Self::augment_args(command).error(kind, message)
-        };
-        if let Some(folder) = &self.kustomize {
-            let folder = folder.display();
-            let message = format!(
-                "-k: setguard doesn't build kustomizations; run \
-                 `kubectl kustomize {folder} | setguard {name} -`"
-            );
-            return Err(usage(ErrorKind::InvalidValue, &message));
-        }
         let paths: Vec<_> = self.paths.iter().chain(&self.filename).cloned().collect();
-        if !paths.is_empty() {
+        if !paths.is_empty() || self.renders() {
             return Ok(paths);
         }
         if is_piped() {
             return Ok(vec![PathBuf::from("-")]);
         }
         let message = "which manifests? Give files or folders, or - for standard input";
-        Err(usage(ErrorKind::MissingRequiredArgument, message))
+        let command = Command::new("setguard").bin_name(format!("setguard {name}"));
+        Err(Self::augment_args(command).error(ErrorKind::MissingRequiredArgument, message))
+    }
+
+    /// Returns whether charts or kustomizations are to be rendered.
+    pub const fn renders(&self) -> bool {
+        !self.kustomize.is_empty() || self.chart.is_some() || !self.render.is_empty()
+    }
+
+    /// Returns what is to be rendered, and how.
+    pub fn rendering(
+        &self,
+        namespace: Option<&str>,
+        kube_version: Option<String>,
+        may_be_empty: bool,
+    ) -> Rendering {
+        let chart = self.chart.iter().map(|folder| Root::chart(folder, &self.values));
+        Rendering {
+            roots: self.kustomize.iter().map(|it| Root::kustomization(it)).chain(chart).collect(),
+            folders: self.render.clone(),
+            settings: Settings {
+                namespace: namespace.map(str::to_owned),
+                release: self.release.clone(),
+                kube_version,
+                timeout: Duration::from_secs(self.render_timeout.into()),
+                may_be_empty,
+            },
+        }
     }
 }
 

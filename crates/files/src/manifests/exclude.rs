@@ -55,10 +55,10 @@ impl Exclude {
 
 /// Applies the exceptions of a policy that name files to the files of a run, each given by its name and its path.
 /// `root` is the folder from which the patterns are meant.
-pub fn exempt_files<'a>(
+pub fn exempt_files(
     policy: &mut Policy,
     root: &Path,
-    files: impl Iterator<Item = (String, &'a Path)>,
+    files: impl Iterator<Item = (String, PathBuf)>,
 ) {
     let files = files.filter_map(|(name, path)| Some((name, dunce::canonicalize(path).ok()?)));
     policy.assign_files(&whole(root), files);

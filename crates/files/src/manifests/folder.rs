@@ -16,9 +16,10 @@ use super::{
     exclude::{Exclude, Excluded},
     files::{self, Fence, LARGEST_IN_FOLDER, LARGEST_POLICY, is_foreign, is_manifest},
     git,
-    layout::{Layout, Wrong},
+    layout::Layout,
+    listing::Listing,
     not_checked::{self, Cause, NotChecked},
-    path_context::{Environments, FolderContext, PathContext},
+    path_context::{Environments, FolderContext},
     source::Source,
     versions::Versions,
 };
@@ -30,27 +31,18 @@ const GIT: &str = ".git";
 /// The name of a policy, which counts only in the working folder and above.
 const POLICY: &str = "setguard.yaml";
 
-/// The manifests in a folder.
-#[derive(Debug, Default)]
-pub(super) struct Contents {
-    /// The files, in order.
-    pub(super) sources: Vec<Result<Source, FileError>>,
-    /// Notes about what has no manifest.
-    pub(super) notes: Vec<String>,
-    /// The files that are not read, and may have a set.
-    pub(super) not_checked: Vec<NotChecked>,
-    /// The faults of kustomizations.
-    pub(super) wrong: Vec<Wrong>,
-    /// Facts about a file from its path, by its name.
-    pub(super) contexts: HashMap<String, PathContext>,
-}
-
-/// Returns the manifests in a folder. A policy decides about the names of folders.
-pub(super) fn list(folder: &Path, exclude: &Exclude, names: &FolderNames) -> Contents {
+/// Returns the manifests in a folder. A policy decides about the names of folders. With `is_rendered`, they lack what charts and
+/// kustomizations take.
+pub(super) fn list(
+    folder: &Path,
+    exclude: &Exclude,
+    names: &FolderNames,
+    is_rendered: bool,
+) -> Listing {
     let Walked { files, context, walk } = walk(folder, exclude);
     let (notes, mut not_checked) = walk.left_out();
     let layout = &context.layout;
-    let mut contents = Contents { wrong: layout.wrong.clone(), ..Contents::default() };
+    let mut contents = Listing { wrong: layout.wrong.clone(), ..Listing::default() };
     for file in files {
         contents.sources.push(file.map(|path| {
             if let Some(facts) = context.facts(&path, names) {
@@ -63,7 +55,14 @@ pub(super) fn list(folder: &Path, exclude: &Exclude, names: &FolderNames) -> Con
     contents
         .sources
         .retain(|it| it.as_ref().map_or(true, |source| source.is_in_folder(is_manifest)));
-    not_checked.extend(layout.not_built(folder));
+    if is_rendered {
+        let takes = |path: &Path| layout.takes(path);
+        contents.sources.retain(|it| it.as_ref().map_or(true, |it| !it.is_in_folder(takes)));
+        contents.roots = layout.roots();
+        // The program that builds a kustomization says in its own words what is wrong with it.
+        contents.wrong.clear();
+    }
+    not_checked.extend(layout.not_built(folder, is_rendered));
     contents.notes = notes;
     contents.not_checked = not_checked;
     contents

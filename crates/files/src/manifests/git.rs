@@ -1,5 +1,6 @@
 //! Files as they were at a commit, read by the `git` command.
 
+pub mod checkout;
 mod command;
 
 use std::{

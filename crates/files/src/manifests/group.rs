@@ -12,6 +12,8 @@ pub enum Group {
     Folder(PathBuf),
     /// The resources of the kustomization in a folder.
     Kustomization(PathBuf),
+    /// The objects that a kustomization or a chart renders to, by the name of the root.
+    Rendered(String),
     /// The files that the policy assigns to a cluster, by its name.
     Cluster(String),
     /// No other file.
@@ -20,11 +22,16 @@ pub enum Group {
 }
 
 impl Group {
+    /// Returns whether the user named the files, or a program has written them: everything in them is meant.
+    pub const fn is_meant(&self) -> bool {
+        matches!(self, Group::Named | Group::Rendered(_))
+    }
+
     /// Returns whether the group has everything that is applied together. What it lacks then has to be
     /// in the cluster.
     pub const fn is_whole(&self) -> bool {
         match self {
-            Group::Named | Group::Folder(_) | Group::Kustomization(_) => true,
+            Group::Named | Group::Folder(_) | Group::Kustomization(_) | Group::Rendered(_) => true,
             // Files that several clusters share belong to none of them.
             Group::Cluster(_) | Group::Alone => false,
         }

@@ -13,6 +13,7 @@ use super::{
     group::Group,
     not_checked::{Cause, NotChecked},
     patches::{Patch, items},
+    render::root::Root,
 };
 
 /// The charts, kustomizations and test cases in some folders.
@@ -20,8 +21,10 @@ use super::{
 pub struct Layout {
     /// The folders of charts.
     charts: BTreeSet<PathBuf>,
-    /// The files of kustomizations by their folders, and whether each makes other objects of its resources.
-    kustomizations: BTreeMap<PathBuf, (PathBuf, bool)>,
+    /// Those that only have templates for others, and that Helm doesn't render.
+    libraries: BTreeSet<PathBuf>,
+    /// The kustomizations by their folders.
+    kustomizations: BTreeMap<PathBuf, Kustomization>,
     /// The files that change the resources of kustomizations, with the folders of these.
     parts: BTreeMap<PathBuf, PathBuf>,
     /// The faults of kustomizations.
@@ -34,6 +37,15 @@ pub struct Layout {
     components: BTreeMap<PathBuf, Vec<PathBuf>>,
     /// The folders of test cases.
     tests: BTreeSet<PathBuf>,
+}
+
+/// The file of a kustomization.
+#[derive(Debug)]
+struct Kustomization {
+    file: PathBuf,
+    /// Whether it makes other objects of its resources.
+    changes: bool,
+    is_component: bool,
 }
 
 /// A fault of a kustomization, and its file.
@@ -93,13 +105,22 @@ impl Layout {
             let folder = file.parent().unwrap_or(file);
             if is_chart(file) {
                 layout.charts.insert(folder.to_owned());
+                let text = read(file).unwrap_or_default();
+                let of = kube_yaml::documents(&text).flatten().next();
+                let of = of.as_ref().and_then(|it| it.root.get("type")).and_then(Node::as_str);
+                if of == Some("library") {
+                    layout.libraries.insert(folder.to_owned());
+                }
             } else if Layout::is_of_test(file) {
                 layout.tests.insert(folder.to_owned());
             } else if is_kustomization(file) {
                 let text = read(file).unwrap_or_default();
                 for document in kube_yaml::documents(&text).flatten() {
                     let changes = CHANGES.iter().any(|key| document.root.get(key).is_some());
-                    layout.kustomizations.insert(folder.to_owned(), (file.to_owned(), changes));
+                    let kind = document.root.get("kind").and_then(Node::as_str);
+                    let is_component = kind == Some("Component");
+                    let of = Kustomization { file: file.to_owned(), changes, is_component };
+                    layout.kustomizations.insert(folder.to_owned(), of);
                     for (path, mark) in parts(&document.root) {
                         layout.parts.insert(clean(&folder.join(path)), folder.to_owned());
                         let is_remote = path.contains("://");
@@ -110,7 +131,8 @@ impl Layout {
                             });
                         }
                     }
-                    for resource in paths(&document.root, "resources") {
+                    let listed = ["resources", "bases"].map(|key| paths(&document.root, key));
+                    for resource in listed.into_iter().flatten() {
                         let users = layout.resources.entry(clean(&folder.join(resource)));
                         users.or_default().insert(folder.to_owned());
                     }
@@ -149,7 +171,8 @@ impl Layout {
     pub(super) fn part(&self, file: &Path) -> Option<String> {
         let folder = (!self.parts.is_empty()).then(|| self.parts.get(&clean(file))).flatten();
         if let Some(folder) = folder {
-            return Some(format!("it is a part of {}; {}", shown(folder).display(), build(folder)));
+            let folder = shown(folder).display();
+            return Some(format!("it is a part of {folder}: setguard check -k {folder}"));
         }
         let mut above = file.ancestors().skip(1);
         if !self.tests.is_empty()
@@ -163,7 +186,14 @@ impl Layout {
     }
 
     /// Returns the kustomizations and charts whose objects differ from what is in their files.
-    pub(super) fn not_built(&self, named: &Path) -> Vec<NotChecked> {
+    pub(super) fn not_built(&self, named: &Path, is_rendered: bool) -> Vec<NotChecked> {
+        if is_rendered {
+            // Only another kustomization can build a component.
+            let unused = self.tops().filter(|(_, it)| it.is_component);
+            let why = "no kustomization takes this component";
+            let unused = unused.map(|(_, it)| it.file.display().to_string());
+            return unused.map(|it| NotChecked::file(it, Cause::Kustomization, why)).collect();
+        }
         let takes_others = |folder: &Path| {
             let of = |(resource, users): (&PathBuf, &BTreeSet<PathBuf>)| {
                 users.contains(folder) && !resource.starts_with(clean(named))
@@ -171,19 +201,50 @@ impl Layout {
             self.resources.iter().any(of)
         };
         let changing = self.kustomizations.iter();
-        let changing = changing.filter(|(folder, (_, changes))| *changes || takes_others(folder));
-        let kustomizations = changing.map(|(folder, (file, _))| {
-            let why = format!("a kustomization is checked as it is built; {}", build(folder));
+        let changing = changing.filter(|(folder, it)| it.changes || takes_others(folder));
+        let kustomizations = changing.map(|(folder, Kustomization { file, .. })| {
+            let why = format!("a kustomization is checked as {}", build(folder));
             NotChecked::file(file.display().to_string(), Cause::Kustomization, why)
         });
-        let is_outer = |chart: &&PathBuf| {
-            !chart.ancestors().skip(1).any(|folder| self.charts.contains(folder))
-        };
-        let charts = self.charts.iter().filter(is_outer).map(|chart| {
+        let charts = self.outer_charts().map(|chart| {
             let file = chart.join(CHART).display().to_string();
             NotChecked::file(file, Cause::Chart, render(chart))
         });
         kustomizations.chain(charts).collect()
+    }
+
+    /// Returns the charts that no other contains.
+    fn outer_charts(&self) -> impl Iterator<Item = &PathBuf> {
+        self.charts
+            .iter()
+            .filter(|chart| !chart.ancestors().skip(1).any(|folder| self.charts.contains(folder)))
+    }
+
+    /// Returns the kustomizations that no other takes, by their folders.
+    fn tops(&self) -> impl Iterator<Item = (&PathBuf, &Kustomization)> {
+        let components: BTreeSet<_> = self.components.values().flatten().collect();
+        self.kustomizations.iter().filter(move |(folder, _)| {
+            let path = clean(folder);
+            self.users(folder).next().is_none() && !components.contains(&path)
+        })
+    }
+
+    /// Returns what is rendered: each kustomization that no other takes, and each chart that no other contains.
+    pub(super) fn roots(&self) -> Vec<Root> {
+        let kustomizations = self.tops().filter(|(_, it)| !it.is_component);
+        let kustomizations = kustomizations.map(|(folder, _)| Root::kustomization(shown(folder)));
+        let charts = self.outer_charts().filter(|it| !self.libraries.contains(*it));
+        kustomizations.chain(charts.flat_map(|it| Root::variants(shown(it)))).collect()
+    }
+
+    /// Returns whether a file is a part of what is rendered.
+    pub(super) fn takes(&self, file: &Path) -> bool {
+        let path = clean(file);
+        self.resources.contains_key(&path)
+            || self.parts.contains_key(&path)
+            || self.chart_of(file).is_some()
+            || is_chart(file)
+            || is_kustomization(file)
     }
 
     /// Returns the files to which a file belongs, of those below a folder that the user named.
@@ -243,12 +304,13 @@ impl Layout {
 /// Returns how to check what a chart renders to.
 pub fn render(chart: &Path) -> String {
     let chart = shown(chart).display();
-    format!("a chart is checked as it is rendered; helm template {chart} | setguard check -")
+    format!("a chart is checked as `helm template` renders it: setguard check --chart {chart}")
 }
 
 /// Returns how to check what a kustomization builds.
 fn build(folder: &Path) -> String {
-    format!("kubectl kustomize {} | setguard check -", shown(folder).display())
+    let folder = shown(folder).display();
+    format!("`kubectl kustomize {folder}` builds it: setguard check -k {folder}")
 }
 
 fn shown(folder: &Path) -> &Path {

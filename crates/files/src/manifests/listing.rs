@@ -13,6 +13,7 @@ use super::{
     layout::Wrong,
     not_checked::NotChecked,
     path_context::{FolderContext, PathContext},
+    render::root::Root,
     source::Source,
 };
 use crate::error::FileError;
@@ -60,9 +61,21 @@ pub struct Listing {
     pub wrong: Vec<Wrong>,
     /// Facts about a file from its path, by its name.
     pub contexts: HashMap<String, PathContext>,
+    /// The charts and kustomizations to render.
+    pub(super) roots: Vec<Root>,
 }
 
 impl Listing {
+    /// Adds another listing.
+    pub fn extend(&mut self, other: Listing) {
+        self.sources.extend(other.sources);
+        self.notes.extend(other.notes);
+        self.not_checked.extend(other.not_checked);
+        self.wrong.extend(other.wrong);
+        self.contexts.extend(other.contexts);
+        self.roots.extend(other.roots);
+    }
+
     /// Returns the notes of a command that reports nothing else about files.
     pub fn all_notes(&self) -> impl Iterator<Item = String> {
         let not_read = self.not_checked.iter().map(|it| {
@@ -81,18 +94,18 @@ pub fn list(paths: &[PathBuf], exclude: &Exclude, names: &FolderNames) -> Listin
         if path.as_os_str() == "-" {
             listing.sources.push(Ok(Source::Stdin));
         } else if path.is_dir() {
-            let found = folder::list(path, exclude, names);
-            listing.sources.extend(found.sources);
-            listing.notes.extend(found.notes);
-            listing.not_checked.extend(found.not_checked);
-            listing.wrong.extend(found.wrong);
-            listing.contexts.extend(found.contexts);
+            listing.extend(folder::list(path, exclude, names, false));
         } else {
             // A file that the user named is read, whatever its extension.
             listing.sources.push(Ok(Source::File(path.clone())));
         }
     }
     listing
+}
+
+/// Lists a folder whose charts and kustomizations are rendered. The files that these take are left out.
+pub(super) fn to_render(folder: &Path, exclude: &Exclude, names: &FolderNames) -> Listing {
+    folder::list(folder, exclude, names, true)
 }
 
 /// Returns the facts that a folder gives about the files in it, if it is the root of a repository. Other folders are

@@ -89,6 +89,12 @@ impl NotChecked {
         NotChecked { line: Some(line), ..NotChecked::file(file, cause, why) }
     }
 
+    /// Returns the same in another file, whose lines are others.
+    #[must_use]
+    pub fn of_file(self, file: String) -> Self {
+        NotChecked { file, line: None, ..self }
+    }
+
     /// Returns whether a change of it fails the run: what the policy or a flag excludes is not the
     /// change's decision, unless the change excludes more, and a file that git ignores is no part of it.
     pub const fn must_be_checked(&self, excludes_more: bool) -> bool {

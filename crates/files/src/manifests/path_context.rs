@@ -260,9 +260,7 @@ impl PathContext {
     ) -> Option<String> {
         let patch = self.patches.iter().find(|patch| patch.sets(kind, name, node, finding))?;
         let folder = patch.folder.display();
-        Some(format!(
-            "{folder} sets this; check what it builds: kubectl kustomize {folder} | setguard check -"
-        ))
+        Some(format!("{folder} sets this; check what it builds: setguard check -k {folder}"))
     }
 
     /// Returns how to check or plan the objects that kustomizations make of an object, if there are any.
@@ -270,8 +268,7 @@ impl PathContext {
         let patch = self.patches.iter().find(|patch| patch.is_of(kind, name))?;
         let folder = patch.folder.display();
         Some(format!(
-            "{folder} changes this object; {command} what it builds: kubectl kustomize {folder} | \
-             setguard {command} -"
+            "{folder} changes this object; {command} what it builds: setguard {command} -k {folder}"
         ))
     }
 }

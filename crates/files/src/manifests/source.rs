@@ -3,6 +3,7 @@
 use std::{
     cell::OnceCell,
     path::{Path, PathBuf},
+    sync::Arc,
 };
 
 use kube_yaml::Mark;
@@ -13,6 +14,7 @@ use super::{
     files::{self, LARGEST, LARGEST_IN_FOLDER},
     group::Group,
     not_a_manifest::Broken,
+    render::Rendered,
 };
 use crate::error::FileError;
 
@@ -40,13 +42,42 @@ pub enum Source {
         group: Group,
         /// The positions of its lines; computed on first use.
         lines: OnceCell<Lines>,
+        /// Where a rendered text comes from.
+        rendered: Option<Arc<Rendered>>,
     },
 }
 
 impl Source {
     /// Creates a source whose text is known.
     pub const fn of(name: String, text: String, group: Group) -> Source {
-        Source::Text { name, text, path: None, group, lines: OnceCell::new() }
+        Source::Text { name, text, path: None, group, lines: OnceCell::new(), rendered: None }
+    }
+
+    /// Sets where a rendered text comes from.
+    #[must_use]
+    pub(super) fn with_rendered(mut self, from: Arc<Rendered>) -> Self {
+        if let Source::Text { rendered, .. } = &mut self {
+            *rendered = Some(from);
+        }
+        self
+    }
+
+    /// Returns a copy of a rendered text.
+    #[must_use]
+    pub fn copy_of_rendered(&self) -> Source {
+        let copy = Source::of(self.name().to_owned(), self.text().to_owned(), self.group().clone());
+        match self {
+            Source::Text { rendered: Some(from), .. } => copy.with_rendered(Arc::clone(from)),
+            _ => copy,
+        }
+    }
+
+    /// Returns where a rendered text comes from.
+    pub fn rendered(&self) -> Option<&Rendered> {
+        match self {
+            Source::Text { rendered, .. } => rendered.as_deref(),
+            _ => None,
+        }
     }
 
     /// Creates a source that the user named and whose text is known.
@@ -90,7 +121,7 @@ impl Source {
             Source::FileInFolder(path, _) => Some(path),
             _ => None,
         };
-        Ok(Source::Text { name, text, path, group, lines: OnceCell::new() })
+        Ok(Source::Text { name, text, path, group, lines: OnceCell::new(), rendered: None })
     }
 
     /// Returns an unread copy of the source. `None` if it can be read only once. In folders only regular files
@@ -132,9 +163,9 @@ impl Source {
         }
     }
 
-    /// Returns whether the user named the source itself, not only a folder above it.
+    /// Returns whether everything in it is meant: the user named it, and not only a folder above it, or a program rendered it.
     pub const fn is_named(&self) -> bool {
-        matches!(self.group(), Group::Named)
+        self.group().is_meant()
     }
 
     /// Returns the files to which this one belongs.
@@ -169,13 +200,15 @@ impl Source {
 
     /// Returns the name that the source has once it is read, and its path. A text that isn't a file has the
     /// path that it is named after.
-    pub fn file(&self) -> Option<(String, &Path)> {
+    pub fn file(&self) -> Option<(String, PathBuf)> {
         match self {
             Source::File(path) | Source::FileInFolder(path, _) => {
-                Some((path.display().to_string(), path))
+                Some((path.display().to_string(), path.clone()))
             }
-            Source::Text { name, path, .. } => {
-                Some((name.clone(), path.as_deref().unwrap_or_else(|| Path::new(name))))
+            Source::Text { name, path, rendered, .. } => {
+                let root = rendered.as_ref().map(|it| it.root.file());
+                let path = path.clone().or(root).unwrap_or_else(|| PathBuf::from(name));
+                Some((name.clone(), path))
             }
             Source::Stdin => None,
         }

@@ -2,6 +2,7 @@
 
 use std::{borrow::Cow, io, sync::Arc};
 
+use kube_yaml::Mark;
 use setguard_core::rules::rule::Rule;
 use setguard_core::{catalogue, finding::Mode, observed::Ready, policy::Policy};
 
@@ -15,6 +16,7 @@ use super::{
 use crate::manifests::{
     id::ObjectId,
     not_checked::NotChecked,
+    render::Rendered,
     repository::Repository,
     source::{STDIN, Source},
 };
@@ -69,6 +71,8 @@ pub(super) struct Entry {
     pub(super) object: Option<usize>,
     /// The number of the finding's file.
     pub(super) file: Option<usize>,
+    /// The charts and kustomizations that render to the object.
+    pub(super) roots: Vec<String>,
 }
 
 impl Collected {
@@ -156,7 +160,10 @@ impl Collected {
 
     /// Describes a finding in one sentence that begins with its object.
     pub(super) fn sentence(&self, entry: &Entry) -> String {
-        let text = entry.diagnostic.sentence();
+        let mut text = entry.diagnostic.sentence();
+        if !entry.roots.is_empty() {
+            text.push_str(&format!(" (rendered by {})", entry.roots.join(", ")));
+        }
         match self.object(entry) {
             Some(id) => format!("{id}: {text}"),
             None => text,
@@ -177,7 +184,8 @@ impl Collected {
     }
 
     fn file_number(&mut self, source: &Source) -> usize {
-        let name = source.name();
+        let root = source.rendered().map(Rendered::file);
+        let name = root.as_deref().unwrap_or_else(|| source.name());
         if self.files.last().is_none_or(|file| file.name != name) {
             let path = path(&self.repository, name);
             self.files.push(File { name: name.to_owned(), path });
@@ -192,6 +200,17 @@ pub fn path(repository: &Repository, name: &str) -> String {
     if name == STDIN { "stdin".to_owned() } else { repository.relative(name) }
 }
 
+/// Returns a finding as the report has it. The file that stands for a chart or a kustomization lacks the lines of what that renders
+/// to.
+fn in_file(diagnostic: &Diagnostic, source: Option<&Source>) -> Diagnostic {
+    let mut diagnostic = diagnostic.clone();
+    if source.is_some_and(|it| it.rendered().is_some()) {
+        diagnostic.mark = Mark { line: 1, column: 1, width: 0 };
+        diagnostic.related.clear();
+    }
+    diagnostic
+}
+
 impl Report for Collected {
     fn object(&mut self, source: Option<&Source>, object: &ObjectReport) -> io::Result<()> {
         let number = object.number;
@@ -204,11 +223,17 @@ impl Report for Collected {
                 ready: object.ready,
             });
         }
-        let file = self.objects.get(number).and_then(|object| object.file);
+        let own = self.objects.get(number).and_then(|object| object.file);
+        // The findings in a rendered object are in the files that it comes from.
+        let file = match source {
+            Some(source) if !object.roots.is_empty() => Some(self.file_number(source)),
+            _ => own,
+        };
         self.findings.extend(object.diagnostics.iter().map(|diagnostic| Entry {
-            diagnostic: diagnostic.clone(),
+            diagnostic: in_file(diagnostic, source),
             object: Some(number),
             file,
+            roots: object.roots.clone(),
         }));
         self.remarks.extend(object.remarks.iter().map(|remark| (number, remark.clone())));
         Ok(())
@@ -221,7 +246,8 @@ impl Report for Collected {
 
     fn unreadable(&mut self, source: &Source, diagnostic: &Diagnostic) -> io::Result<()> {
         let file = Some(self.file_number(source));
-        self.findings.push(Entry { diagnostic: diagnostic.clone(), object: None, file });
+        let diagnostic = in_file(diagnostic, Some(source));
+        self.findings.push(Entry { diagnostic, object: None, file, roots: Vec::new() });
         Ok(())
     }
 

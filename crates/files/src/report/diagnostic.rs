@@ -208,6 +208,8 @@ pub struct ObjectReport {
     pub id: Arc<ObjectId>,
     /// The file that the object was rendered from, according to the tool that rendered it.
     pub rendered_from: Option<String>,
+    /// The charts and kustomizations that render to the object, if setguard renders them.
+    pub roots: Vec<String>,
     /// How many pods are ready, of an object in a cluster.
     pub ready: Option<Ready>,
     /// What was found.
@@ -223,6 +225,7 @@ impl ObjectReport {
             number: 0,
             id: id.into(),
             rendered_from: None,
+            roots: Vec::new(),
             ready: None,
             diagnostics: Vec::new(),
             remarks: Vec::new(),

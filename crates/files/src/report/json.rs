@@ -135,6 +135,9 @@ struct FindingV1<'a> {
     /// The file that the object was rendered from, according to the tool that rendered it.
     #[serde(skip_serializing_if = "Option::is_none")]
     rendered_from: Option<&'a str>,
+    /// The charts and kustomizations that render to the object, if setguard renders them.
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    rendered_by: &'a [String],
     /// The object; absent for a document that could not be read.
     #[serde(skip_serializing_if = "Option::is_none")]
     object: Option<ObjectV1<'a>>,
@@ -358,6 +361,7 @@ impl<'a> FindingV1<'a> {
             severity: diagnostic.severity.as_str(),
             place: collected.file(entry).map(|file| PlaceV1 { file: &file.name, line, column }),
             rendered_from: collected.rendered_from(entry),
+            rendered_by: &entry.roots,
             object: collected.object(entry).map(ObjectV1::from),
             ready: collected.ready(entry).map(|Ready { ready, wanted }| ReadyV1 { ready, wanted }),
             field: &diagnostic.field,

@@ -200,6 +200,12 @@ impl Text {
             let file = format!("{file}, rendered");
             group = group.element(Level::NOTE.with_name("from").message(clean(&file)));
         }
+        if let FoundIn::Object(ObjectReport { roots, .. }) = found_in
+            && !roots.is_empty()
+        {
+            let text = roots.join(", ");
+            group = group.element(Level::NOTE.with_name("rendered by").message(clean(&text)));
+        }
         for (name, text) in diagnostic.facts.iter().flat_map(|facts| parts(facts)) {
             group = group.element(Level::NOTE.with_name(name).message(clean(&text)));
         }
@@ -440,6 +446,7 @@ fn excerpt<'a>(
     related: &[(Mark, String)],
 ) -> Group<'a> {
     let path = clean(source.name());
+    let path = if source.rendered().is_some() { format!("{path}, rendered") } else { path };
     let origin = |path| Origin::path(path).line(mark.line).char_column(mark.column);
     let Some(Excerpt { text, marked, is_cut }) = source.excerpt(mark) else {
         return group.element(origin(path));

@@ -147,7 +147,8 @@ impl<'a> Reader<'a> {
     fn add(&self, document: Document<'_>, checker: &Checker<'_>, part: &mut CheckedPart) {
         let mut ignores = checker.ignores(&document);
         let is_named = matches!(self.group, Group::Named);
-        let objects = DocumentObjects::of(document, is_named).in_namespace(checker.namespace());
+        let objects = DocumentObjects::of(document, self.group.is_meant());
+        let objects = objects.in_namespace(checker.namespace());
         part.others += objects.others.len();
         part.passed_over += objects.passed_over;
         part.contents.extend(objects.others.iter().filter_map(|object| {

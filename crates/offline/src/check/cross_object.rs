@@ -144,7 +144,7 @@ impl CrossObject {
 
     /// Adds the source of the objects that were added since the previous source. If it can be read
     /// again, only its name is kept.
-    pub(super) fn source(&mut self, again: Option<Source>, source: Source) {
+    pub(super) fn end(&mut self, again: Option<Source>, source: Source) {
         self.sources.push(again.or(Some(source)));
     }
 
@@ -191,16 +191,17 @@ impl CrossObject {
                 ..ObjectReport::of(kept.id)
             };
             if open.as_ref().is_none_or(|(index, _)| *index != kept.source) {
-                let source = self.sources.get_mut(kept.source).and_then(Option::take);
-                open = source.map(|source| (kept.source, source.reread()));
+                open = self.source(kept.source).map(|source| (kept.source, source.reread()));
             }
             if let Some((_, source)) = &open {
                 see(source, kept.worst, &mut object)?;
             }
         }
-        for KeptIgnores { file, number, ignores, .. } in self.ignores {
+        for KeptIgnores { source, file, number, ignores } in mem::take(&mut self.ignores) {
             if let Some(mut object) = ignores.remarks(number) {
-                see(&Source::named(file, String::new()), None, &mut object)?;
+                let rendered = self.source(source).filter(|it| it.rendered().is_some());
+                let source = rendered.unwrap_or_else(|| Source::named(file, String::new()));
+                see(&source, None, &mut object)?;
             }
         }
         Ok(())
@@ -208,6 +209,13 @@ impl CrossObject {
 }
 
 impl CrossObject {
+    /// Returns a source, which is there only once, unless it was rendered.
+    fn source(&mut self, index: usize) -> Option<Source> {
+        let source = self.sources.get_mut(index)?;
+        let rendered = source.as_ref().filter(|it| it.rendered().is_some());
+        rendered.map(Source::copy_of_rendered).or_else(|| source.take())
+    }
+
     /// Runs the rules on objects that are applied together, each with its index in its group. `see` gets
     /// the index, the fields of the object in which the rules may find something, and the verdict.
     fn check(

@@ -50,7 +50,7 @@ impl Earlier {
     /// Also returns the reasons why that failed; the text is then compared with nothing.
     pub fn at(reference: &str, file: &Path) -> (Self, Vec<String>) {
         let (commit, paths) = (Some(old_manifests::commit(reference)), [PathBuf::from(file)]);
-        let mut old = OldManifests::read(&[], commit, (&paths, &Clusters::default()), None);
+        let mut old = OldManifests::read(&[], commit, (&paths, &Clusters::default()), None, None);
         let failures = std::mem::take(&mut old.failures);
         (Earlier(old), failures)
     }
@@ -90,7 +90,7 @@ impl EditorText<'_> {
                 }
             }
         }
-        cross_object.source(None, source);
+        cross_object.end(None, source);
         let done: Result<(), Infallible> = cross_object.run(checker, |_, _, object| {
             found.diagnostics.append(&mut object.diagnostics);
             found.remark(&mut object.remarks);

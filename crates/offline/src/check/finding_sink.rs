@@ -1,15 +1,19 @@
 //! The sink through which all findings pass, on one thread and in order: they are numbered,
 //! counted, and handed to the reports.
 
-use std::io;
+use std::{collections::HashMap, io};
 
 use super::{
     known_findings::{Known, KnownArgs},
+    rendered::RenderedFindings,
     selection::Selection,
 };
 pub(super) use setguard_files::{
     exit::Exit,
-    manifests::{git::Commit, not_checked::NotChecked, repository::Repository, source::Source},
+    manifests::{
+        git::Commit, not_checked::NotChecked, render::Rendered, repository::Repository,
+        source::Source,
+    },
     report::{
         self, collected,
         diagnostic::{Diagnostic, ObjectReport, Severity, Summary},
@@ -32,8 +36,11 @@ pub(super) struct FindingSink {
     /// The places in files in folders that cannot be read, and have no set.
     pub(super) broken: Vec<String>,
     repository: Repository,
-    occurrences: Occurrences,
+    /// By root: variants of a chart have the same findings.
+    occurrences: HashMap<Option<String>, Occurrences>,
     reports: Reports,
+    /// The findings in what was rendered.
+    rendered: RenderedFindings,
     /// The reasons why something could not be checked. They are printed last, where people look.
     failures: Vec<String>,
 }
@@ -54,8 +61,9 @@ impl FindingSink {
             not_checked: Vec::new(),
             broken: Vec::new(),
             repository,
-            occurrences: Occurrences::default(),
+            occurrences: HashMap::new(),
             reports,
+            rendered: RenderedFindings::default(),
             failures: Vec::new(),
         }
     }
@@ -80,7 +88,7 @@ impl FindingSink {
         self.summary.unreadable += 1;
         self.summary.unreadable_in_folders += usize::from(!source.is_named());
         let path = collected::path(&self.repository, source.name());
-        self.occurrences.number(&path, None, &mut diagnostic);
+        self.occurrences(source).number(&path, None, &mut diagnostic);
         self.progress.aside(|| self.reports.unreadable(source, &diagnostic))
     }
 
@@ -104,7 +112,21 @@ impl FindingSink {
         self.report(source, object)
     }
 
+    fn occurrences(&mut self, source: &Source) -> &mut Occurrences {
+        self.occurrences.entry(source.rendered().map(Rendered::name)).or_default()
+    }
+
+    /// Records what was not checked in a source.
+    pub(super) fn not_checked(&mut self, source: &Source, entry: NotChecked) {
+        self.not_checked.push(match source.rendered() {
+            Some(rendered) => entry.of_file(rendered.file()),
+            None => entry,
+        });
+    }
+
     fn report(&mut self, source: &Source, object: &ObjectReport) -> io::Result<()> {
+        let without = source.rendered().map(|it| self.rendered.take(it, source, object));
+        let object = without.as_ref().unwrap_or(object);
         if object.diagnostics.is_empty() && object.remarks.is_empty() {
             return self.reports.object(Some(source), object);
         }
@@ -118,7 +140,7 @@ impl FindingSink {
         }
         let path = collected::path(&self.repository, source.name());
         for diagnostic in &mut object.diagnostics {
-            self.occurrences.number(&path, Some(&object.id), diagnostic);
+            self.occurrences(source).number(&path, Some(&object.id), diagnostic);
         }
         // The baseline and the old findings are complete, whatever is reported.
         self.known.apply(&path, object);
@@ -147,6 +169,7 @@ impl FindingSink {
     /// Finishes the reports and the baseline.
     pub(super) fn finish(mut self, args: &KnownArgs) -> anyhow::Result<Exit> {
         drop(self.progress);
+        self.rendered.finish(&mut self.reports)?;
         match &self.strangers[..] {
             [] => {}
             [file] => report::note(&format!("{file} is passed over: it isn't a Kubernetes object")),

@@ -49,7 +49,9 @@ pub(crate) struct FixArgs {
     /// First fix in the files what can be fixed without a doubt: where a field has no effect, or a
     /// toleration is missing next to its older form. Everything else in the files stays as it is, byte for
     /// byte
-    #[arg(long, conflicts_with_all = ["new_only", "prune_baseline", "write_baseline"])]
+    #[arg(long, conflicts_with_all = [
+        "chart", "kustomize", "new_only", "prune_baseline", "render", "write_baseline"
+    ])]
     pub(crate) fix: bool,
     /// Change nothing, and print what --fix would change as a diff. The exit code is 1 if there is
     /// anything

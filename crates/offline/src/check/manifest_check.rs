@@ -363,7 +363,7 @@ fn schema(Problem { field, mark, message, help }: Problem) -> Located {
 pub(super) fn syntax(mut problem: Problem, is_template: bool) -> Diagnostic {
     if problem.help.is_none() && is_template {
         let help = "if this is a Helm template, check the rendered chart: \
-                    helm template CHART | setguard check -";
+                    setguard check --chart CHART";
         problem.help = Some(help.to_owned());
     }
     let (violation, mark, _) = schema(problem);

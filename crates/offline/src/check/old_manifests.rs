@@ -2,11 +2,21 @@
 
 use std::path::PathBuf;
 
+use setguard_core::policy::FolderNames;
+
 use super::old_objects::OldObjects;
 pub(super) use setguard_files::{
     error::FileError,
-    manifests::{clusters::Clusters, git::Commit, listing, namespaces::Namespaces, source::Source},
-    report,
+    manifests::{
+        clusters::Clusters,
+        exclude::Exclude,
+        git::{Commit, Old},
+        listing,
+        namespaces::Namespaces,
+        render::Rendering,
+        source::Source,
+    },
+    report::{self, progress::Progress},
 };
 
 /// The previous manifests. By default there are none, and every object is new.
@@ -27,6 +37,23 @@ pub(super) fn commit(reference: &str) -> Result<Commit, FileError> {
     Ok(commit)
 }
 
+/// Returns the manifests below paths and what charts and kustomizations render to, as they were at a commit.
+fn old(
+    commit: &Commit,
+    paths: &[PathBuf],
+    clusters: &Clusters,
+    rendering: Option<&Rendering>,
+) -> Result<Old, FileError> {
+    let mut old = commit.manifests(paths, clusters)?;
+    if let Some(rendering) = rendering {
+        let checkout = commit.check_out()?;
+        let (exclude, names) = (Exclude::default(), FolderNames::new());
+        let done = &mut Progress::rendering();
+        old.sources.extend(rendering.read(Some(&checkout), &exclude, &names, done).sources);
+    }
+    Ok(old)
+}
+
 impl OldManifests {
     /// Reads the manifests below `against`, or those below `paths` as they were at a commit. A manifest of a
     /// commit that cannot be read is only a note: a change that fixes such a file must not fail because of it.
@@ -34,12 +61,14 @@ impl OldManifests {
         against: &[PathBuf],
         commit: Option<Result<Commit, FileError>>,
         (paths, clusters): (&[PathBuf], &Clusters),
+        rendering: Option<&Rendering>,
         namespace: Option<&str>,
     ) -> Self {
         let objects = OldObjects::of_namespace(namespace);
         let mut read = OldManifests { objects, ..OldManifests::default() };
         let (is_commit, mut notes, mut unreadable) = (commit.is_some(), Vec::new(), Vec::new());
-        let sources = match commit.map(|commit| commit?.manifests(paths, clusters)) {
+        let old = |commit: Result<Commit, FileError>| old(&commit?, paths, clusters, rendering);
+        let sources = match commit.map(old) {
             Some(Ok(old)) => {
                 notes = old.notes;
                 old.sources

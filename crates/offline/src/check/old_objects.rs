@@ -32,7 +32,7 @@ pub(crate) struct OldObjects {
     namespace: Option<String>,
     /// The new files in folders.
     new: Files,
-    /// The clusters to which the policy assigns new files, by their names.
+    /// The clusters to which the policy assigns new files, and the groups of what is rendered, by their names.
     clusters: HashMap<String, Group>,
 }
 
@@ -43,8 +43,8 @@ impl OldObjects {
     }
 
     /// Sets the new sources, which decide the file in which an object of a folder goes on.
-    pub(crate) fn followed_by(mut self, new: &[Result<Source, FileError>]) -> Self {
-        let new: Vec<_> = new
+    pub(crate) fn followed_by(mut self, sources: &[Result<Source, FileError>]) -> Self {
+        let new: Vec<_> = sources
             .iter()
             .flatten()
             .filter_map(|it| Some((it.path_in_folder()?, it.group())))
@@ -52,6 +52,8 @@ impl OldObjects {
         let assigned = new.iter().filter(|(_, group)| matches!(group, Group::Cluster(_)));
         self.clusters =
             assigned.map(|(path, group)| (path.display().to_string(), (*group).clone())).collect();
+        let rendered = sources.iter().flatten().filter(|it| it.rendered().is_some());
+        self.clusters.extend(rendered.map(|it| (it.name().to_owned(), it.group().clone())));
         self.new = new.into_iter().map(|(path, _)| path).collect();
         self
     }

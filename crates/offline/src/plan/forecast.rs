@@ -14,6 +14,11 @@ use super::{
     remedies::Remedy,
 };
 
+const TEMPLATE: &str = "spec.template";
+
+/// The labels that charts give to objects, and whose values change with each version.
+const VERSIONS: [&str; 4] = ["app.kubernetes.io/version", "chart", "helm.sh/chart", "version"];
+
 /// The kind of change to an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ChangeKind {
@@ -160,6 +165,18 @@ impl Forecast {
             let why = rollout.why_kept.as_ref().map(|why| format!(" ({why})")).unwrap_or_default();
             format!("the new template reaches no pod{why}")
         })
+    }
+
+    /// Returns the labels of the template, such as that with the version of a chart, if nothing else of it changes.
+    pub(super) fn version_labels(&self) -> Option<Vec<String>> {
+        let changes = || self.differences.iter().filter_map(|it| it.path.strip_prefix(TEMPLATE));
+        let labels = changes().map(|path| {
+            let key = path.strip_prefix(".metadata.labels")?;
+            let key = key.trim_matches(['[', ']', '.']);
+            VERSIONS.contains(&key).then(|| key.to_owned())
+        });
+        let labels: Vec<_> = labels.collect::<Option<_>>()?;
+        (self.change == ChangeKind::Update && !labels.is_empty()).then_some(labels)
     }
 
     /// Returns the rollout if it has any steps.

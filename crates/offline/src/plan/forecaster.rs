@@ -53,6 +53,25 @@ pub(super) struct Plan {
     pub(super) unknown: Vec<String>,
     /// Objects of a cluster that the manifests lack. kubectl leaves them as they are.
     pub(super) left_alone: Vec<String>,
+    /// Whether something is left out because nothing of it changes.
+    pub(super) has_unchanged: bool,
+}
+
+impl Plan {
+    /// Adds the plan of a root, unless nothing of it changes.
+    pub(super) fn add(&mut self, other: Plan, root: Option<&str>) {
+        let mut forecasts = other.forecasts;
+        if let Some(root) = root {
+            if forecasts.iter().all(Forecast::is_idle) {
+                self.has_unchanged |= !forecasts.is_empty();
+                forecasts.clear();
+            }
+            forecasts.iter_mut().for_each(|it| it.file = Some(root.to_owned()));
+        }
+        self.forecasts.extend(forecasts);
+        self.unknown.extend(other.unknown);
+        self.left_alone.extend(other.left_alone);
+    }
 }
 
 /// A change that the API server stores, or that is made by making the object again.

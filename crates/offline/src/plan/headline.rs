@@ -14,6 +14,10 @@ use super::{
 /// The reason that is printed for an object whose change isn't known.
 pub(super) const UNREAD: &str = "because not everything could be read";
 
+/// The reason for a rollout that changes nothing of what runs.
+pub(super) const VERSION_LABELS: &str =
+    "every pod is replaced only because its template has labels with the version:";
+
 /// The most names that a sentence lists.
 const MOST_NAMES: usize = 20;
 
@@ -102,6 +106,9 @@ fn of(forecast: &Forecast) -> Vec<Fact> {
         fact(FactKind::BeyondLimit, String::new(), vec![it.what.message.clone()])
     };
     let mut facts: Vec<_> = forecast.exceeded.iter().map(beyond).collect();
+    if let Some(labels) = forecast.version_labels() {
+        facts.push(fact(FactKind::Note, VERSION_LABELS.to_owned(), labels));
+    }
     let rollout = forecast.rollout.as_ref();
     let lost = rollout.map(lost_claims).unwrap_or_default();
     if !lost.is_empty() {

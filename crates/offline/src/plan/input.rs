@@ -77,6 +77,17 @@ pub(super) struct Input {
     pub(super) lacks_previous: bool,
 }
 
+/// What a root renders to, before and after; or the other manifests of a folder whose roots are rendered.
+#[derive(Debug, Default)]
+pub(super) struct Side {
+    pub(super) new: Vec<Source>,
+    pub(super) old: Vec<Source>,
+    pub(super) contexts: HashMap<String, PathContext>,
+    /// Whether it could not be rendered or read.
+    pub(super) lacks_new: bool,
+    pub(super) lacks_old: bool,
+}
+
 /// The paths that a plan is made from.
 #[derive(Debug)]
 pub(super) struct Paths<'a> {
@@ -151,12 +162,47 @@ impl Input {
         unbuilt(&new, paths.new).into_iter().for_each(&mut complain_of_new);
         input.read_new(new, paths.namespace, release, &mut complain_of_new);
         input.lacks_new = lacks;
+        input.read_all_nodes(paths, release, complain);
+        input
+    }
+
+    /// Reads what a root renders to, before and after.
+    pub(super) fn of_root(
+        side: Side,
+        paths: &Paths<'_>,
+        release: Version,
+        now: Timestamp,
+        complain: &mut dyn FnMut(String),
+    ) -> Input {
+        let mut input = Input { contexts: side.contexts, ..Input::default() };
+        input.world.now = now;
+        let mut lacks = side.lacks_old;
+        input.read_previous(side.old, paths.namespace, &mut |message| {
+            lacks = true;
+            report::note(&message);
+        });
+        input.lacks_previous = std::mem::replace(&mut lacks, side.lacks_new);
+        let mut complain_of_new = |message| {
+            lacks = true;
+            complain(message);
+        };
+        input.read_new(side.new, paths.namespace, release, &mut complain_of_new);
+        input.lacks_new = lacks;
+        input.read_all_nodes(paths, release, complain);
+        input
+    }
+
+    fn read_all_nodes(
+        &mut self,
+        paths: &Paths<'_>,
+        release: Version,
+        complain: &mut dyn FnMut(String),
+    ) {
         let (nodes, ..) = texts(paths.nodes, complain);
-        input.read_nodes(nodes, release, complain);
-        if !paths.nodes.is_empty() && input.world.nodes.is_none() {
+        self.read_nodes(nodes, release, complain);
+        if !paths.nodes.is_empty() && self.world.nodes.is_none() {
             complain("--nodes: the input has no Node".to_owned());
         }
-        input
     }
 
     /// Returns the names of the new files with each object.
@@ -301,7 +347,7 @@ fn at_commit(
 }
 
 /// Returns the texts below paths, what the folders around them say, and what is not read.
-fn texts(
+pub(super) fn texts(
     paths: &[PathBuf],
     complain: &mut dyn FnMut(String),
 ) -> (Vec<Source>, HashMap<String, PathContext>, Vec<NotChecked>) {
@@ -318,7 +364,7 @@ fn texts(
 }
 
 /// Returns a sentence with the command for a plan instead of that for a check.
-fn of_plan(sentence: &str) -> String {
+pub(super) fn of_plan(sentence: &str) -> String {
     sentence.replace("setguard check -", "setguard plan -").replace("not checked", "not planned")
 }
 
@@ -363,8 +409,8 @@ fn unbuilt(sources: &[Source], paths: &[PathBuf]) -> Vec<String> {
         let entry = entries.find(|it| it.as_str().is_some_and(|entry| !is_inside(entry)))?;
         let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
         Some(format!(
-            "{}:{}: {} is not among the manifests, so it is not known what is applied; plan what is built: kubectl \
-             kustomize {} | setguard plan -",
+            "{}:{}: {} is not among the manifests, so it is not known what is applied; plan what is built: \
+             setguard plan -k {}",
             source.name(),
             entry.mark.line,
             entry.as_str().unwrap_or_default(),

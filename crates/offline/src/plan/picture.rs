@@ -7,6 +7,7 @@ use setguard_core::{object::difference::Difference, rollout::Action};
 
 use super::{
     forecast::{ChangeKind, Forecast, OfKind, Rollout},
+    headline::VERSION_LABELS,
     stop,
     styled_line::{Line, Symbols, Tone},
 };
@@ -63,6 +64,10 @@ fn told(forecast: &Forecast, symbols: Symbols) -> Vec<Line> {
         lines.push(Line::new(tone, format!("beyond a limit: {}", it.what.message)));
     }
     lines.extend(differences(&forecast.differences, symbols));
+    if let Some(labels) = forecast.version_labels() {
+        let text = format!("{VERSION_LABELS} {}", labels.join(", "));
+        lines.push(Line::new(Tone::Caution, text));
+    }
     lines.extend(forecast.notes.iter().cloned().map(Line::from));
     if !forecast.refusals.is_empty() && forecast.active().is_some() {
         lines.push("and then:".to_owned().into());

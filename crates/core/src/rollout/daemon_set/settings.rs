@@ -76,6 +76,32 @@ impl Settings {
         RolloutBudget { max_unavailable, max_surge }
     }
 
+    /// Returns how all pods are replaced, as far as that does not depend on the nodes.
+    pub fn shape(&self) -> String {
+        let Some(Rolling { max_unavailable, max_surge }) = &self.rolling else {
+            return "no pod is replaced until it is deleted by hand: OnDelete".to_owned();
+        };
+        let text = |value: &IntOrString| match value {
+            IntOrString::Int(number) => number.to_string(),
+            IntOrString::String(text) => text.clone(),
+        };
+        let at_a_time = |value: &IntOrString| match value {
+            IntOrString::Int(1) => "one at a time".to_owned(),
+            value => format!("at most {} at a time", text(value)),
+        };
+        let (surge, down) = (text(max_surge), text(max_unavailable));
+        match self.surges() {
+            true => format!(
+                "all pods are replaced, {}, each once its new pod is ready: maxSurge {surge}, maxUnavailable {down}",
+                at_a_time(max_surge)
+            ),
+            false => format!(
+                "all pods are replaced, {}: maxUnavailable {down}",
+                at_a_time(max_unavailable)
+            ),
+        }
+    }
+
     pub(super) fn surges(&self) -> bool {
         self.rolling.as_ref().is_some_and(|rolling| is_surge(&rolling.max_surge))
     }

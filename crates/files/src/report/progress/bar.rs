@@ -27,6 +27,15 @@ impl Progress {
         Progress::with(&format!("{doing} {{bar:40}} {{percent}}%"))
     }
 
+    /// Shows how many of all charts and kustomizations are rendered, once for each.
+    pub fn rendering() -> impl FnMut(usize) {
+        let mut progress = Progress::with("rendering {bar:40} {pos} of {len}");
+        move |all| {
+            progress.set_steps(all);
+            progress.advance();
+        }
+    }
+
     /// Starts a spinner for objects that are being read, whose number is unknown.
     pub fn reading() -> Self {
         let progress = Progress::with("{spinner} {human_pos} objects read; now {wide_msg}");

@@ -10,6 +10,11 @@ impl Progress {
         Progress
     }
 
+    /// Returns a function that does nothing.
+    pub fn rendering() -> impl FnMut(usize) {
+        |_| {}
+    }
+
     /// Does nothing.
     pub const fn set_steps(&self, _: usize) {}
 

@@ -28,12 +28,16 @@ impl Forecaster<'_> {
         let settings = Settings::of(spec);
         let world = &self.input.world;
         let Some(nodes) = &world.nodes else {
+            let shape = match transition.before {
+                Some(_) => settings.shape(),
+                None => "a pod starts on each node that it selects and tolerates".to_owned(),
+            };
             let settings = describe(&settings, None);
             // Nothing happens on any node if the pods stay as they are.
             if transition.before.is_some() && !transition.template_changes {
                 return Simulated { settings, ..Simulated::default() };
             }
-            let note = "which nodes it runs on cannot be said without them: give --nodes";
+            let note = format!("{shape}; --nodes shows the course");
             return Simulated { settings, ..Simulated::none(note) };
         };
         let all_new = self.never_ready.iter().any(|pod| pod == "new");

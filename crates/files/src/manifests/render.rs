@@ -1,0 +1,195 @@
+//! Charts and kustomizations, as the user's own programs render them. A rendered text is checked like any other; each position in
+//! it leads back to the file that people edit.
+
+mod helm;
+mod kustomize;
+mod place;
+mod program;
+pub mod root;
+
+use std::{
+    num::NonZero,
+    path::{Path, PathBuf},
+    sync::{
+        Arc, Mutex, PoisonError,
+        mpsc::{self, Sender},
+    },
+    thread,
+    time::Duration,
+};
+
+use setguard_core::policy::FolderNames;
+
+pub use self::place::{Files, Rendered};
+use self::root::{Kind, Root};
+use super::{
+    exclude::Exclude,
+    git::checkout::Checkout,
+    group::Group,
+    layout::clean,
+    listing::{self, Listing},
+    source::Source,
+};
+use crate::error::FileError;
+
+/// What is to be rendered, and how.
+#[derive(Debug)]
+pub struct Rendering {
+    /// What the user names.
+    pub(super) roots: Vec<Root>,
+    /// The folders in which more is found.
+    pub(super) folders: Vec<PathBuf>,
+    pub(super) settings: Settings,
+}
+
+/// How to render.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// The namespace of a release.
+    pub namespace: Option<String>,
+    /// The name of a release; by default the name of the chart's folder.
+    pub release: Option<String>,
+    /// The release of Kubernetes for which charts are rendered.
+    pub kube_version: Option<String>,
+    /// The most time for a root.
+    pub timeout: Duration,
+    /// Whether a root may render to nothing.
+    pub may_be_empty: bool,
+}
+
+impl Rendering {
+    /// Lists the folders, and renders everything, now or as it was at a commit. Calls `done` with each root and the number of all.
+    pub fn read(
+        &self,
+        at: Option<&Checkout>,
+        exclude: &Exclude,
+        names: &FolderNames,
+        done: &mut dyn FnMut(usize),
+    ) -> Listing {
+        let mut listing = Listing::default();
+        let find = |path: &Path| at.map_or_else(|| path.to_owned(), |at| at.find(path));
+        let roots = self.roots.iter().map(|root| root.moved(&find));
+        let mut roots: Vec<_> = roots.filter(|it| at.is_none() || it.exists()).collect();
+        for folder in &self.folders {
+            let there = find(folder);
+            if at.is_some() && !there.exists() {
+                continue;
+            }
+            let mut found = match there.is_dir() {
+                true => listing::to_render(&there, exclude, names),
+                false => listing::list(std::slice::from_ref(&there), exclude, names),
+            };
+            roots.extend(found.roots.drain(..).map(|it| it.shown_in(folder, &there)));
+            if let Some(at) = at {
+                found.sources =
+                    found.sources.into_iter().map(|it| it.map(|it| at.read(it))).collect();
+            }
+            listing.extend(found);
+        }
+        let count = roots.len();
+        for rendered in all(&roots, &self.settings, &mut || done(count)) {
+            match rendered {
+                Err(error @ FileError::Render { is_needed: false, .. }) => {
+                    listing.notes.push(error.to_string());
+                }
+                Err(FileError::Render { roots, why, is_needed }) => {
+                    let why = at.map_or(why.clone(), |at| at.without_folder(&why));
+                    let known = listing.sources.iter_mut().find_map(|it| match it {
+                        Err(FileError::Render { roots, why: known, .. }) if *known == why => {
+                            Some(roots)
+                        }
+                        _ => None,
+                    });
+                    match known {
+                        Some(known) => known.extend(roots),
+                        None => {
+                            let error = FileError::Render { roots, why, is_needed };
+                            listing.sources.push(Err(error));
+                        }
+                    }
+                }
+                rendered => listing.sources.push(rendered),
+            }
+        }
+        listing
+    }
+}
+
+type Result<T> = std::result::Result<T, FileError>;
+
+/// Renders all roots, beside each other on all cores. Calls `done` for each.
+fn all(roots: &[Root], settings: &Settings, done: &mut dyn FnMut()) -> Vec<Result<Source>> {
+    let threads = thread::available_parallelism().map_or(1, NonZero::get).min(roots.len());
+    let open = Mutex::new(roots.iter().enumerate());
+    let work = |send: &Sender<_>| {
+        loop {
+            let next = open.lock().unwrap_or_else(PoisonError::into_inner).next();
+            let Some((i, root)) = next else { return };
+            let _ = send.send((i, one(root, settings)));
+        }
+    };
+    let mut rendered: Vec<_> = thread::scope(|scope| {
+        let (send, received) = mpsc::channel();
+        for _ in 0..threads {
+            let (send, work) = (send.clone(), &work);
+            scope.spawn(move || work(&send));
+        }
+        drop(send);
+        received.iter().inspect(|_| done()).collect()
+    });
+    rendered.sort_by_key(|(i, _)| *i);
+    rendered.into_iter().map(|(_, it)| it).collect()
+}
+
+fn one(root: &Root, settings: &Settings) -> Result<Source> {
+    let fail = |why| {
+        let (roots, is_needed) = (vec![root.name()], !root.may_fail);
+        FileError::Render { roots, why, is_needed }
+    };
+    let folder = dunce::canonicalize(&root.at);
+    let folder = folder.map_err(|error| fail(error.to_string()))?;
+    let (text, parts) = match &root.kind {
+        Kind::Kustomization => kustomize::build(root, &folder, settings),
+        Kind::Chart(values) => helm::template(root, &folder, values, settings),
+    }
+    .map_err(fail)?;
+    // A chart that is found can have nothing by default.
+    if parts.is_empty() && !settings.may_be_empty && !root.is_found {
+        let why = "it renders to nothing; if that is meant, use --allow-empty";
+        return Err(fail(why.to_owned()));
+    }
+    let group = Group::Rendered(root.name());
+    let rendered = Rendered { root: root.clone(), folder, parts };
+    Ok(Source::of(root.name(), text, group).with_rendered(Arc::new(rendered)))
+}
+
+/// Returns the way from a folder to a file, both without links. `None` if there is none, as between the drives of Windows.
+fn relative(from: &Path, to: &Path) -> Option<PathBuf> {
+    let common = from.components().zip(to.components()).take_while(|(a, b)| a == b).count();
+    if common == 0 {
+        return None;
+    }
+    let up = from.components().skip(common).map(|_| "..");
+    Some(up.collect::<PathBuf>().join(to.components().skip(common).collect::<PathBuf>()))
+}
+
+/// Returns how a user who wrote the name of a folder would write that of a file.
+fn shown(root: &Root, folder: &Path, file: &Path) -> PathBuf {
+    relative(folder, file).map_or_else(|| file.to_owned(), |way| clean(&root.folder.join(way)))
+}
+
+/// Returns the documents of a text, each with the line before its first one.
+fn documents(text: &str) -> Vec<(usize, Vec<&str>)> {
+    let mut documents = vec![(0, Vec::new())];
+    for (i, line) in text.lines().enumerate() {
+        if line.starts_with("---") {
+            documents.push((i + 1, Vec::new()));
+        } else if let Some((_, lines)) = documents.last_mut() {
+            lines.push(line);
+        }
+    }
+    documents.retain(|(_, lines)| {
+        lines.iter().any(|it| !it.trim().is_empty() && !it.trim_start().starts_with('#'))
+    });
+    documents
+}

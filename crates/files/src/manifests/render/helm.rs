@@ -1,0 +1,372 @@
+//! Charts: their rendering by Helm, and the way from a value in it to the template and to the values.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    rc::Rc,
+};
+
+use kube_yaml::{Mark, Node};
+use walkdir::WalkDir;
+
+use super::{
+    Root, Settings, documents,
+    place::{Files, Origin, Part, Place, Step, follow, name_of, text_of},
+    program,
+    root::Kind,
+    shown,
+};
+use crate::manifests::{files::Fence, patches::items, source::Source};
+
+/// Renders a chart.
+pub(super) fn template(
+    root: &Root,
+    chart: &Path,
+    values: &[(PathBuf, PathBuf)],
+    settings: &Settings,
+) -> Result<(String, Vec<Part>), String> {
+    let (_, program) =
+        program::find(&["helm"]).ok_or("a chart needs helm, and it is not on the PATH")?;
+    fenced(root, chart)?;
+    add_dependencies(root, chart);
+    let home = tempfile::Builder::new().prefix("setguard-").tempdir();
+    let home = home.map_err(|error| format!("there is no temporary folder: {error}"))?;
+    let name = chart.file_stem().unwrap_or_default().to_string_lossy().to_lowercase();
+    let name = settings.release.clone().unwrap_or(name);
+    let mut args = vec!["template".into(), name.into(), chart.as_os_str().to_owned()];
+    for (name, file) in values {
+        let file = dunce::canonicalize(file);
+        let file = file.map_err(|error| format!("{}: {error}", name.display()))?;
+        args.extend(["--values".into(), file.into_os_string()]);
+    }
+    let flags = [("--namespace", &settings.namespace), ("--kube-version", &settings.kube_version)];
+    for (flag, value) in flags {
+        args.extend(value.iter().flat_map(|value| [flag.into(), value.into()]));
+    }
+    let text = program::run(&program, &args, home.path(), settings.timeout).map_err(|why| {
+        let why = why.replace(&*chart.to_string_lossy(), &root.folder.to_string_lossy());
+        let is_missing = why.contains("missing in charts/ directory");
+        let build = format!("; run helm dependency build {}", root.folder.display());
+        let why = why.split("\n\nUse --debug flag").next().unwrap_or_default();
+        format!("helm: {why}{}", if is_missing { &build } else { "" })
+    })?;
+    let part = |(line, lines): (usize, Vec<&str>)| {
+        let template = lines.iter().find_map(|it| it.strip_prefix("# Source: "));
+        let origin = template.map_or(Origin::Unknown, |it| Origin::Helm(it.trim().to_owned()));
+        Part { line, origin, comments: Vec::new() }
+    };
+    let parts = documents(&text).into_iter().map(part).collect();
+    Ok((text, parts))
+}
+
+/// Copies the archives of dependencies into a chart as it was at a commit, if it had the same ones: git often ignores them. Without
+/// them, Helm says what is missing.
+fn add_dependencies(root: &Root, chart: &Path) {
+    let [old, new] = [chart, &root.folder].map(|it| fs::read(it.join("Chart.lock")).ok());
+    if root.at == root.folder || old.is_none() || old != new {
+        return;
+    }
+    let archives = fs::read_dir(root.folder.join("charts")).into_iter().flatten().flatten();
+    for archive in archives.filter(|it| it.file_type().is_ok_and(|it| it.is_file())) {
+        let copy = chart.join("charts").join(archive.file_name());
+        if !copy.exists() {
+            let _ = fs::create_dir_all(chart.join("charts"));
+            let _ = fs::copy(archive.path(), copy);
+        }
+    }
+}
+
+/// Checks that no link leads out of the repository of a chart, or out of the chart. Helm follows each, and prints what is there.
+fn fenced(root: &Root, chart: &Path) -> Result<(), String> {
+    let around = chart.ancestors().find(|it| it.join(".git").exists()).unwrap_or(chart);
+    let fence = Fence::around(around);
+    let entries = WalkDir::new(chart).into_iter().flatten();
+    let mut links = entries.filter(|it| it.path_is_symlink());
+    let Some(link) = links.find(|it| !fence.has(it.path(), &[])) else { return Ok(()) };
+    let link = shown(root, chart, link.path());
+    Err(format!("the link {} leads to a file that is hidden or outside", link.display()))
+}
+
+/// A chart, and what its templates and values say.
+pub(super) struct Chart<'a> {
+    pub(super) root: &'a Root,
+    /// The folder without links.
+    pub(super) folder: &'a Path,
+}
+
+impl Chart<'_> {
+    /// Returns the place from which a value of an object comes, or a comment in its text: a line of the values, if the field has one of
+    /// these alone; otherwise the line of the template.
+    pub(super) fn place(
+        &self,
+        template: &str,
+        object: &Node<'_>,
+        path: &[Step<'_>],
+        comment: Option<&str>,
+        files: &mut Files,
+    ) -> Option<Place> {
+        let (_, inside) = template.split_once('/')?;
+        let source = self.read(inside, files)?;
+        let line = |line| Mark { line, column: 1, width: 0 };
+        if let Some(comment) = comment {
+            let mut lines = source.text().lines();
+            let at = lines.position(|it| it.trim() == comment.trim())? + 1;
+            return Some((source, line(at)));
+        }
+        let found = Template::of(source.text()).find(object, path);
+        let found = found.map(|found| (Rc::clone(&source), found));
+        let Some((source, found)) =
+            found.or_else(|| self.included(inside, &source, object, path, files))
+        else {
+            return Some((source, line(1)));
+        };
+        let template = Template::of(source.text());
+        let rest = path.get(found.steps..).unwrap_or_default();
+        if let Some(value) = template.value(found.line)
+            && let Some(place) = self.value(inside, &value, object, rest, files)
+        {
+            return Some(place);
+        }
+        let text = source.text().lines().nth(found.line - 1).unwrap_or_default();
+        let column = text.len() - text.trim_start().len() + 1;
+        let width = text.trim().chars().count();
+        Some((source, Mark { line: found.line, column, width }))
+    }
+
+    /// Finds the object in a file with named templates, of which a template only includes one.
+    fn included(
+        &self,
+        template: &str,
+        source: &Source,
+        object: &Node<'_>,
+        path: &[Step<'_>],
+        files: &mut Files,
+    ) -> Option<(Rc<Source>, Nearest)> {
+        let (before, _) = template.rsplit_once("templates/")?;
+        let folder = self.folder.join(before).join("templates");
+        let entries = WalkDir::new(folder).sort_by_file_name().into_iter().flatten();
+        let names = source.text().split("include \"").skip(1);
+        let names: Vec<_> = names.filter_map(|it| it.split('"').next()).collect();
+        let helpers = entries.filter(|it| it.path().extension().is_some_and(|it| it == "tpl"));
+        helpers.into_iter().find_map(|file| {
+            let helper = files.get(file.path(), &shown(self.root, self.folder, file.path()))?;
+            let defines = |name: &&str| helper.text().contains(&format!("define \"{name}\""));
+            names.iter().find(|name| defines(name))?;
+            let found = Template::of(helper.text()).find(object, path)?;
+            Some((helper, found))
+        })
+    }
+
+    fn read(&self, inside: &str, files: &mut Files) -> Option<Rc<Source>> {
+        let file = self.folder.join(inside);
+        files.get(&file, &shown(self.root, self.folder, &file))
+    }
+
+    /// Returns the line of a value, such as `image.tag`. The last file that has it counts. A chart inside of this one has its values under
+    /// its name.
+    fn value(
+        &self,
+        template: &str,
+        value: &str,
+        object: &Node<'_>,
+        rest: &[Step<'_>],
+        files: &mut Files,
+    ) -> Option<Place> {
+        let keys: Vec<_> = value.split('.').collect();
+        let mut charts: Vec<&str> = template.split('/').collect();
+        charts.truncate(charts.iter().rposition(|it| *it == "charts").map_or(0, |it| it + 2));
+        let is_global = keys.first() == Some(&"global");
+        let names = charts.iter().skip(1).step_by(2).copied().filter(|_| !is_global);
+        let whole: Vec<_> = names.chain(keys.iter().copied()).collect();
+        let Kind::Chart(values) = &self.root.kind else { return None };
+        let mut candidates: Vec<_> = values.iter().rev().map(|it| (it.clone(), &whole)).collect();
+        let own = |charts: &[&str]| {
+            let file = charts.iter().fold(self.folder.to_owned(), |at, it| at.join(it));
+            let file = file.join("values.yaml");
+            (shown(self.root, self.folder, &file), file)
+        };
+        candidates.push((own(&[]), &whole));
+        candidates.push((own(&charts), &keys));
+        candidates.into_iter().find_map(|((name, file), keys)| {
+            let source = files.get(&file, &name)?;
+            let tree = kube_yaml::documents(source.text()).flatten().next()?.root;
+            let steps = keys.iter().map(|key| Step::Key(key));
+            let steps: Vec<_> = steps.chain(rest.iter().copied()).collect();
+            let (found, mark, _) = follow(&tree, object, &steps);
+            (found == steps.len()).then(|| (Rc::clone(&source), mark))
+        })
+    }
+}
+
+/// A template: lines with keys, as far as they look like YAML.
+struct Template<'t> {
+    lines: Vec<&'t str>,
+    keys: Vec<KeyLine<'t>>,
+}
+
+/// A line with a key.
+#[derive(Clone, Copy, Debug)]
+struct KeyLine<'t> {
+    /// The number, from 1.
+    line: usize,
+    /// The number of characters before the key.
+    indent: usize,
+    /// Whether an item of a list begins here.
+    is_item: bool,
+    key: &'t str,
+    rest: &'t str,
+}
+
+/// The line in a template that comes nearest to a value.
+#[derive(Clone, Copy)]
+struct Nearest {
+    /// The number of steps of the way that exist.
+    steps: usize,
+    line: usize,
+}
+
+impl<'t> Template<'t> {
+    fn of(text: &'t str) -> Self {
+        let lines: Vec<_> = text.lines().collect();
+        let keys = lines.iter().enumerate().filter_map(|(i, line)| KeyLine::of(line, i + 1));
+        Template { keys: keys.collect(), lines }
+    }
+
+    /// Finds the object in the template, and as many steps of a way in it as there are.
+    fn find(&self, object: &Node<'_>, path: &[Step<'_>]) -> Option<Nearest> {
+        let (kind, name) = (text_of(object, "kind"), name_of(object));
+        let starts = self.keys.iter().enumerate();
+        let starts = starts.filter(|(_, it)| it.indent == 0 && it.key == "kind" && it.rest == kind);
+        let ends = |line: usize| self.lines.get(line - 1).is_some_and(|it| it.starts_with("---"));
+        let candidates = starts.map(|(i, it)| {
+            let first = (1..it.line).rev().find(|line| ends(*line)).unwrap_or(0);
+            let last = (it.line..=self.lines.len()).find(|line| ends(*line)).unwrap_or(usize::MAX);
+            let own = self.keys.iter().filter(|key| key.line > first && key.line < last);
+            let own: Vec<_> = own.copied().collect();
+            let from = self.keys.get(i).map_or(1, |it| it.line);
+            let found = within(&own, object, path).unwrap_or(Nearest { steps: 0, line: from });
+            (likeness(&own, name), found)
+        });
+        let rank = |(likeness, found): &(isize, Nearest)| (*likeness, found.steps);
+        let best =
+            candidates.reduce(|best, next| if rank(&next) > rank(&best) { next } else { best });
+        best.map(|(_, found)| found)
+    }
+
+    /// Returns the value of the chart that stands alone at a key, such as `image.tag`.
+    fn value(&self, line: usize) -> Option<String> {
+        let at = |line: usize| self.lines.get(line.checked_sub(1)?).map(|it| it.trim());
+        let rest = self.keys.iter().find(|it| it.line == line)?.rest;
+        let below = at(line + 1).filter(|it| rest.is_empty() && it.starts_with("{{"));
+        let rest = if rest.is_empty() { below? } else { rest.trim_matches(['"', '\'']) };
+        let is_alone = rest.starts_with("{{") && rest.ends_with("}}");
+        let is_alone = is_alone && rest.matches("{{").count() == 1;
+        let of = |text: &str| {
+            let (_, value) = text.split_once(".Values.")?;
+            let is_in_name = |c: char| c.is_alphanumeric() || c == '_' || c == '.';
+            let value: String = value.chars().take_while(|c| is_in_name(*c)).collect();
+            (text.matches(".Values.").count() == 1).then_some(value)
+        };
+        // `{{- with .Values.resources }}` above `resources:` and `toYaml .`.
+        let is_dot = rest.split(['{', '}', ' ', '|', '-', '(', ')']).any(|it| it == ".");
+        let above = at(line - 1).filter(|it| is_dot && it.contains("with "));
+        if is_alone { of(rest).or_else(|| of(above?)) } else { None }
+    }
+}
+
+impl<'t> KeyLine<'t> {
+    fn of(line: &'t str, number: usize) -> Option<Self> {
+        let text = line.trim_start();
+        let item = text.strip_prefix("- ");
+        let text = item.map_or(text, str::trim_start);
+        let (key, rest) = text.split_once(':')?;
+        let key = key.trim_matches(['"', '\'']);
+        let is_in_key = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | '/');
+        let is_key = !key.is_empty() && key.chars().all(is_in_key);
+        let rest = rest.split(" #").next().unwrap_or_default().trim();
+        let (is_item, indent) = (item.is_some(), line.len() - text.len());
+        is_key.then_some(KeyLine { line: number, indent, is_item, key, rest })
+    }
+
+    /// Returns whether what the line says about a name can be the name.
+    fn names(&self, name: &str) -> bool {
+        literals(self.rest).all(|it| name.contains(it))
+    }
+}
+
+/// Returns the parts of a text outside of `{{ }}`.
+fn literals(text: &str) -> impl Iterator<Item = &str> {
+    let parts = text.split("{{").map(|it| it.split_once("}}").map_or(it, |(_, after)| after));
+    parts.map(|it| it.trim_matches(['"', '\'', ' '])).filter(|it| !it.is_empty())
+}
+
+/// Returns how much of an object's name stands in its template. Less than none if another name stands there.
+fn likeness(keys: &[KeyLine<'_>], name: &str) -> isize {
+    let metadata = keys.iter().skip_while(|it| it.key != "metadata").skip(1);
+    let mut inside = metadata.take_while(|it| it.indent > 0);
+    let Some(line) = inside.find(|it| it.key == "name") else { return 0 };
+    if !line.names(name) {
+        return -1;
+    }
+    literals(line.rest).map(str::len).sum::<usize>().try_into().unwrap_or(0)
+}
+
+/// Goes through the lines of an object as far as its template has the keys.
+fn within(keys: &[KeyLine<'_>], object: &Node<'_>, path: &[Step<'_>]) -> Option<Nearest> {
+    let (mut region, mut at, mut nearest) = (keys, Some(object), None);
+    for (done, step) in path.iter().enumerate() {
+        let indent = region.first()?.indent;
+        let found = match step {
+            Step::Key(key) => region.iter().position(|it| it.indent == indent && it.key == *key),
+            Step::Item(i) => {
+                let starts = region.iter().enumerate();
+                let starts = starts.filter(|(_, it)| it.is_item && it.indent == indent);
+                let starts: Vec<_> = starts.map(|(start, _)| start).collect();
+                let node = at.and_then(|it| items(Some(it)).nth(*i));
+                let name = node.map_or("", |it| text_of(it, "name"));
+                let named = |start: &usize| {
+                    let mut lines = region.iter().skip(*start).enumerate();
+                    let own = lines
+                        .by_ref()
+                        .take_while(|(i, it)| *i == 0 || !(it.is_item && it.indent == indent));
+                    let mut own = own.map(|(_, it)| it).filter(|it| it.indent == indent);
+                    let line = own.find(|it| it.key == "name" && it.names(name))?;
+                    Some((literals(line.rest).map(str::len).sum::<usize>(), *start))
+                };
+                // A name that stands there counts more than one that is a value.
+                let mut all: Vec<_> = starts.iter().filter_map(named).collect();
+                all.sort_by(|a, b| b.0.cmp(&a.0));
+                match (&all[..], &starts[..]) {
+                    ([(likeness, one), rest @ ..], _) => {
+                        rest.first().is_none_or(|(other, _)| other < likeness).then_some(*one)
+                    }
+                    ([], [one]) => Some(*one),
+                    _ => None,
+                }
+            }
+        };
+        let Some(found) = found else { return nearest };
+        let start = region.get(found)?;
+        nearest = Some(Nearest { steps: done + 1, line: start.line });
+        let rest = region.get(found..).unwrap_or_default();
+        region = match step {
+            Step::Key(_) => {
+                let rest = rest.get(1..).unwrap_or_default();
+                let end = rest.iter().position(|it| it.indent <= indent);
+                rest.get(..end.unwrap_or(rest.len())).unwrap_or_default()
+            }
+            Step::Item(_) => {
+                let next = rest.iter().skip(1).position(|it| it.is_item && it.indent <= indent);
+                rest.get(..next.map_or(rest.len(), |it| it + 1)).unwrap_or_default()
+            }
+        };
+        at = at.and_then(|it| match step {
+            Step::Key(key) => it.get(key),
+            Step::Item(i) => items(Some(it)).nth(*i),
+        });
+        if region.is_empty() {
+            return nearest;
+        }
+    }
+    nearest
+}

@@ -1,0 +1,175 @@
+//! Kustomizations, and what their annotations say about the origin of each object.
+
+use std::{collections::BTreeMap, path::Path};
+
+use kube_yaml::{Comment, Document, Node, Value};
+
+use super::{
+    Root, Settings, documents,
+    place::{self, Files, Origin, Part, Step},
+    program, relative, shown,
+};
+use crate::manifests::patches::items;
+
+/// The annotations of kustomize about the origin of an object.
+///
+/// Upstream: `originAnnotationKey` and `transformerAnnotationKey` in sigs.k8s.io/kustomize/api/internal/utils/annotations.go.
+const ORIGIN: &str = "config.kubernetes.io/origin";
+const TRANSFORMATIONS: &str = "alpha.config.kubernetes.io/transformations";
+
+const ACCUMULATING: &str = "accumulating resources from '";
+
+/// Builds a kustomization. A second one in a temporary folder takes it as its only resource and asks for the annotations, so that
+/// no file of the user changes.
+pub(super) fn build(
+    root: &Root,
+    folder: &Path,
+    settings: &Settings,
+) -> Result<(String, Vec<Part>), String> {
+    let (name, program) = program::find(&["kustomize", "kubectl"])
+        .ok_or("a kustomization needs kustomize or kubectl, and neither is on the PATH")?;
+    let home = tempfile::Builder::new().prefix("setguard-").tempdir();
+    let home = home.map_err(|error| format!("there is no temporary folder: {error}"))?;
+    let wrapper = dunce::canonicalize(home.path()).map_err(|error| error.to_string())?;
+    let way = relative(&wrapper, folder).ok_or("it is on another drive than temporary files")?;
+    let resource = serde_json::json!([way.to_string_lossy()]);
+    let text = format!(
+        "resources: {resource}\nbuildMetadata: [originAnnotations, transformerAnnotations]\n"
+    );
+    std::fs::write(wrapper.join("kustomization.yaml"), text).map_err(|error| error.to_string())?;
+    let verb = if name == "kubectl" { "kustomize" } else { "build" };
+    let args = [verb.as_ref(), wrapper.as_os_str()];
+    let built = program::run(&program, &args, &wrapper, settings.timeout).map_err(|why| {
+        let why = why.replace(&*way.to_string_lossy(), &root.folder.to_string_lossy());
+        // The error repeats itself for each kustomization on the way to the one that is wrong.
+        let last = why.rfind(ACCUMULATING).and_then(|at| why.get(at..)).unwrap_or(&why);
+        let is_remote = ["proxyconnect", "no 'git' program"].iter().any(|it| last.contains(it));
+        let remote = if is_remote { "; setguard fetches no remote base" } else { "" };
+        format!("{name}: {last}{remote}")
+    })?;
+    Ok(Reader { root, folder, wrapper: &wrapper, files: Files::default() }.read(&built))
+}
+
+struct Reader<'a> {
+    root: &'a Root,
+    folder: &'a Path,
+    wrapper: &'a Path,
+    files: Files,
+}
+
+impl Reader<'_> {
+    /// Returns the text without the annotations and with the comments for setguard in its sources, and its parts.
+    fn read(&mut self, built: &str) -> (String, Vec<Part>) {
+        let (mut text, mut parts) = (String::new(), Vec::new());
+        let mut count = 0;
+        for (_, lines) in documents(built) {
+            let document = lines.join("\n");
+            let parsed = kube_yaml::documents(&document).flatten().next();
+            let (origin, dropped) =
+                parsed.as_ref().map_or((Origin::Unknown, vec![]), |it| self.origin(it, &lines));
+            let comments =
+                parsed.as_ref().map_or_else(BTreeMap::new, |it| self.comments(it, &origin));
+            let mut part = Part { line: count + 1, origin, comments: Vec::new() };
+            let mut add = |line: &str| {
+                text.push_str(line);
+                text.push('\n');
+                count += 1;
+                count
+            };
+            add("---");
+            for (i, line) in lines.iter().enumerate() {
+                let indent = line.len() - line.trim_start().len();
+                for (comment, at) in comments.get(&(i + 1)).into_iter().flatten() {
+                    part.comments.push((add(&format!("{:indent$}# {comment}", "")), *at));
+                }
+                if !dropped.contains(&(i + 1)) {
+                    add(line);
+                }
+            }
+            parts.push(part);
+        }
+        (text, parts)
+    }
+
+    /// Returns the origin of an object, and the lines that say so.
+    fn origin(&self, document: &Document<'_>, lines: &[&str]) -> (Origin, Vec<usize>) {
+        let metadata = document.root.get("metadata");
+        let Some(Value::Map(entries)) =
+            metadata.and_then(|it| it.get("annotations")).map(|it| &it.value)
+        else {
+            return (Origin::Unknown, Vec::new());
+        };
+        let (mut file, mut by, mut dropped, mut left) = (None, Vec::new(), Vec::new(), 0);
+        let find = |node: &Node<'_>, key: &str| {
+            let path = node.get(key)?.as_str()?;
+            dunce::canonicalize(self.wrapper.join(path)).ok()
+        };
+        for (key, value) in entries {
+            let said = value.as_str().unwrap_or_default();
+            let said = || kube_yaml::documents(said).flatten().map(|it| it.root).next();
+            match &*key.name {
+                ORIGIN => {
+                    let said = said();
+                    let of = |key| said.as_ref().and_then(|it| find(it, key));
+                    file = of("path").or_else(|| of("configuredIn"));
+                }
+                TRANSFORMATIONS => {
+                    for item in items(said().as_ref()) {
+                        let kind = item.get("configuredBy").and_then(|it| it.get("kind"));
+                        let kind = kind.and_then(Node::as_str).unwrap_or_default().to_owned();
+                        by.extend(find(item, "configuredIn").map(|file| (file, kind)));
+                    }
+                }
+                _ => {
+                    left += 1;
+                    continue;
+                }
+            }
+            // Deeper lines belong to the value.
+            let rest = lines.iter().skip(key.mark.line);
+            let is_deeper = |line: &&&str| {
+                line.trim().is_empty() || line.len() - line.trim_start().len() >= key.mark.column
+            };
+            dropped.extend(key.mark.line..=key.mark.line + rest.take_while(is_deeper).count());
+        }
+        if left == 0
+            && let Some(first) = dropped.iter().min().copied()
+        {
+            dropped.push(first - 1);
+        }
+        by.dedup();
+        let origin = file.map_or(Origin::Unknown, |file| {
+            let name = |file: &Path| shown(self.root, self.folder, file);
+            let by = by.into_iter().map(|(file, kind)| (name(&file), file, kind)).collect();
+            Origin::Kustomize { name: name(&file), file, by }
+        });
+        (origin, dropped)
+    }
+
+    /// Returns the comments for setguard in the source of an object, by the line of the object before which they belong. kustomize
+    /// drops comments.
+    fn comments(
+        &mut self,
+        document: &Document<'_>,
+        origin: &Origin,
+    ) -> BTreeMap<usize, Vec<(String, usize)>> {
+        let mut found = BTreeMap::<usize, Vec<_>>::new();
+        let Origin::Kustomize { name, file, .. } = origin else { return found };
+        let Some(source) = self.files.get(file, name) else { return found };
+        place::source_of(source.text(), &document.root, |root, comments| {
+            let of_setguard = |it: &&Comment<'_>| it.text.starts_with("setguard:");
+            for comment in comments.iter().filter(of_setguard) {
+                let is_meant = |line: usize| {
+                    if comment.is_alone { line > comment.line } else { line == comment.line }
+                };
+                let path: Vec<Step<'_>> = place::first_path(root, &is_meant);
+                let (steps, at, _) = place::follow(&document.root, root, &path);
+                if steps == path.len() {
+                    let entry = (comment.text.to_owned(), comment.line);
+                    found.entry(at.line).or_default().push(entry);
+                }
+            }
+        });
+        found
+    }
+}

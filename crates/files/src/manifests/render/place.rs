@@ -1,0 +1,347 @@
+//! From a position in a rendered text back to the file that people edit.
+
+use std::{
+    collections::HashMap,
+    path::{Path, PathBuf},
+    rc::Rc,
+};
+
+use kube_yaml::{Comment, Mark, Node, Value};
+
+use super::{Root, helm};
+use crate::manifests::{
+    files::{self, LARGEST_IN_FOLDER},
+    objects::ManifestObject,
+    patches::items,
+    source::Source,
+};
+
+/// Where a rendered text comes from.
+#[derive(Debug)]
+pub struct Rendered {
+    pub(in crate::manifests) root: Root,
+    /// The folder of the root, without links.
+    pub(super) folder: PathBuf,
+    /// The documents, in the order of the text.
+    pub(super) parts: Vec<Part>,
+}
+
+/// Where a document comes from.
+#[derive(Debug)]
+pub(super) struct Part {
+    /// The line before its first one.
+    pub(super) line: usize,
+    pub(super) origin: Origin,
+    /// The lines of comments that were added, each with its line in the source.
+    pub(super) comments: Vec<(usize, usize)>,
+}
+
+#[derive(Debug)]
+pub(super) enum Origin {
+    Kustomize {
+        /// The file with the resource, as the user would write it, and without links.
+        name: PathBuf,
+        file: PathBuf,
+        /// The kustomizations that changed it, in order: the name, the file, and the kind of the change.
+        by: Vec<(PathBuf, PathBuf, String)>,
+    },
+    /// The template, as Helm names it.
+    Helm(String),
+    Unknown,
+}
+
+/// The files of sources that were read.
+#[derive(Debug, Default)]
+pub struct Files(HashMap<PathBuf, Option<Rc<Source>>>);
+
+impl Files {
+    /// Returns a file under a name. `None` if it cannot be read.
+    pub(super) fn get(&mut self, file: &Path, name: &Path) -> Option<Rc<Source>> {
+        let read = || {
+            let bytes = files::read_regular(file, LARGEST_IN_FOLDER).ok()?;
+            let text = String::from_utf8(bytes).ok()?;
+            Some(Rc::new(Source::named(name.display().to_string(), text)))
+        };
+        self.0.entry(file.to_owned()).or_insert_with(read).clone()
+    }
+}
+
+/// A step of the way to a value.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Step<'n> {
+    Key(&'n str),
+    Item(usize),
+}
+
+/// A position in a file.
+pub(super) type Place = (Rc<Source>, Mark);
+
+impl Rendered {
+    /// Returns the name of the root.
+    pub fn name(&self) -> String {
+        self.root.name()
+    }
+
+    /// Returns the file that stands for the root in reports.
+    pub fn file(&self) -> String {
+        self.root.file().display().to_string()
+    }
+
+    /// Returns the place from which a position in the rendered text comes. `None` if it is not known.
+    pub fn place(&self, text: &str, mark: Mark, files: &mut Files) -> Option<(Rc<Source>, Mark)> {
+        let last = self.parts.partition_point(|it| it.line < mark.line).checked_sub(1)?;
+        let part = self.parts.get(last)?;
+        let count = self.parts.get(last + 1).map_or(usize::MAX, |next| next.line - part.line - 1);
+        let lines: Vec<_> = text.lines().skip(part.line).take(count).collect();
+        let document = lines.join("\n");
+        let root = kube_yaml::documents(&document).flatten().next()?.root;
+        let line = mark.line - part.line;
+        let path = path_to(&root, Mark { line, ..mark });
+        match &part.origin {
+            Origin::Kustomize { name, file, by } => {
+                let source = files.get(file, name)?;
+                if let Some((_, line)) = part.comments.iter().find(|(line, _)| *line == mark.line) {
+                    return Some((source, Mark { line: *line, column: 1, width: 0 }));
+                }
+                let at = source_of(source.text(), &root, |from, _| {
+                    let (steps, at, node) = follow(from, &root, &path);
+                    (at, steps == path.len() && is_same(node, value_at(&root, &path)))
+                });
+                let Some((at, is_there)) = at else {
+                    // A generator names the file of the kustomization.
+                    return Some((source, Mark { line: 1, column: 1, width: 0 }));
+                };
+                let mut change = || {
+                    let mut by = by.iter().rev();
+                    by.find_map(|(name, file, kind)| {
+                        changed(&root, &path, (name, file, kind), files)
+                    })
+                };
+                let change = if is_there { None } else { change() };
+                Some(change.unwrap_or((source, at)))
+            }
+            Origin::Helm(template) => {
+                let comment =
+                    lines.get(line.checked_sub(1)?).filter(|it| it.trim().starts_with('#'));
+                let chart = helm::Chart { root: &self.root, folder: &self.folder };
+                chart.place(template, &root, &path, comment.copied(), files)
+            }
+            Origin::Unknown => None,
+        }
+    }
+}
+
+/// Calls `see` with the object in a source that an object was rendered from, and with the comments of its document.
+pub(super) fn source_of<T>(
+    text: &str,
+    object: &Node<'_>,
+    see: impl FnOnce(&Node<'_>, &[Comment<'_>]) -> T,
+) -> Option<T> {
+    let name = name_of(object);
+    let mut best: Option<(usize, Node<'_>, Vec<Comment<'_>>)> = None;
+    for document in kube_yaml::documents(text).flatten() {
+        let comments = document.comments;
+        for candidate in ManifestObject::all(document.root) {
+            if candidate.kind() != text_of(object, "kind") {
+                continue;
+            }
+            let own = name_of(&candidate.node).to_owned();
+            // A kustomization adds to names.
+            let likeness = if own == name { 3 } else { 1 + usize::from(name.contains(&own)) };
+            if best.as_ref().is_none_or(|(it, ..)| *it < likeness) {
+                best = Some((likeness, candidate.node, comments.clone()));
+            }
+        }
+    }
+    best.map(|(_, node, comments)| see(&node, &comments))
+}
+
+/// Returns the place in a kustomization, or in one of its patches, that sets a value of an object.
+fn changed(
+    object: &Node<'_>,
+    path: &[Step<'_>],
+    (name, file, kind): (&Path, &Path, &str),
+    files: &mut Files,
+) -> Option<Place> {
+    let source = files.get(file, name)?;
+    let root = kube_yaml::documents(source.text()).flatten().next()?.root;
+    let last = path.iter().rev().find_map(|step| match step {
+        Step::Key(key) => Some(*key),
+        Step::Item(_) => None,
+    })?;
+    let has = |key: &str| path.iter().any(|it| matches!(it, Step::Key(name) if *name == key));
+    let keys: &[&str] = match kind {
+        "ImageTagTransformer" if last == "image" => &["images"],
+        "ReplicaCountTransformer" if last == "replicas" => &["replicas"],
+        "NamespaceTransformer" if last == "namespace" => &["namespace"],
+        "PrefixTransformer" if last == "name" => &["namePrefix"],
+        "SuffixTransformer" if last == "name" => &["nameSuffix"],
+        "LabelTransformer" if has("labels") || has("matchLabels") => &["labels", "commonLabels"],
+        "AnnotationsTransformer" if has("annotations") => &["commonAnnotations"],
+        "PatchTransformer" | "PatchStrategicMergeTransformer" | "PatchJson6902Transformer" => {
+            return patched(object, path, (file, name), &source, &root, files);
+        }
+        _ => &[],
+    };
+    let Value::Map(entries) = &root.value else { return None };
+    let (key, _) = entries.iter().find(|(key, _)| keys.contains(&&*key.name))?;
+    Some((Rc::clone(&source), key.mark))
+}
+
+/// Returns the place in the last patch of a kustomization that sets a value of an object.
+fn patched(
+    object: &Node<'_>,
+    path: &[Step<'_>],
+    (file, name): (&Path, &Path),
+    source: &Rc<Source>,
+    root: &Node<'_>,
+    files: &mut Files,
+) -> Option<Place> {
+    let lists = ["patches", "patchesStrategicMerge", "patchesJson6902"];
+    let all: Vec<_> = lists.iter().flat_map(|key| items(root.get(key))).collect();
+    all.into_iter().rev().find_map(|item| {
+        if item.get("target").is_some_and(|target| !targets(target, object)) {
+            return None;
+        }
+        let inline = item.get("patch").unwrap_or(item).as_str().filter(|it| it.contains('\n'));
+        if let Some(text) = inline {
+            let (line, is_key) = (sets(text, object, path)?.line, item.get("patch").is_some());
+            // A block of text begins in the line below its key.
+            let Mark { line: first, .. } = if is_key { item.get("patch")?.mark } else { item.mark };
+            return Some((Rc::clone(source), Mark { line: first + line, column: 1, width: 0 }));
+        }
+        let way = item.get("path").unwrap_or(item).as_str()?;
+        let [file, name] = [file, name].map(|it| it.parent().unwrap_or(it).join(way));
+        let patch = files.get(&file, &crate::manifests::layout::clean(&name))?;
+        let at = sets(patch.text(), object, path)?;
+        Some((patch, at))
+    })
+}
+
+/// Returns the position at which a patch sets a value of an object.
+fn sets(text: &str, object: &Node<'_>, path: &[Step<'_>]) -> Option<Mark> {
+    kube_yaml::documents(text).flatten().find_map(|document| match &document.root.value {
+        Value::Seq(operations) => operations.iter().rev().find_map(|operation| {
+            let mut steps = operation.get("path")?.as_str()?.split('/').skip(1);
+            let mut path = path.iter();
+            let covers = steps.all(|step| match path.next() {
+                Some(Step::Key(key)) => *key == step.replace("~1", "/").replace("~0", "~"),
+                Some(Step::Item(i)) => step == "-" || step == i.to_string(),
+                None => false,
+            });
+            covers.then_some(operation.mark)
+        }),
+        _ if text_of(&document.root, "kind") != text_of(object, "kind") => None,
+        _ => {
+            let (steps, at, _) = follow(&document.root, object, path);
+            (steps == path.len()).then_some(at)
+        }
+    })
+}
+
+fn targets(target: &Node<'_>, object: &Node<'_>) -> bool {
+    target.get("kind").and_then(Node::as_str).is_none_or(|it| it == text_of(object, "kind"))
+}
+
+pub(super) fn text_of<'n>(node: &'n Node<'_>, key: &str) -> &'n str {
+    node.get(key).and_then(Node::as_str).unwrap_or_default()
+}
+
+/// Returns the name of an object.
+pub(super) fn name_of<'n>(object: &'n Node<'_>) -> &'n str {
+    object.get("metadata").map_or("", |it| text_of(it, "name"))
+}
+
+/// Returns whether two scalars are the same; others may have different parts.
+fn is_same(one: &Node<'_>, other: Option<&Node<'_>>) -> bool {
+    let is_large = |node: &Node<'_>| matches!(node.value, Value::Map(_) | Value::Seq(_));
+    other.is_some_and(|other| is_large(one) && is_large(other) || one.value == other.value)
+}
+
+/// Returns the way to the value at a position, or to the last one before it in its line.
+fn path_to<'n>(root: &'n Node<'_>, mark: Mark) -> Vec<Step<'n>> {
+    let at = (mark.line, mark.column);
+    let exact = find(root, &|it| (it.line, it.column) == at);
+    exact.or_else(|| find(root, &|it| it.line == mark.line)).unwrap_or_default()
+}
+
+/// Returns the way to the first value, or its key, whose line is meant.
+pub(super) fn first_path<'n>(
+    root: &'n Node<'_>,
+    is_meant: &dyn Fn(usize) -> bool,
+) -> Vec<Step<'n>> {
+    find(root, &|it| is_meant(it.line)).unwrap_or_default()
+}
+
+fn find<'n>(node: &'n Node<'_>, is_it: &dyn Fn(Mark) -> bool) -> Option<Vec<Step<'n>>> {
+    let below = |step: Step<'n>, node: &'n Node<'_>| {
+        let mut path = find(node, is_it)?;
+        path.insert(0, step);
+        Some(path)
+    };
+    match &node.value {
+        Value::Map(entries) => entries.iter().find_map(|(key, value)| {
+            let step = Step::Key(&key.name);
+            if is_it(key.mark) { Some(vec![step]) } else { below(step, value) }
+        }),
+        Value::Seq(items) => items.iter().enumerate().find_map(|(i, item)| {
+            let step = Step::Item(i);
+            if is_it(item.mark) { Some(vec![step]) } else { below(step, item) }
+        }),
+        _ => is_it(node.mark).then(Vec::new),
+    }
+}
+
+/// Returns the value at the end of a way.
+fn value_at<'n, 'a>(root: &'n Node<'a>, path: &[Step<'_>]) -> Option<&'n Node<'a>> {
+    path.iter().try_fold(root, |at, step| match step {
+        Step::Key(key) => at.get(key),
+        Step::Item(i) => items(Some(at)).nth(*i),
+    })
+}
+
+/// The fields that identify an item of a list.
+const NAMES: [&str; 6] = ["name", "key", "mountPath", "containerPort", "port", "topologyKey"];
+
+/// Goes through a tree the way that leads to a value of another one. Items of lists are found by their names. Returns how many steps
+/// exist, the position of the last one, and the value there.
+pub(super) fn follow<'s, 'a>(
+    tree: &'s Node<'a>,
+    like: &Node<'_>,
+    path: &[Step<'_>],
+) -> (usize, Mark, &'s Node<'a>) {
+    let (mut at, mut other, mut mark) = (tree, Some(like), tree.mark);
+    for (done, step) in path.iter().enumerate() {
+        let next = match step {
+            Step::Key(name) => {
+                let Value::Map(entries) = &at.value else { return (done, mark, at) };
+                let entry = entries.iter().find(|(key, _)| key.name == *name);
+                entry.map(|(key, value)| {
+                    let is_large = matches!(value.value, Value::Map(_) | Value::Seq(_));
+                    let is_on_line = !is_large && value.mark.width > 0;
+                    (if is_on_line { value.mark } else { key.mark }, value)
+                })
+            }
+            Step::Item(i) => {
+                let item = other.and_then(|it| items(Some(it)).nth(*i));
+                let name = |node: &Node<'_>| {
+                    NAMES.iter().find_map(|key| Some((*key, node.get(key)?.to_json())))
+                };
+                let found = match item.map(|it| (name(it), it)) {
+                    Some((Some(named), _)) => {
+                        items(Some(at)).find(|it| name(it).as_ref() == Some(&named))
+                    }
+                    Some((None, item)) => items(Some(at))
+                        .find(|it| it.to_json() == item.to_json())
+                        .or_else(|| items(Some(at)).nth(*i)),
+                    None => items(Some(at)).nth(*i),
+                };
+                found.map(|it| (it.mark, it))
+            }
+        };
+        let Some((position, node)) = next else { return (done, mark, at) };
+        other = other.and_then(|it| value_at(it, std::slice::from_ref(step)));
+        (mark, at) = (position, node);
+    }
+    (path.len(), mark, at)
+}

@@ -1,0 +1,104 @@
+//! Runs a renderer: with a closed environment, for a bounded time, and with bounded output.
+//!
+//! A pull request writes what a renderer reads. Without a `PATH`, the renderer finds no git and no plugin; with proxies that refuse,
+//! it reaches no other host; and in an empty home, it finds no configuration and no credentials.
+
+use std::{
+    env,
+    ffi::OsStr,
+    io::Read,
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+    sync::mpsc,
+    thread,
+    time::{Duration, Instant},
+};
+
+use crate::manifests::files::{LARGEST_IN_FOLDER, at_most};
+
+/// Nothing listens on this port.
+const REFUSES: &str = "http://127.0.0.1:1";
+
+/// The most bytes of an error that are shown.
+const LONG_ERROR: usize = 4000;
+
+/// Returns the first of these programs on the `PATH`. A relative entry of it can lead into the folder that is checked.
+pub(super) fn find(names: &[&'static str]) -> Option<(&'static str, PathBuf)> {
+    let path = env::var_os("PATH").unwrap_or_default();
+    let folders: Vec<_> = env::split_paths(&path).filter(|it| it.is_absolute()).collect();
+    names.iter().find_map(|name| {
+        let file = format!("{name}{}", env::consts::EXE_SUFFIX);
+        let found = folders.iter().map(|folder| folder.join(&file)).find(|it| it.is_file())?;
+        Some((*name, found))
+    })
+}
+
+/// Returns the output of a program.
+///
+/// # Errors
+/// Returns the words of the program if it fails, and otherwise the bound that it exceeds.
+pub(super) fn run(
+    program: &Path,
+    args: &[impl AsRef<OsStr>],
+    home: &Path,
+    timeout: Duration,
+) -> Result<String, String> {
+    let mut command = Command::new(program);
+    command.args(args).current_dir(home).env_clear().env("PATH", "").env("HOME", home);
+    for name in ["SystemRoot", "TMPDIR", "TEMP", "TMP"] {
+        command.envs(env::var_os(name).map(|value| (name, value)));
+    }
+    for name in ["HELM_CACHE_HOME", "HELM_CONFIG_HOME", "HELM_DATA_HOME", "HELM_PLUGINS"] {
+        command.env(name, home);
+    }
+    for name in ["HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"] {
+        command.env(name, REFUSES);
+    }
+    command.env("KUBECONFIG", home.join("none"));
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().map_err(|error| format!("it cannot be run: {error}"))?;
+    let (send, received) = mpsc::channel();
+    let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
+    // A program that the renderer has left behind can keep a pipe open, so nothing waits for these threads.
+    read(stdout, 0, &send);
+    read(stderr, 1, &send);
+    let (mut texts, end) = ([const { Vec::new() }; 2], Instant::now() + timeout);
+    for _ in 0..texts.len() {
+        let left = end.saturating_duration_since(Instant::now());
+        let why = match received.recv_timeout(left) {
+            Ok((stream, Ok(bytes))) => {
+                texts[stream] = bytes;
+                continue;
+            }
+            Ok((_, Err(error))) => format!("its output cannot be used: {error}"),
+            Err(_) => format!("it did not end within {} s (--render-timeout)", timeout.as_secs()),
+        };
+        let _ = child.kill();
+        let _ = child.wait();
+        return Err(why);
+    }
+    let status = child.wait().map_err(|error| error.to_string())?;
+    let [stdout, stderr] = texts.map(|it| String::from_utf8_lossy(&it).into_owned());
+    if status.success() {
+        return Ok(stdout);
+    }
+    // Warnings come first.
+    let errors = stderr.lines().skip_while(|it| !it.to_ascii_lowercase().starts_with("error: "));
+    let errors = errors.collect::<Vec<_>>().join("\n");
+    let said = errors.split_once(' ').map_or(stderr.trim(), |(_, errors)| errors.trim());
+    let said = said.chars().take(LONG_ERROR).collect::<String>();
+    Err(if said.is_empty() { format!("it ended with {status}") } else { said })
+}
+
+/// Reads a stream in a thread of its own.
+fn read(
+    stream: Option<impl Read + Send + 'static>,
+    number: usize,
+    done: &mpsc::Sender<(usize, std::io::Result<Vec<u8>>)>,
+) {
+    let done = done.clone();
+    thread::spawn(move || {
+        let read = stream.map_or(Ok(Vec::new()), |it| at_most(it, LARGEST_IN_FOLDER));
+        let _ = done.send((number, read));
+    });
+}

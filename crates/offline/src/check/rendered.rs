@@ -1,0 +1,157 @@
+//! The findings in what charts and kustomizations render to, at the places in the files that people edit.
+
+use std::{
+    collections::{HashMap, HashSet},
+    io, mem,
+    rc::Rc,
+};
+
+use kube_yaml::Mark;
+
+pub(super) use setguard_files::{
+    manifests::{
+        render::{Files, Rendered},
+        source::Source,
+    },
+    report::{
+        diagnostic::{Diagnostic, ObjectReport},
+        reports::Reports,
+    },
+};
+
+/// The words about a comment, in the reason for a note and in a remark.
+const COMMENT: &str = "the comment in line ";
+const LINE: &str = "line ";
+
+/// The findings so far. Variants of a chart and overlays of a base have many in common, and each is reported once.
+#[derive(Default)]
+pub(super) struct RenderedFindings {
+    files: Files,
+    /// The findings, each with its file or the rendered text, in the order of discovery.
+    all: Vec<(Rc<Source>, ObjectReport)>,
+    /// The index of each, by its place and its words.
+    known: HashMap<Key, usize>,
+    /// The remarks so far, each with the kind of its object.
+    remarks: HashSet<(String, String)>,
+    /// The rendered texts in which a place isn't known, by their names.
+    texts: HashMap<String, Rc<Source>>,
+}
+
+/// A finding is the same one if these are.
+#[derive(PartialEq, Eq, Hash)]
+struct Key {
+    file: String,
+    line: usize,
+    rule: &'static str,
+    field: String,
+    message: String,
+    kind: String,
+}
+
+impl RenderedFindings {
+    /// Takes the findings in an object. Returns the report without them.
+    pub(super) fn take(
+        &mut self,
+        rendered: &Rendered,
+        source: &Source,
+        object: &ObjectReport,
+    ) -> ObjectReport {
+        // A message can name the place of another object.
+        let name = format!("{}:", source.name());
+        for mut diagnostic in object.diagnostics.iter().cloned() {
+            // A fix changes a file and not what is rendered.
+            diagnostic.fix = None;
+            self.find_line(&mut diagnostic.message, &name, rendered, source);
+            if let Some(why) = &mut diagnostic.downgrade {
+                self.find_line(why, COMMENT, rendered, source);
+            }
+            let place = rendered.place(source.text(), diagnostic.mark, &mut self.files);
+            let file = match place {
+                Some((file, mark)) => {
+                    diagnostic.mark = mark;
+                    let related = mem::take(&mut diagnostic.related).into_iter();
+                    let related = related.filter_map(|(at, label)| {
+                        let (other, at) = rendered.place(source.text(), at, &mut self.files)?;
+                        (other.name() == file.name() && at != mark).then_some((at, label))
+                    });
+                    diagnostic.related = related.collect();
+                    file
+                }
+                None => self.text(source),
+            };
+            self.add(rendered, file, object, diagnostic);
+        }
+        let mut remarks = object.remarks.clone();
+        for remark in &mut remarks {
+            self.find_line(remark, &name, rendered, source);
+            self.find_line(remark, LINE, rendered, source);
+        }
+        remarks.retain(|it| self.remarks.insert((object.id.kind.clone(), it.clone())));
+        ObjectReport { number: object.number, remarks, ..ObjectReport::of(object.id.clone()) }
+    }
+
+    /// Replaces the number of a line, and the words before it, by the place in a file.
+    fn find_line(&mut self, text: &mut String, words: &str, rendered: &Rendered, source: &Source) {
+        let Some((before, rest)) = text.split_once(words) else { return };
+        let digits = rest.len() - rest.trim_start_matches(|c: char| c.is_ascii_digit()).len();
+        let (line, rest) = rest.split_at(digits);
+        let Ok(line) = line.parse() else { return };
+        let mark = Mark { line, column: 1, width: 0 };
+        if let Some((file, at)) = rendered.place(source.text(), mark, &mut self.files) {
+            let kept = words.strip_suffix(LINE).unwrap_or_default();
+            *text = format!("{before}{kept}{}:{}{rest}", file.name(), at.line);
+        }
+    }
+
+    fn add(
+        &mut self,
+        rendered: &Rendered,
+        file: Rc<Source>,
+        object: &ObjectReport,
+        diagnostic: Diagnostic,
+    ) {
+        let key = Key {
+            file: file.name().to_owned(),
+            line: diagnostic.mark.line,
+            rule: diagnostic.rule.id,
+            field: diagnostic.field.clone(),
+            message: diagnostic.message.clone(),
+            kind: object.id.kind.clone(),
+        };
+        let next = self.all.len();
+        let index = *self.known.entry(key).or_insert(next);
+        if let Some((_, known)) = self.all.get_mut(index) {
+            let name = rendered.name();
+            if !known.roots.contains(&name) {
+                known.roots.push(name);
+            }
+            return;
+        }
+        let report = ObjectReport {
+            number: object.number,
+            roots: vec![rendered.name()],
+            diagnostics: vec![diagnostic],
+            ..ObjectReport::of(object.id.clone())
+        };
+        self.all.push((file, report));
+    }
+
+    /// Returns a copy of a rendered text.
+    fn text(&mut self, source: &Source) -> Rc<Source> {
+        let copy = || Rc::new(source.copy_of_rendered());
+        Rc::clone(self.texts.entry(source.name().to_owned()).or_insert_with(copy))
+    }
+
+    /// Reports the findings.
+    ///
+    /// # Errors
+    /// Returns an error if a report cannot be written.
+    pub(super) fn finish(&mut self, reports: &mut Reports) -> io::Result<()> {
+        let mut all = mem::take(&mut self.all);
+        all.sort_by_key(|(file, object)| {
+            let line = object.diagnostics.first().map(|it| it.mark);
+            (file.name().to_owned(), line)
+        });
+        all.iter().try_for_each(|(file, object)| reports.object(Some(file), object))
+    }
+}

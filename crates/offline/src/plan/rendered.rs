@@ -1,0 +1,108 @@
+//! What charts and kustomizations render to before and after a change.
+
+use std::collections::BTreeMap;
+
+use setguard_core::policy::FolderNames;
+
+use super::input::{self, Side};
+pub(super) use setguard_files::{
+    error::FileError,
+    manifests::{
+        exclude::Exclude,
+        git::{Commit, checkout::Checkout},
+        listing::Listing,
+        render::{Rendered, Rendering},
+        source::Source,
+    },
+    report::{self, progress::Progress},
+};
+
+/// Returns the states of each root, by its name; `None` are the other manifests. Calls `complain` with what cannot be rendered now.
+pub(super) fn sides(
+    rendering: &Rendering,
+    paths: &input::Paths<'_>,
+    complain: &mut dyn FnMut(String),
+) -> BTreeMap<Option<String>, Side> {
+    let mut sides = BTreeMap::<_, Side>::new();
+    let new = read(rendering, None);
+    new.all_notes().for_each(|note| report::note(&input::of_plan(&note)));
+    for source in sort(new.sources) {
+        match source {
+            Ok((root, source)) => sides.entry(root).or_default().new.push(source),
+            Err((roots, why)) => {
+                complain(why);
+                roots.into_iter().for_each(|it| sides.entry(it).or_default().lacks_new = true);
+            }
+        }
+    }
+    sides.entry(None).or_default().contexts = new.contexts;
+    if let Some(reference) = paths.old_commit {
+        let checkout = Commit::find_start("--against-ref", reference).and_then(|(commit, note)| {
+            note.iter().for_each(|note| report::note(note));
+            commit.check_out()
+        });
+        match checkout {
+            Ok(checkout) => add_old(&mut sides, rendering, &checkout),
+            Err(error) => {
+                complain(error.to_string());
+                sides.values_mut().for_each(|it| it.lacks_old = true);
+            }
+        }
+    } else if !paths.old.is_empty() {
+        let roots = sides.keys().flatten().count();
+        if roots != 1 {
+            complain("--against is about one chart or kustomization; use --against-ref".to_owned());
+        }
+        for (_, side) in sides.iter_mut().filter(|(root, _)| root.is_some()) {
+            let mut lacks = false;
+            (side.old, ..) = input::texts(paths.old, &mut |message| {
+                lacks = true;
+                complain(message);
+            });
+            side.lacks_old = lacks || roots != 1;
+        }
+    }
+    sides
+}
+
+/// Adds what there was at a commit. What could not be rendered there is not the fault of the change.
+fn add_old(sides: &mut BTreeMap<Option<String>, Side>, rendering: &Rendering, checkout: &Checkout) {
+    for source in sort(read(rendering, Some(checkout)).sources) {
+        match source {
+            Ok((root, source)) => sides.entry(root).or_default().old.push(source),
+            Err((roots, why)) => {
+                report::note(&format!("at the commit, {why}"));
+                roots.into_iter().for_each(|it| sides.entry(it).or_default().lacks_old = true);
+            }
+        }
+    }
+    for (root, side) in sides {
+        let Some(root) = root else { continue };
+        if side.old.is_empty() && !side.lacks_old {
+            report::note(&format!("{root} is new"));
+        } else if side.new.is_empty() && !side.lacks_new {
+            report::note(&format!("{root} is gone: what it renders to is deleted"));
+        }
+    }
+}
+
+fn read(rendering: &Rendering, at: Option<&Checkout>) -> Listing {
+    let (exclude, names) = (Exclude::default(), FolderNames::new());
+    rendering.read(at, &exclude, &names, &mut Progress::rendering())
+}
+
+/// A source with its root, or the roots without one and the reason.
+type Sorted = Result<(Option<String>, Source), (Vec<Option<String>>, String)>;
+
+fn sort(sources: Vec<Result<Source, FileError>>) -> impl Iterator<Item = Sorted> {
+    sources.into_iter().map(|source| match source.and_then(Source::read) {
+        Ok(source) => Ok((source.rendered().map(Rendered::name), source)),
+        Err(error) => {
+            let why = error.to_string();
+            Err(match error {
+                FileError::Render { roots, .. } => (roots.into_iter().map(Some).collect(), why),
+                _ => (vec![None], why),
+            })
+        }
+    })
+}
