@@ -99,32 +99,6 @@ fn owner(kind: &str, name: &str) -> Value {
     json!([{"apiVersion": "apps/v1", "kind": kind, "name": name, "controller": true}])
 }
 
-/// The text format prints the parts of a message instead of the message, so nothing may be in the message only.
-#[test]
-fn the_parts_of_a_message_contain_all_of_it() {
-    let examples = about_status().map(|rule| (rule.meta.id.to_owned(), rule.meta.bad.to_owned()));
-    let fixtures = support::fixtures("status").into_iter();
-    let fixtures = fixtures.map(|(path, text)| (path.display().to_string(), text));
-    let mut wrong = String::new();
-    for (name, text) in examples.chain(fixtures) {
-        for (message, parts) in support::status_parts(&text) {
-            let is_told =
-                |word: &&str| parts.contains(word.trim_matches(['(', ')', ',', ';', ':']));
-            // Words of any sentence do not matter; names, numbers and times do. The address that the
-            // API server calls is not the cause: that is why it is not reached.
-            let matters = |word: &&str| {
-                word.contains(|it: char| it.is_ascii_digit()) && !word.contains(":443")
-            };
-            let lost: Vec<_> =
-                message.split(' ').filter(matters).filter(|word| !is_told(word)).collect();
-            if !lost.is_empty() {
-                writeln!(wrong, "{name}: {lost:?} of {message:?} are not in {parts:?}").unwrap();
-            }
-        }
-    }
-    assert!(wrong.is_empty(), "{wrong}");
-}
-
 /// Returns the findings in a cluster with as many faults as possible, and with this many pods,
 /// claims, volumes and nodes.
 fn in_trouble(count: usize) -> Vec<String> {

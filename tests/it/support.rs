@@ -252,23 +252,7 @@ fn violations(observed: &Observed, now: Timestamp) -> Vec<Violation> {
     verdicts.into_values().flat_map(|it| it.verdict.violations).collect()
 }
 
-/// Returns the message of each finding about a status, with its parts as one text.
-#[cfg(unix)]
-pub fn status_parts(text: &str) -> Vec<(String, String)> {
-    let now = text.lines().find_map(|line| line.strip_prefix("# Seen at "));
-    let Some(now) = now.map(|now| now.parse().unwrap()) else { return Vec::new() };
-    let found = violations(&observe(&to_json(text)), now).into_iter().map(|it| it.finding);
-    let parts = found.map(|finding| {
-        let facts = finding.facts.as_ref().expect("a finding about a status has parts");
-        let since = facts.since.and_then(|it| Timestamp::from_second(it).ok());
-        let since = since.map(|it| it.strftime("%Y-%m-%d %H:%M UTC").to_string());
-        let texts = [Some(facts.title.clone()), facts.cause.clone(), facts.effect.clone(), since];
-        let texts: Vec<_> = texts.into_iter().flatten().collect();
-        (finding.message, texts.join("; "))
-    });
-    parts.collect()
-}
-
+/// The objects of a running cluster.
 pub fn observe(objects: &[String]) -> Observed {
     let mut observed = Observed::default();
     let read = |json: &String| -> (String, String) {

@@ -153,6 +153,7 @@ fn a_set_that_is_rolled_out_is_a_line_and_exit_code_0() {
 fn each_change_is_an_event_until_the_end() {
     let cluster = Cluster::rolling();
     cluster.has("statefulsets", &set("db", 2, 1));
+    cluster.has("pods", &pod("db-0", "old", "", "")).has("pods", &pod("db-1", "old", "", ""));
     cluster.has("pods", &pod("db-2", "new", "ContainerCreating", ""));
     let mut waiting = cluster.begin(&["sts/db", "-n", "shop"]);
     let event = waiting.says("progress", "1 of 3 updated, 2 of 3 ready; db-2 is not ready");
@@ -342,6 +343,6 @@ fn a_daemon_set_without_a_node_is_not_rolled_out_unless_that_is_allowed() {
     let events = cluster.events(1, &["ds/gpu", "-n", "shop", "--patience", "1s"]);
     let stuck = events.iter().find(|it| it["type"] == "stuck").unwrap();
     let message = stuck["message"].as_str().unwrap();
-    assert!(message.contains("of 1 nodes, 1 lack the label gpu=yes"), "{message}");
+    assert!(message.contains("of 1 node, 1 without the label gpu=yes"), "{message}");
     cluster.events(0, &["ds/gpu", "-n", "shop", "--allow-none"]);
 }

@@ -1,22 +1,16 @@
 //! `setguard wait`: a rollout that is watched until it serves or cannot succeed.
 
 mod annotation;
-mod claims;
 mod cluster;
-mod creation;
-mod daemon_set;
 mod decision;
 mod diagnosis;
 mod event;
 mod flapping;
 mod manifests;
-mod obstacle;
 mod output;
-mod pods;
 mod repair;
 mod rollout_wait;
 mod selection;
-mod stateful_set;
 mod target;
 #[cfg(test)]
 mod tests;
@@ -33,8 +27,8 @@ use tokio::sync::Notify;
 
 use self::{
     cluster::{WatchedCluster, WatchedSource},
+    decision::Limits,
     manifests::Given,
-    obstacle::Limits,
     output::{Format, Output},
     rollout_wait::{Options, RolloutWait},
     selection::Wanted,

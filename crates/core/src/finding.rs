@@ -1,5 +1,6 @@
 //! Findings, the fields that they point to, and the descriptions of rules.
 
+pub mod difference;
 mod facts;
 mod fault;
 mod findings;
@@ -14,7 +15,7 @@ mod value;
 #[cfg(test)]
 pub(crate) use self::rule::SOME_RULE as TEST_RULE;
 pub use self::{
-    facts::Facts,
+    facts::{Facts, Hold, Outlook, at, count},
     fault::{ClusterAssumption, Finding, Related, Reported},
     findings::Findings,
     fix::{Change, Fix},

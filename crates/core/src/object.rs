@@ -8,7 +8,6 @@ pub mod annotations;
 mod decode;
 pub mod defaults;
 pub mod deployer;
-pub mod difference;
 pub(crate) mod dropped;
 mod glance;
 mod kruise;
@@ -18,6 +17,7 @@ pub mod schema;
 pub mod size;
 mod spec;
 pub mod storage;
+pub mod storage_class;
 mod user;
 
 use crate::kubernetes::{

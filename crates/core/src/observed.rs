@@ -25,7 +25,7 @@ mod workload;
 
 pub use self::{
     budget::PodDisruptionBudget,
-    claim::{PersistentVolume, PersistentVolumeClaim, StorageClass},
+    claim::{PersistentVolume, PersistentVolumeClaim},
     event::Event,
     foreign_pod::ForeignPod,
     member::Member,
@@ -46,3 +46,4 @@ pub use self::{
     scaling::{NewNode, Scaling},
     workload::{DaemonSet, Ready, StatefulSet, WorkloadState},
 };
+pub use crate::object::storage_class::StorageClass;

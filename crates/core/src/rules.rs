@@ -11,20 +11,35 @@ pub mod status;
 use self::rule::{Cel, Rule};
 
 /// The description of a rule, with the texts in its folder.
-macro_rules! meta {
-    (id: $id:literal, title: $title:literal, summary: $summary:literal, group: $group:ident, mode: $mode:expr, adjustable: $adjustable:literal $(,)?) => {
-        $crate::finding::Meta {
-            id: $id,
-            title: $title,
-            summary: $summary,
-            group: $crate::finding::Group::$group,
-            why: include_str!("why.md"),
-            bad: include_str!("bad.yaml"),
-            good: include_str!("good.yaml"),
-            mode: $mode,
-            adjustable: $adjustable,
+macro_rules! rule {
+    (
+        id: $id:literal,
+        title: $title:literal,
+        summary: $summary:literal,
+        group: $group:ident,
+        mode: $mode:expr,
+        $(adjustable: $adjustable:literal,)?
+        scopes: $scopes:expr,
+        $(cel: $cel:expr,)?
+    ) => {
+        $crate::rules::rule::Rule {
+            meta: $crate::finding::Meta {
+                id: $id,
+                title: $title,
+                summary: $summary,
+                group: $crate::finding::Group::$group,
+                why: include_str!("why.md"),
+                bad: include_str!("bad.yaml"),
+                good: include_str!("good.yaml"),
+                mode: $mode,
+                adjustable: true $(&& $adjustable)?,
+            },
+            scopes: &$scopes,
+            cel: rule!(@cel $($cel)?),
         }
     };
+    (@cel) => { None };
+    (@cel $cel:expr) => { Some(&$cel) };
 }
 
 macro_rules! rules {

@@ -36,14 +36,20 @@ use crate::manifests::{not_checked::NotChecked, source::Source};
 
 /// A receiver of all findings, in order.
 pub trait Report {
+    /// Reports the totals of a cluster, before its objects.
+    ///
+    /// # Errors
+    /// Returns an error if the output cannot be written.
+    fn overview(&mut self, _: &Summary, _: &[ObjectReport]) -> io::Result<()> {
+        Ok(())
+    }
     /// Reports the findings in an object. An object may come twice, if the rules about several
     /// objects find more. `source` is its file; an object in a cluster has none.
     ///
     /// # Errors
     /// Returns an error if the output cannot be written.
     fn object(&mut self, source: Option<&Source>, object: &ObjectReport) -> io::Result<()>;
-    /// Reports a finding once for many objects that have it, after all objects. It was reported in
-    /// each of them too.
+    /// Reports a finding once for many objects that have it. It is reported in each of them too.
     ///
     /// # Errors
     /// Returns an error if the output cannot be written.

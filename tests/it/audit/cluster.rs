@@ -57,7 +57,7 @@ fn a_webhook_that_cannot_be_called_is_reported_once() {
     let down = cluster(2100, false);
     let text = only(&down);
     assert!(text.contains("no pod of 1 StatefulSet (shop/db) can be created"), "{text}");
-    assert!(down.run(&[]).stdout.starts_with("in no namespace\n"));
+    assert!(down.run(&[]).stdout.contains("\n\nin no namespace\n"));
     let text = only(&cluster(2020, true));
     assert!(text.contains("has expired (2020-01-01 00:00 UTC)"), "{text}");
     let gone = Cluster::audited().rules(&[], "");

@@ -48,7 +48,12 @@ fn a_set_without_a_ready_pod_comes_first_and_is_an_error() {
     assert_eq!(ready["commands"][0]["run"], "kubectl describe -n shop statefulset/down");
     assert_eq!(report["findings"][2]["reason"], "FieldValueInvalid");
     assert_eq!((&ready["ready"], &ready["wanted"]), (&json!(0), &json!(2)));
-    assert!(cluster.run(&[]).stdout.contains("in: StatefulSet shop/down, 0 of 2 pods ready\n"));
+    assert!(
+        cluster
+            .run(&[])
+            .stdout
+            .contains("in: StatefulSet shop/down, 0 of 2 pods ready, since 2026-11-20")
+    );
 }
 
 #[test]
@@ -72,4 +77,102 @@ fn equal_findings_are_one_in_text_and_all_in_json() {
     assert_eq!(count(names), 1, "{}", ran.stdout);
     assert_eq!(count("40 errors, 4 warnings in 44 of 44 objects\n"), 1);
     assert_eq!(cluster.findings(1, &[]).len(), 44);
+}
+
+/// A pod of the StatefulSet `db`, which is ready or cannot pull its image.
+fn pod_of_db(ordinal: u8, revision: &str, is_ready: bool) -> Value {
+    let state = match is_ready {
+        true => json!({"running": {}}),
+        false => json!({"waiting": {"reason": "ImagePullBackOff", "message": "db:2: not found"}}),
+    };
+    let ready = if is_ready { "True" } else { "False" };
+    json!({
+        "metadata": {
+            "name": format!("db-{ordinal}"), "namespace": "shop",
+            "creationTimestamp": "2026-11-20T10:00:00Z",
+            "labels": {"controller-revision-hash": revision},
+            "ownerReferences": [{
+                "apiVersion": "apps/v1", "kind": "StatefulSet", "name": "db", "controller": true,
+            }],
+        },
+        "spec": {"nodeName": "n0"},
+        "status": {
+            "conditions": [{
+                "type": "Ready", "status": ready, "lastTransitionTime": "2026-11-20T10:01:00Z",
+            }],
+            "containerStatuses": [{"name": "main", "ready": is_ready, "state": state}],
+        },
+    })
+}
+
+#[test]
+fn a_stuck_rollout_has_its_cause_in_the_title_and_what_it_changed() {
+    let cluster = Cluster::audited().rules(COVERED, "");
+    let mut set = waiting("db", 1);
+    set["status"]["currentRevision"] = json!("db-1a");
+    set["status"]["updateRevision"] = json!("db-2b");
+    set["status"]["updatedReplicas"] = json!(1);
+    cluster.has("statefulsets", &set).has("nodes", &json!({"metadata": {"name": "n0"}}));
+    cluster.has("pods", &pod_of_db(0, "db-1a", true)).has("pods", &pod_of_db(1, "db-2b", false));
+    for (name, number, image) in [("db-1a", 1, "db:1"), ("db-2b", 2, "db:2")] {
+        let template = json!({"$patch": "replace", "spec": {"containers": [{"name": "main", "image": image}]}});
+        let owner = json!([{
+            "apiVersion": "apps/v1", "kind": "StatefulSet", "name": "db", "controller": true,
+        }]);
+        cluster.has(
+            "controllerrevisions",
+            &json!({
+                "metadata": {"name": name, "namespace": "shop", "ownerReferences": owner},
+                "revision": number, "data": {"spec": {"template": template}},
+            }),
+        );
+    }
+    // Its partition is harmless beside that.
+    cluster.has("statefulsets", &covered("shop", "a"));
+    let ran = cluster.run(&[]).ends(1);
+    let (totals, rest) = ran.stdout.split_once("\n\n").unwrap();
+    assert!(totals.starts_with("2 errors"), "{}", ran.stdout);
+    let title = "error[rollout-stuck-at-ordinal]: db-1 is not ready: ImagePullBackOff: container main: db:2: not found\n";
+    assert!(rest.starts_with(&format!("namespace shop\n\n{title}")), "{}", ran.stdout);
+    let changed = "= changed: spec.template.spec.containers[0].image: db:1 → db:2\n";
+    assert!(rest.contains(changed), "{}", ran.stdout);
+    let finding = &cluster.json(1, &[])["findings"][0];
+    let image = "spec.template.spec.containers[0].image";
+    assert_eq!(finding["changes"], json!([{"field": image, "old": "db:1", "new": "db:2"}]));
+}
+
+#[test]
+fn dead_nodes_are_one_block() {
+    let cluster = Cluster::audited();
+    let mut set = waiting("agent", 0);
+    set["kind"] = json!("DaemonSet");
+    set["status"] = json!({
+        "observedGeneration": 1, "desiredNumberScheduled": 6, "currentNumberScheduled": 6,
+        "numberReady": 0, "numberMisscheduled": 0,
+    });
+    cluster.has("daemonsets", &set);
+    for i in 0..6 {
+        let condition = json!({
+            "type": "Ready", "status": "Unknown", "lastTransitionTime": "2026-11-20T10:00:00Z",
+            "message": "Kubelet stopped posting node status.",
+        });
+        let name = format!("n{i}");
+        cluster.has(
+            "nodes",
+            &json!({"metadata": {"name": name}, "status": {"conditions": [condition]}}),
+        );
+        let mut pod = pod_of_db(i, "a", false);
+        pod["metadata"]["name"] = json!(format!("agent-{i}"));
+        pod["metadata"]["ownerReferences"][0]["kind"] = json!("DaemonSet");
+        pod["metadata"]["ownerReferences"][0]["name"] = json!("agent");
+        pod["spec"]["nodeName"] = json!(name);
+        cluster.has("pods", &pod);
+    }
+    let text = cluster.run(&[]).stdout;
+    assert_eq!(text.matches("[node-down]").count(), 1, "{text}");
+    let names = "= in: 6 objects: Node n0, Node n1, Node n2, Node n3, Node n4 and 1 more, since 2026-11-20 10:00 UTC";
+    assert!(text.contains(names), "{text}");
+    let found = cluster.json(0, &[]);
+    let found = found["findings"].as_array().unwrap().iter().filter(|it| it["rule"] == "node-down");
+    assert_eq!(found.count(), 6);
 }

@@ -128,7 +128,7 @@ pub(crate) static UNHEALTHY: [Collection; 3] = [
 
 /// All events but the most frequent ones of pods that start and end as they should.
 const EVENTS: &str = "reason!=Scheduled,reason!=Pulling,reason!=Pulled,reason!=Created,reason!=Started,\
-                      reason!=Killing,reason!=SuccessfulCreate,reason!=SuccessfulDelete,\
+                      reason!=Killing,reason!=SuccessfulDelete,\
                       reason!=ScalingReplicaSet,reason!=SuccessfulAttachVolume,reason!=Completed";
 
 /// The quotas of a namespace with a set that is not healthy.

@@ -1,64 +1,81 @@
-//! Equal findings in many objects, which the text format prints once.
+//! Findings with one cause in many objects, which the text format prints once.
 
-use std::collections::BTreeMap;
+use std::{cmp::Reverse, collections::BTreeMap};
 
 use setguard_files::report::{
     changes::Change,
     diagnostic::{Diagnostic, Folded, ObjectReport, Severity},
 };
 
-/// The number of equal findings from which they are printed once.
-const MANY: usize = 5;
+/// The number of findings from which they are printed once: those of cluster-scoped objects such as nodes, those with
+/// one cause, and others.
+const MANY: [usize; 3] = [2, 3, 5];
 /// The number of objects that are named.
 const NAMED: usize = 5;
 
 /// The parts of a finding that must be equal.
-#[derive(PartialEq, Eq, PartialOrd, Ord)]
-struct Key<'a> {
-    severity: std::cmp::Reverse<Severity>,
-    rule: &'static str,
-    field: &'a str,
-    message: &'a str,
-    help: Option<&'a str>,
-    downgrade: Option<&'a str>,
-    change: Option<Change>,
+type Key<'a> =
+    (Reverse<Severity>, &'static str, [Option<&'a str>; 3], Option<Change>, Option<&'a str>);
+
+fn key(it: &Diagnostic) -> Key<'_> {
+    let texts = match &it.facts {
+        Some(facts) => [facts.cause.as_deref().or(Some(&*facts.title)), None, None],
+        None => [Some(&*it.message), Some(&*it.field), it.help.as_deref()],
+    };
+    (Reverse(it.severity), it.rule.id, texts, it.change, it.downgrade.as_deref())
 }
 
-impl<'a> Key<'a> {
-    fn of(diagnostic: &'a Diagnostic) -> Self {
-        let Diagnostic { rule, severity, field, message, help, downgrade, change, .. } = diagnostic;
-        Key {
-            severity: std::cmp::Reverse(*severity),
-            rule: rule.id,
-            field,
-            message,
-            help: help.as_deref(),
-            downgrade: downgrade.as_deref(),
-            change: *change,
-        }
-    }
-}
-
-/// Marks the findings that many objects have in the same words, and returns one for each group, the worst
-/// first.
+/// Marks the findings that many objects have, and returns one for each group, the worst first.
 pub(super) fn fold(reports: &mut [ObjectReport]) -> Vec<Folded> {
     let mut equal: BTreeMap<Key<'_>, Vec<(usize, usize)>> = BTreeMap::new();
     for (at, report) in reports.iter().enumerate() {
         for (nth, diagnostic) in report.diagnostics.iter().enumerate() {
-            equal.entry(Key::of(diagnostic)).or_default().push((at, nth));
+            equal.entry(key(diagnostic)).or_default().push((at, nth));
         }
     }
-    let many: Vec<_> = equal.into_values().filter(|places| places.len() >= MANY).collect();
-    let mut folded = Vec::new();
-    for places in many {
-        let first = places.first().and_then(|(at, nth)| reports.get(*at)?.diagnostics.get(*nth));
-        let Some(diagnostic) = first.cloned() else { continue };
-        let ids = places.iter().filter_map(|(at, _)| Some(reports.get(*at)?.id.clone()));
-        folded.push(Folded { diagnostic, count: places.len(), first: ids.take(NAMED).collect() });
-        for (at, nth) in places {
-            let diagnostic = reports.get_mut(at).and_then(|it| it.diagnostics.get_mut(nth));
-            diagnostic.into_iter().for_each(|it| it.is_folded = true);
+    let groups: Vec<_> = equal.into_values().collect();
+    groups.into_iter().filter_map(|places| group(reports, &places)).collect()
+}
+
+/// Makes one finding of several, unless they are few.
+fn group(reports: &mut [ObjectReport], places: &[(usize, usize)]) -> Option<Folded> {
+    let all = places.iter().filter_map(|(at, nth)| {
+        let report = reports.get(*at)?;
+        Some((report, report.diagnostics.get(*nth)?))
+    });
+    let all: Vec<_> = all.collect();
+    let (report, first) = *all.first()?;
+    let [of_cluster, of_cause, others] = MANY;
+    let many = match &first.facts {
+        Some(_) if report.id.namespace.is_empty() => of_cluster,
+        Some(_) => of_cause,
+        None => others,
+    };
+    if all.len() < many {
+        return None;
+    }
+    let mut diagnostic = first.clone();
+    if let Some(facts) = &mut diagnostic.facts {
+        for other in all.iter().filter_map(|(_, it)| it.facts.as_ref()) {
+            facts.since = facts.since.min(other.since).or(facts.since);
+            facts.effect.take_if(|it| other.effect.as_ref() != Some(it));
+            if facts.title != other.title {
+                facts.title = diagnostic.rule.title.to_owned();
+            }
+            if facts.changes != other.changes {
+                facts.changes.clear();
+            }
         }
     }
-    folded
+    let differs = all.iter().any(|(_, it)| it.help != first.help);
+    if let Some(help) = diagnostic.help.as_mut().filter(|_| differs) {
+        help.push_str("; for the others likewise");
+    }
+    let ids = all.iter().take(NAMED).map(|(report, _)| report.id.clone());
+    let folded = Folded { diagnostic, count: all.len(), first: ids.collect() };
+    for (at, nth) in places {
+        let diagnostic = reports.get_mut(*at).and_then(|it| it.diagnostics.get_mut(*nth));
+        diagnostic.into_iter().for_each(|it| it.is_folded = true);
+    }
+    Some(folded)
 }

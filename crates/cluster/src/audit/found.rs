@@ -157,7 +157,10 @@ impl Found {
     pub(super) fn worst_first(self) -> Vec<ObjectReport> {
         let mut namespaces: BTreeMap<Box<str>, Vec<ObjectReport>> = BTreeMap::new();
         for (name, mut entry) in self.entries {
-            entry.diagnostics.sort_by_key(|diagnostic| std::cmp::Reverse(diagnostic.severity));
+            // What has happened comes before what may.
+            entry
+                .diagnostics
+                .sort_by_key(|it| std::cmp::Reverse((it.severity, it.facts.is_some())));
             let mut report = ObjectReport::of(ObjectId {
                 api_version: name.api_version.to_owned(),
                 kind: name.kind.to_string(),
@@ -175,8 +178,10 @@ impl Found {
                 |severity| report.diagnostics.iter().filter(|it| it.severity == severity).count();
             let is_outage =
                 report.ready.is_some_and(Ready::is_outage) && !report.diagnostics.is_empty();
-            let errors = count(Severity::Error);
-            [usize::from(is_outage), errors, count(Severity::Warning), count(Severity::Note)]
+            let errors = report.diagnostics.iter().filter(|it| it.severity == Severity::Error);
+            let happened = errors.filter(|it| it.facts.is_some()).count();
+            let all = [Severity::Error, Severity::Warning, Severity::Note].map(count);
+            [usize::from(is_outage), happened, all[0], all[1], all[2]]
         };
         let mut namespaces: Vec<_> = namespaces.into_values().collect();
         for reports in &mut namespaces {
@@ -187,7 +192,7 @@ impl Found {
             let sum = reports
                 .iter()
                 .map(badness)
-                .fold([0; 4], |sum: [usize; 4], it| std::array::from_fn(|i| sum[i] + it[i]));
+                .fold([0; 5], |sum: [usize; 5], it| std::array::from_fn(|i| sum[i] + it[i]));
             // A node that is down, or a webhook, explains findings in the sets.
             let is_of_cluster = reports.first().is_some_and(|it| it.id.namespace.is_empty());
             std::cmp::Reverse((is_of_cluster, sum))

@@ -3,7 +3,12 @@
 use jiff::Timestamp;
 use setguard_files::{
     exit::Exit,
-    report::{changes::Earlier, diagnostic::Summary, fingerprint::Occurrences, reports::Reports},
+    report::{
+        changes::Earlier,
+        diagnostic::{Severity, Summary},
+        fingerprint::Occurrences,
+        reports::Reports,
+    },
 };
 
 use super::{
@@ -53,15 +58,19 @@ impl Output<'_> {
         });
         let folded = fold::fold(&mut objects);
         let mut occurrences = Occurrences::default();
-        for mut object in objects {
+        for object in &mut objects {
             for diagnostic in &mut object.diagnostics {
                 occurrences.number("", Some(&object.id), diagnostic);
             }
-            summary.count(&object);
-            self.metrics.iter().for_each(|metrics| metrics.count(&object));
-            self.reports.object(None, &object)?;
+            summary.count(object);
+            self.metrics.iter().for_each(|metrics| metrics.count(object));
         }
-        folded.iter().try_for_each(|it| self.reports.folded(it))?;
+        self.reports.overview(&summary, &objects)?;
+        let (worst, rest): (Vec<_>, Vec<_>) =
+            folded.iter().partition(|it| it.diagnostic.severity == Severity::Error);
+        worst.into_iter().try_for_each(|it| self.reports.folded(it))?;
+        objects.iter().try_for_each(|object| self.reports.object(None, object))?;
+        rest.into_iter().try_for_each(|it| self.reports.folded(it))?;
         changes.iter().try_for_each(|it| self.reports.changes(it))?;
         self.reports.finish(&summary)?;
         if let Some(metrics) = self.metrics

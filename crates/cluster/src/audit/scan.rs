@@ -12,7 +12,6 @@ use serde_json::value::RawValue;
 use setguard_core::{
     inventory::{kind, object_summary::ObjectSummary, view::Freshness},
     kubernetes::kind::Kind,
-    object::storage::Storage,
     observed::Observed,
 };
 use setguard_files::report::progress::Progress;
@@ -49,7 +48,6 @@ pub(super) struct Seen {
     pub(super) missing: Missing,
     /// Whether DaemonSets or StatefulSets could be read anywhere.
     pub(super) has_read_sets: bool,
-    storage: Storage,
     progress: Arc<Mutex<Progress>>,
 }
 
@@ -87,7 +85,6 @@ pub(super) async fn scan<'a>(
         observed: Observed::default(),
         missing: Missing::default(),
         has_read_sets: false,
-        storage: Storage::default(),
         progress,
     });
     let mut sets: Vec<_> = SETS.iter().collect();
@@ -237,7 +234,7 @@ impl Scan<'_> {
         }
         let claims = namespaces.into_iter().map(|namespace| (&CLAIMS, Some(namespace)));
         self.read_all([(&VOLUMES, None)].into_iter().chain(claims).collect()).await;
-        let storage = std::mem::take(&mut self.seen.borrow_mut().storage);
+        let storage = self.seen.borrow().observed.storage();
         for namespace in again {
             for collection in &self.sets {
                 let evaluate_again = |seen: &mut Seen, json: &str| {
@@ -270,8 +267,6 @@ impl Seen {
             Kind::DaemonSet | Kind::StatefulSet => {
                 self.found.alone(evaluator.alone(of, json, None)?);
             }
-            Kind::PersistentVolumeClaim => self.storage.add_claim(json).map_err(wrong)?,
-            Kind::PersistentVolume => self.storage.add_volume(json).map_err(wrong)?,
             _ => {
                 let kind = kind::of(api_version, kind.as_str());
                 let item = kind.and_then(|kind| ObjectSummary::read(kind, json));

@@ -1,19 +1,21 @@
-//! The decision whether a rollout has ended, goes on, or cannot succeed. It is pure: earlier
-//! observations are an input.
+//! The decision whether a rollout has ended, goes on, or cannot succeed: the findings of the audit, and the patience with
+//! each. It is pure: earlier observations are an input.
 
 use std::collections::BTreeMap;
 
 use jiff::{SignedDuration, Timestamp};
 use setguard_core::{
-    kubernetes::kind::Kind,
-    observed::{Phase, Pod, RolloutStatus, WorkloadState, WorkloadStatus},
+    finding::{Facts, Hold, Outlook},
+    kubernetes::{cluster::Cluster, kind::Kind},
+    observed::{
+        LONGEST_WAIT, Observed, Phase, Pod, RolloutStatus, SLACK, WorkloadState, WorkloadStatus,
+    },
+    rules::status::outlook::{CRASH, IDLE},
 };
 
 use super::{
-    claims, creation, daemon_set,
+    diagnosis::{Diagnosis, Diagnostic},
     flapping::Flaps,
-    obstacle::{Hold, Obstacle, View},
-    pods, stateful_set,
     target::Target,
 };
 
@@ -23,16 +25,75 @@ const GAP: SignedDuration = SignedDuration::from_secs(5);
 /// The longest interruption of a crash: a container that crashes is ready, or just started, in
 /// between.
 const GAP_OF_CRASH: SignedDuration = SignedDuration::from_secs(60);
+/// How much longer than other passing obstacles a crash may last. With the usual patience of five minutes, five
+/// restarts take longer: the kubelet waits for 10, 20, 40, 80 and 160 seconds before them.
+const CRASHES: i32 = 2;
+/// The time by which an attempt of a controller may precede the wait, in seconds.
+const BEFORE: i64 = 15;
 
-/// The prefix of the key of an obstacle: nothing goes on.
-const IDLE: &str = "idle";
+/// A condition that keeps a rollout from its end.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Obstacle {
+    /// The key by which the obstacle is recognized the next time.
+    pub(crate) key: String,
+    pub(crate) facts: Facts,
+    /// The repair that `--repair` may make.
+    pub(crate) repair: Option<Repair>,
+}
+
+/// A repair that `--repair` may make.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Repair {
+    /// Delete this pod, which is created again with the new revision.
+    DeletePod(String),
+    /// Make the controller try again now.
+    Poke,
+}
+
+/// The limits for obstacles.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Limits {
+    /// The time for what does not go away by itself: only long enough to see that it stays.
+    pub(crate) lasting: SignedDuration,
+    /// The time for obstacles that seldom go away.
+    pub(crate) seldom: SignedDuration,
+    /// The time for obstacles that often go away.
+    pub(crate) passing: SignedDuration,
+    /// The number of restarts after which a container that goes on ending is given up.
+    pub(crate) restarts: i32,
+}
+
+impl Limits {
+    /// Returns the limits that follow from the patience of the user.
+    pub(crate) fn of(patience: SignedDuration, restarts: i32) -> Self {
+        Limits {
+            lasting: SignedDuration::from_secs(10).min(patience),
+            seldom: SignedDuration::from_mins(1).min(patience),
+            passing: patience,
+            restarts,
+        }
+    }
+}
+
+/// The cluster, and the time at which it was read.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct View<'a> {
+    pub(crate) observed: &'a Observed,
+    pub(crate) cluster: &'a Cluster,
+    pub(crate) now: Timestamp,
+    /// The time at which the wait began.
+    pub(crate) begun: Timestamp,
+    pub(crate) limits: Limits,
+    /// Whether a set of which nothing is rolled out is done; see `RolloutStatus::of`.
+    pub(crate) allow_none: bool,
+}
 
 /// The obstacles seen so far.
 #[derive(Debug, Default)]
 pub(crate) struct Memory {
     seen: BTreeMap<(Target, String), Seen>,
     /// The time of the first refusal that was seen, in seconds since 1970.
-    refusals: BTreeMap<Target, Option<i64>>,
+    refusals: BTreeMap<Target, i64>,
     flaps: Flaps,
 }
 
@@ -61,6 +122,33 @@ impl Decision {
     }
 }
 
+impl Obstacle {
+    /// Creates an obstacle that no rule reports.
+    pub(super) fn of(facts: Facts) -> Self {
+        let pod = facts.pods.first().map(String::as_str).unwrap_or_default();
+        Obstacle { key: format!("{} {pod}", facts.outlook.state), facts, repair: None }
+    }
+
+    /// Returns whether the obstacle has lasted too long.
+    fn has_lasted(&self, first: Timestamp, view: &View<'_>) -> bool {
+        let for_long = |limit: SignedDuration| view.now.duration_since(first) >= limit;
+        let limits = &view.limits;
+        let now = view.now.as_second();
+        match self.facts.outlook.hold {
+            Hold::Lasting => for_long(limits.lasting),
+            Hold::Crash(restarts) if restarts >= limits.restarts => for_long(limits.lasting),
+            Hold::Seldom => for_long(limits.seldom),
+            Hold::Passing | Hold::Tried(_) => for_long(limits.passing),
+            Hold::Crash(_) => for_long(limits.passing * CRASHES),
+            Hold::Since(since) => {
+                for_long(limits.lasting) && now.saturating_sub(since) >= limits.passing.as_secs()
+            }
+            Hold::Until(end) => now >= end && for_long(limits.passing),
+            Hold::Slow => false,
+        }
+    }
+}
+
 impl Memory {
     /// Forgets the times at which obstacles were first seen, because nothing was seen for a while.
     pub(crate) fn begin_again(&mut self) {
@@ -68,16 +156,26 @@ impl Memory {
         self.flaps.clear();
     }
 
-    /// Records an obstacle, and returns the time at which it was first seen.
+    /// Records an obstacle, and returns the time at which it was first seen of all of its pods.
     fn note(&mut self, target: &Target, obstacle: &Obstacle, now: Timestamp) -> Timestamp {
-        let gap = if obstacle.key.ends_with(pods::CRASH) { GAP_OF_CRASH } else { GAP };
-        let key = (target.clone(), obstacle.key.clone());
-        let seen = self.seen.entry(key).or_insert(Seen { first: now, last: now });
-        if now.duration_since(seen.last) > gap {
-            seen.first = now;
+        let Outlook { state, .. } = obstacle.facts.outlook;
+        let gap = if state == CRASH { GAP_OF_CRASH } else { GAP };
+        // The pods on a node that is down come and go without its doing.
+        let pods = obstacle.facts.pods.iter().filter(|_| state != IDLE);
+        let mut keys: Vec<_> = pods.map(|pod| format!("{} {pod}", obstacle.key)).collect();
+        if keys.is_empty() {
+            keys.push(obstacle.key.clone());
         }
-        seen.last = now;
-        seen.first
+        let firsts = keys.into_iter().map(|key| {
+            let seen = self.seen.entry((target.clone(), key));
+            let seen = seen.or_insert(Seen { first: now, last: now });
+            if now.duration_since(seen.last) > gap {
+                seen.first = now;
+            }
+            seen.last = now;
+            seen.first
+        });
+        firsts.max().unwrap_or(now)
     }
 }
 
@@ -86,22 +184,22 @@ pub(crate) fn decide(
     view: &View<'_>,
     target: &Target,
     set: Option<&WorkloadStatus>,
+    diagnosis: &Diagnosis,
     memory: &mut Memory,
 ) -> Decision {
     let standing = set.map(|set| RolloutStatus::of(set, view.cluster, view.allow_none));
     let mut obstacles = match (set, &standing) {
         (Some(set), Some(standing)) => {
-            let refusal = memory.refusals.entry(target.clone()).or_default();
-            let mut obstacles = obstacles(view, set, standing, refusal);
+            let mut obstacles = obstacles(view, target, set, standing, diagnosis, memory);
             if standing.phase == Phase::Going {
                 let pods = view.observed.pods(set).iter().filter(|pod| stays(view, set, pod));
                 obstacles.extend(pods.filter_map(|pod| memory.flaps.note(view, target, set, pod)));
             }
             obstacles
         }
-        _ => vec![Obstacle::new("gone", Hold::Fact, "it does not exist any more")],
+        _ => vec![plain("it does not exist any more", Hold::Lasting)],
     };
-    obstacles.sort_by_key(|it| it.hold);
+    obstacles.sort_by_key(|it| it.facts.outlook.hold);
     let mut stuck = Vec::new();
     obstacles.retain(|obstacle| {
         let first = memory.note(target, obstacle, view.now);
@@ -109,7 +207,8 @@ pub(crate) fn decide(
             stuck.push(obstacle.clone());
         }
         // A controller needs a moment between two pods.
-        !obstacle.key.starts_with(IDLE) || view.now.duration_since(first) >= view.limits.fact
+        obstacle.facts.outlook.state != IDLE
+            || view.now.duration_since(first) >= view.limits.lasting
     });
     Decision { standing, obstacles, stuck }
 }
@@ -117,84 +216,108 @@ pub(crate) fn decide(
 /// Returns whether a pod is in the way as long as it is not available: the rollout does not replace it, or waits
 /// for it before it does.
 fn stays(view: &View<'_>, set: &WorkloadStatus, pod: &Pod) -> bool {
-    match &set.state {
-        WorkloadState::DaemonSet(it) => {
-            set.is_on_delete() || daemon_set::is_updated(view.observed, set, it, pod)
-        }
+    let is_ordered = match &set.state {
+        WorkloadState::DaemonSet(_) => false,
         WorkloadState::StatefulSet(it) => {
-            let is_parallel = it.spec.pod_management_policy.as_deref() == Some("Parallel");
-            !is_parallel
-                || set.is_on_delete()
-                || it.status.update_revision.as_deref().is_some_and(|it| pod.is_of(it))
+            it.spec.pod_management_policy.as_deref() != Some("Parallel")
         }
-    }
+    };
+    is_ordered || set.is_on_delete() || view.observed.is_updated(set, pod)
+}
+
+fn plain(text: impl Into<String>, hold: Hold) -> Obstacle {
+    Obstacle::of(Facts::title(text).outlook(Outlook::new("", hold)))
 }
 
 /// Returns all obstacles that keep a set from its end.
 fn obstacles(
     view: &View<'_>,
+    target: &Target,
     set: &WorkloadStatus,
     standing: &RolloutStatus,
-    refusal: &mut Option<i64>,
+    diagnosis: &Diagnosis,
+    memory: &mut Memory,
 ) -> Vec<Obstacle> {
     if set.is_being_deleted() {
-        return vec![Obstacle::new("deleted", Hold::Fact, "it is being deleted")];
+        return vec![plain("it is being deleted", Hold::Lasting)];
     }
-    match (standing.phase, &set.state) {
-        (Phase::Ended(_), _) => Vec::new(),
-        (Phase::Unseen(generation), _) => {
+    let found = |in_all| diagnosis.about(view, set, in_all);
+    match standing.phase {
+        Phase::Ended(_) => Vec::new(),
+        Phase::Unseen(generation) => {
             let text = format!(
                 "no controller has seen generation {generation} of its spec; does \
                  kube-controller-manager run?"
             );
-            vec![Obstacle::new(format!("unseen {generation}"), Hold::Transient, text)]
+            vec![plain(text, Hold::Passing)]
         }
-        (Phase::NoNode, WorkloadState::DaemonSet(daemons)) => {
-            vec![daemon_set::no_node(view, daemons)]
+        Phase::NoNode => {
+            let facts = found(true).find_map(|it| it.facts.clone());
+            vec![match facts.filter(|it| it.outlook.hold == Hold::Lasting) {
+                Some(facts) => Obstacle::of(*facts),
+                None => plain("no node gets a pod of it, so nothing runs", Hold::Lasting),
+            }]
         }
-        (Phase::Covered(partition), _) => {
+        Phase::Covered(partition) => {
             let text = format!(
                 "the partition, {partition}, covers all {} replicas, so no pod gets the new revision until it \
                  is lowered",
                 standing.wanted
             );
-            vec![Obstacle::new("partition", Hold::Fact, text)]
+            vec![plain(text, Hold::Lasting)]
         }
-        (_, state) => {
-            // Of two obstacles with the same patience, a claim says more than the pod that waits for it.
-            let mut obstacles: Vec<_> = claims::unbound(view, set).into_iter().collect();
-            obstacles.extend(match state {
-                WorkloadState::DaemonSet(it) => daemon_set::obstacles(view, set, it),
-                WorkloadState::StatefulSet(it) => stateful_set::obstacles(view, set, it),
-            });
-            if obstacles.is_empty()
-                && let Some(mut idle) = idle(view, set, standing)
-            {
-                creation::explain(view, set, refusal, &mut idle);
-                obstacles.push(idle);
-            }
-            obstacles
-        }
+        Phase::Going => found(false)
+            .filter_map(|it| of_finding(view, target, set, standing, it, memory))
+            .collect(),
     }
 }
 
-/// Returns the obstacle of a set that nothing known keeps from its end although nothing goes on.
-fn idle(view: &View<'_>, set: &WorkloadStatus, standing: &RolloutStatus) -> Option<Obstacle> {
-    // Without the pods, it is not known whether one of them is about to be ready.
-    if !view.observed.knows(Kind::Pod, set.namespace()) {
-        return None;
+/// Returns the obstacle that a rule has found.
+fn of_finding(
+    view: &View<'_>,
+    target: &Target,
+    set: &WorkloadStatus,
+    standing: &RolloutStatus,
+    found: &Diagnostic,
+    memory: &mut Memory,
+) -> Option<Obstacle> {
+    let mut facts = (**found.facts.as_ref()?).clone();
+    let Outlook { state, hold } = facts.outlook;
+    let mut key = format!("{} {state}", found.rule.id);
+    let mut repair = facts.in_the_way.clone().map(Repair::DeletePod);
+    let is_tried = matches!(hold, Hold::Tried(_));
+    if is_tried || state == IDLE {
+        let RolloutStatus { updated, ready, exist, .. } = standing;
+        key = format!("{key} {updated} {ready} {exist} {}", view.observed.pods(set).len());
+        // Without the pods, it is not known whether one of them is about to be ready.
+        if !view.observed.knows(Kind::Pod, set.namespace()) {
+            return None;
+        }
+        if moves(view, set, standing) {
+            facts.outlook.hold = Hold::Slow;
+        }
     }
-    let pods = view.observed.pods(set);
-    let moves = |pod: &Pod| !pod.ready.0 || pod.deleted.is_some();
-    // Ready pods wait for minReadySeconds.
-    if pods.iter().any(moves) || standing.available < standing.ready {
-        return None;
+    if let Hold::Tried(last) = facts.outlook.hold {
+        // A refusal that is younger than the first one seen is current, whatever the local clock says.
+        let known = *memory.refusals.entry(target.clone()).or_insert(last);
+        let is_current = last > known || last >= view.begun.as_second() - BEFORE;
+        facts.outlook.hold = Hold::Passing;
+        if !is_current {
+            // The cause may be gone; only the next attempt shows that.
+            facts.outlook.hold = Hold::Until(last + LONGEST_WAIT + SLACK);
+            repair = Some(Repair::Poke);
+        }
     }
-    let RolloutStatus { updated, ready, exist, wanted, .. } = standing;
-    let text = match exist < wanted {
-        true => format!("{} pods are missing, and the cause is not known", wanted - exist),
-        false => "all pods are ready, and the controller replaces none".to_owned(),
+    Some(Obstacle { key, facts, repair })
+}
+
+/// Returns whether a pod is about to be ready or gone, or ready pods wait for `minReadySeconds`.
+fn moves(view: &View<'_>, set: &WorkloadStatus, standing: &RolloutStatus) -> bool {
+    let is_down = |pod: &Pod| {
+        let node = pod.node.as_deref().and_then(|name| view.observed.node(name));
+        node.is_some_and(|node| node.not_ready.is_some())
     };
-    let key = format!("{IDLE} {updated} {ready} {exist} {}", pods.len());
-    Some(Obstacle::new(key, Hold::Transient, text))
+    let pods = view.observed.pods(set).iter().filter(|pod| !is_down(pod));
+    pods.clone().any(|pod| !pod.ready.0 || pod.deleted.is_some())
+        || standing.available < standing.ready
 }

@@ -1,57 +1,75 @@
-//! The findings of the rules about status on a rollout that does not go on, in the words of the
-//! audit.
+//! The findings of the rules about status, on which a wait builds: why a rollout does not go on, in the words of the audit.
 
+use std::collections::{BTreeMap, BTreeSet};
+
+use jiff::SignedDuration;
 use kube_yaml::Mark;
 use setguard_core::{
-    engine::{
-        Context, Origin,
-        status::{StatusVerdict, evaluate_status},
-    },
+    engine::{Context, Origin, status::evaluate_status},
+    kubernetes::{kind::Kind, resource::WorkloadKind},
     observed::WorkloadStatus,
     policy::Policy,
     rules::{
         about_status,
-        rule::{StatusCheck, status::ObjectName},
+        rule::{
+            StatusCheck,
+            status::{Audit, ObjectName},
+        },
     },
 };
 
-use super::obstacle::View;
+use super::decision::View;
 pub(super) use setguard_files::report::diagnostic::{Diagnostic, Severity, Strictness};
 
-/// The most findings that are shown.
-const MOST: usize = 3;
-
-/// Returns the findings in a set, the worst first. The patience does not matter here.
-pub(crate) fn of(
-    view: &View<'_>,
-    set: &WorkloadStatus,
-    policy: &Policy,
-    context: Option<&str>,
-) -> Vec<Diagnostic> {
-    let verdicts = evaluate(view, policy, context);
-    let verdict = verdicts.into_iter().find(|(name, _)| *name == ObjectName::from(set));
-    let verdict = verdict.map(|(_, it)| it.verdict).unwrap_or_default();
-    let all = verdict.denials().chain(verdict.warnings()).chain(verdict.audits()).cloned();
-    let found = all.map(|it| Diagnostic::of(it, Mark::default(), Strictness::default()));
-    let asides = about_status()
-        .filter(|rule| matches!(rule.status(), Some((_, StatusCheck::Aside(_)))))
-        .map(|rule| rule.meta.id);
-    let asides: Vec<_> = asides.collect();
-    let is_about_rollouts = |it: &Diagnostic| {
-        !asides.contains(&it.rule.id) && (it.severity > Severity::Note || it.downgrade.is_some())
-    };
-    let mut found: Vec<_> = found.filter(is_about_rollouts).collect();
-    found.sort_by_key(|it| std::cmp::Reverse(it.severity));
-    found.truncate(MOST);
-    found
+/// The findings of the audit by object.
+#[derive(Debug)]
+pub(crate) struct Diagnosis {
+    found: BTreeMap<ObjectName, Vec<Diagnostic>>,
+    /// The rules about what keeps no rollout from its end.
+    asides: BTreeSet<&'static str>,
 }
 
-fn evaluate(
-    view: &View<'_>,
-    policy: &Policy,
-    context: Option<&str>,
-) -> Vec<(ObjectName, StatusVerdict)> {
-    let audit = view.audit(context);
-    let cx = Context::of_command(policy, Origin::Cluster, view.now);
-    evaluate_status(&audit, &cx).into_iter().collect()
+impl Diagnosis {
+    /// Evaluates the cluster. The patience of the audit does not matter to a wait, which has its own.
+    pub(crate) fn of(view: &View<'_>, policy: &Policy, context: Option<&str>) -> Self {
+        let audit = Audit {
+            observed: view.observed,
+            cluster: view.cluster,
+            now: view.now,
+            patience: SignedDuration::ZERO,
+            context,
+        };
+        let cx = Context::of_command(policy, Origin::Cluster, view.now);
+        let found = evaluate_status(&audit, &cx).into_iter().map(|(name, of_status)| {
+            let all = of_status.verdict.violations.into_iter();
+            let all = all.map(|it| Diagnostic::of(it, Mark::default(), Strictness::default()));
+            (
+                name,
+                all.filter(|it| it.severity > Severity::Note || it.downgrade.is_some()).collect(),
+            )
+        });
+        let is_aside = |check| matches!(check, Some((_, StatusCheck::Aside(_))));
+        let asides = about_status().filter(|rule| is_aside(rule.status()));
+        Diagnosis { found: found.collect(), asides: asides.map(|rule| rule.meta.id).collect() }
+    }
+
+    /// Returns the findings about the rollout of a set; `in_all` adds the others.
+    pub(crate) fn about<'a>(
+        &'a self,
+        view: &'a View<'_>,
+        set: &'a WorkloadStatus,
+        in_all: bool,
+    ) -> impl Iterator<Item = &'a Diagnostic> {
+        let own = self.found.get(&ObjectName::from(set)).into_iter().flatten();
+        let own = own.filter(move |it| in_all || !self.asides.contains(it.rule.id));
+        // A pod of a DaemonSet stays on a node that is down.
+        let pods = view.observed.pods(set);
+        let has_pod = move |it: &&Diagnostic| {
+            let names = it.facts.iter().flat_map(|facts| &facts.pods);
+            let mut pods = names.filter_map(|name| pods.iter().find(|pod| *pod.name == **name));
+            set.kind() == WorkloadKind::DaemonSet && pods.next().is_some()
+        };
+        let nodes = self.found.iter().filter(|(name, _)| name.kind == Kind::Node);
+        own.chain(nodes.flat_map(|(_, found)| found).filter(has_pod))
+    }
 }

@@ -3,9 +3,15 @@
 use jiff::Timestamp;
 use serde::Serialize;
 use setguard_core::observed::RolloutStatus;
-use setguard_files::report::diagnostic::Diagnostic;
+use setguard_files::report::{
+    diagnostic::Diagnostic,
+    json::{CommandV1, DifferenceV1},
+};
 
-use super::{decision::Decision, target::Target};
+use super::{
+    decision::{Decision, Obstacle},
+    target::Target,
+};
 
 /// The type of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -28,9 +34,9 @@ pub(crate) enum EventType {
 }
 
 /// An event. As JSON, each event is one line.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct Event {
+pub(crate) struct Event<'a> {
     api_version: &'static str,
     kind: &'static str,
     pub(crate) time: String,
@@ -42,6 +48,9 @@ pub(crate) struct Event {
     /// The message without the text of the findings.
     #[serde(skip)]
     pub(crate) headline: String,
+    /// What a person would act on. While it stays, a log gets no further line.
+    #[serde(skip)]
+    pub(crate) key: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     outcome: Option<&'static str>,
     #[serde(flatten)]
@@ -52,10 +61,10 @@ pub(crate) struct Event {
     #[serde(skip_serializing_if = "Option::is_none")]
     since: Option<String>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    findings: Vec<FindingV1>,
+    findings: Vec<FindingV1<'a>>,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct ObjectV1 {
     api_version: &'static str,
@@ -64,7 +73,7 @@ struct ObjectV1 {
     name: String,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct CountsV1 {
     updated: i32,
@@ -74,27 +83,21 @@ struct CountsV1 {
 }
 
 /// A finding of the audit.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[serde(rename_all = "camelCase")]
-struct FindingV1 {
+#[derive(Debug, Serialize)]
+struct FindingV1<'a> {
     rule: &'static str,
-    field: String,
-    message: String,
+    field: &'a str,
+    message: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
-    help: Option<String>,
+    help: Option<&'a str>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    commands: Vec<CommandV1>,
+    commands: Vec<CommandV1<'a>>,
+    /// What the template that is not rolled out changes.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    changes: Vec<DifferenceV1<'a>>,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-struct CommandV1 {
-    run: String,
-    effect: &'static str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pods: Option<usize>,
-}
-
-impl Event {
+impl<'a> Event<'a> {
     /// Creates an event that is not about a set.
     pub(crate) fn new(type_: EventType, message: impl Into<String>, now: Timestamp) -> Self {
         Event {
@@ -105,6 +108,7 @@ impl Event {
             object: None,
             message: message.into(),
             headline: String::new(),
+            key: String::new(),
             outcome: None,
             counts: None,
             pod: None,
@@ -145,9 +149,10 @@ impl Event {
         }
         let mut message = headline.clone();
         if let Some(obstacle) = obstacle {
-            let since = obstacle.since.map(|it| format!(" (since {})", clock(it)));
+            let since = obstacle.facts.since.map(|it| format!(" (since {})", clock(it)));
             let between = if message.is_empty() { "" } else { "; " };
-            message.push_str(&format!("{between}{}{}", obstacle.text, since.unwrap_or_default()));
+            let text = obstacle.facts.heading();
+            message.push_str(&format!("{between}{text}{}", since.unwrap_or_default()));
         }
         let mut event = Event::new(type_, message, now).about(target);
         event.headline = headline;
@@ -158,34 +163,43 @@ impl Event {
             ready: it.ready,
             wanted: it.wanted,
         });
-        event.pod = obstacle.and_then(|it| it.pod.clone());
-        let since = obstacle.and_then(|it| it.since).and_then(|it| Timestamp::from_second(it).ok());
+        event.key = key(standing, obstacle);
+        event.pod = obstacle.and_then(|it| it.facts.pods.first().cloned());
+        let since = obstacle.and_then(|it| it.facts.since);
+        let since = since.and_then(|it| Timestamp::from_second(it).ok());
         event.since = since.map(|it| it.to_string());
         event
     }
 
     /// Adds the findings of the audit.
-    pub(crate) fn with(mut self, found: &[Diagnostic]) -> Self {
-        self.findings = found.iter().map(FindingV1::from).collect();
+    pub(crate) fn with(mut self, found: &[&'a Diagnostic]) -> Self {
+        self.findings = found.iter().map(|it| FindingV1::of(it)).collect();
         self
     }
 }
 
-impl From<&Diagnostic> for FindingV1 {
-    fn from(found: &Diagnostic) -> Self {
-        let commands = found.commands.iter().map(|command| CommandV1 {
-            run: command.line().to_owned(),
-            effect: command.effect().as_str(),
-            pods: command.effect().pods(),
-        });
+impl<'a> FindingV1<'a> {
+    fn of(found: &'a Diagnostic) -> Self {
+        let changes = found.facts.iter().flat_map(|it| &it.changes);
         FindingV1 {
             rule: found.rule.id,
-            field: found.field.clone(),
-            message: found.message.clone(),
-            help: found.help.clone(),
-            commands: commands.collect(),
+            field: &found.field,
+            message: &found.message,
+            help: found.help.as_deref(),
+            commands: found.commands.iter().map(CommandV1::from).collect(),
+            changes: changes.map(DifferenceV1::from).collect(),
         }
     }
+}
+
+/// Returns what a person would act on: the obstacle, and each tenth of the way.
+fn key(standing: Option<&RolloutStatus>, obstacle: Option<&Obstacle>) -> String {
+    let obstacle = obstacle.map(|it| (&it.key, it.facts.pods.first()));
+    let way = standing.map(|it| {
+        let tenth = |count: i32| i64::from(count) * 10 / i64::from(it.wanted.max(10));
+        (it.phase, tenth(it.updated), tenth(it.ready), tenth(it.exist))
+    });
+    format!("{way:?} {obstacle:?}")
 }
 
 /// Returns the time of day as `12:03:41Z`.

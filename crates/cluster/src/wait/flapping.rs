@@ -4,12 +4,13 @@ use std::collections::BTreeMap;
 
 use jiff::{SignedDuration, Timestamp};
 use setguard_core::{
+    finding::{Facts, Hold, Outlook},
     kubernetes::kind::Kind,
     observed::{Pod, WorkloadStatus},
 };
 
 use super::{
-    obstacle::{Hold, Obstacle, View},
+    decision::{Obstacle, View},
     target::Target,
 };
 
@@ -100,13 +101,17 @@ impl Flaps {
 fn obstacle(view: &View<'_>, set: &WorkloadStatus, pod: &Pod, seen: &Seen) -> Obstacle {
     let mut events = view.observed.events(set.namespace(), Kind::Pod, &pod.name).iter();
     let failed = events.find(|it| &*it.reason == "Unhealthy");
-    let why = failed.map(|it| format!(": {}", it.message)).unwrap_or_default();
-    let text = format!(
-        "{} has become unready {} times before it was ready for the {} seconds of minReadySeconds{why}",
+    let title = format!(
+        "{} has become unready {} times before it was ready for the {} seconds of minReadySeconds",
         pod.name,
         seen.losses,
         set.min_ready_seconds()
     );
     let first = seen.first.as_second();
-    Obstacle::new("flaps", Hold::TransientSince(first), text).of_pod(&pod.name, first)
+    let facts = Facts::title(title).since(first).pods([&*pod.name]);
+    let facts = facts.outlook(Outlook::new("flaps", Hold::Since(first)));
+    Obstacle::of(match failed {
+        Some(failed) => facts.cause(&*failed.message),
+        None => facts,
+    })
 }

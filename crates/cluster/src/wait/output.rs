@@ -43,8 +43,8 @@ pub(crate) struct Output {
     screen: Option<Screen>,
     /// Whether there was a screen that has been removed.
     had_screen: bool,
-    /// The last line about each set: an equal line is not written again.
-    last: BTreeMap<Target, String>,
+    /// The last line about each set, and what it is about: a line about the same is not written again.
+    last: BTreeMap<Target, (String, String)>,
 }
 
 /// A line for each set.
@@ -63,49 +63,48 @@ impl Output {
         Output { format, had_screen: screen.is_some(), screen, last: BTreeMap::new() }
     }
 
-    /// Writes the progress of a set, if it is new.
-    pub(crate) fn set(&mut self, target: &Target, event: &Event) -> io::Result<()> {
-        let line = self.last.get(target);
-        if line.is_some_and(|it| *it == event.message) && event.type_ == EventType::Progress {
-            return Ok(());
-        }
-        self.last.insert(target.clone(), event.message.clone());
+    /// Writes the progress of a set, if it is new. Programs get each change, people only what they would act on.
+    pub(crate) fn set(&mut self, target: &Target, event: &Event<'_>) -> io::Result<()> {
         if let Some(line) = self.screen.as_ref().and_then(|it| it.lines.get(target)) {
             line.set_message(one_line(&format!("{target}: {}", event.message)).into_owned());
             return Ok(());
         }
-        self.write(Some(target), event)
+        let is_known = self.last.get(target).is_some_and(|(key, message)| match self.format {
+            Format::Text => *key == event.key,
+            Format::Json => *message == event.message,
+        });
+        if is_known {
+            return Ok(());
+        }
+        self.last.insert(target.clone(), (event.key.clone(), event.message.clone()));
+        self.write(Some(target), event, &event.message)
     }
 
     /// Writes any other event at once.
-    pub(crate) fn say(&mut self, target: Option<&Target>, event: &Event) -> io::Result<()> {
-        match &self.screen {
-            Some(screen) => screen.all.suspend(|| self.write(target, event)),
-            None => self.write(target, event),
-        }
+    pub(crate) fn say(&self, target: Option<&Target>, event: &Event<'_>) -> io::Result<()> {
+        let write = || self.write(target, event, &event.message);
+        self.screen.as_ref().map_or_else(write, |screen| screen.all.suspend(write))
     }
 
     /// Writes that a set is done. A log that already has this line does not get it again.
-    pub(crate) fn done(&mut self, target: &Target, event: &Event) -> io::Result<()> {
-        let is_known = self.last.get(target).is_some_and(|it| *it == event.message);
+    pub(crate) fn done(&self, target: &Target, event: &Event<'_>) -> io::Result<()> {
+        let is_known = self.last.get(target).is_some_and(|(_, it)| *it == event.message);
         let is_shown = is_known && self.format == Format::Text && !self.had_screen;
-        if is_shown { Ok(()) } else { self.write(Some(target), event) }
+        if is_shown { Ok(()) } else { self.write(Some(target), event, &event.message) }
     }
 
     /// Writes the verdict on a set, with the findings of the audit.
     pub(crate) fn verdict(
-        &mut self,
+        &self,
         target: &Target,
-        event: &Event,
-        found: Vec<Diagnostic>,
+        event: &Event<'_>,
+        found: &[&Diagnostic],
     ) -> io::Result<()> {
         if self.format == Format::Json || found.is_empty() {
-            return self.write(Some(target), event);
+            return self.write(Some(target), event, &event.message);
         }
         // The findings contain the rest.
-        let mut first = event.clone();
-        first.message.clone_from(&event.headline);
-        self.write(Some(target), &first)?;
+        self.write(Some(target), event, &event.headline)?;
         let mut report = ObjectReport::of(ObjectId {
             api_version: "apps/v1".to_owned(),
             kind: target.kind.as_str().to_owned(),
@@ -113,7 +112,7 @@ impl Output {
             name: target.name.clone(),
             is_generated: false,
         });
-        report.diagnostics = found;
+        report.diagnostics = found.iter().copied().cloned().collect();
         writeln!(io::stdout())?;
         Text::on_stdout(None, None).object(None, &report)
     }
@@ -126,15 +125,15 @@ impl Output {
         Ok(())
     }
 
-    fn write(&self, target: Option<&Target>, event: &Event) -> io::Result<()> {
-        let message = one_line(&event.message);
+    fn write(&self, target: Option<&Target>, event: &Event<'_>, message: &str) -> io::Result<()> {
+        let message = one_line(message);
         if self.format == Format::Json {
             let mut out = Printable::new(io::stdout());
             writeln!(out, "{}", serde_json::to_string(event)?)?;
             return out.flush();
         }
         if event.type_ == EventType::Note {
-            report::note(&message);
+            report::note(&format!("{}: {message}", event.time));
             return Ok(());
         }
         let mut out = Printable::new(io::stdout()).guarded();

@@ -9,7 +9,7 @@ use kube::{
 
 use super::{
     annotation::{TRY_AGAIN, annotate},
-    obstacle::Repair,
+    decision::Repair,
     target::Target,
 };
 use crate::live::{call::Problem, reader::Reader};

@@ -7,10 +7,10 @@ use jiff::{SignedDuration, Timestamp};
 use setguard_core::{
     finding::shorten,
     kubernetes::kind::Kind,
-    observed::{Observed, WorkloadStatus},
+    observed::{Observed, Phase, WorkloadStatus},
     policy::Policy,
 };
-use setguard_files::exit::Exit;
+use setguard_files::{exit::Exit, report::diagnostic::Diagnostic};
 use tokio::{
     sync::Notify,
     time::{sleep, timeout},
@@ -19,10 +19,9 @@ use tokio::{
 use super::{
     annotation::{STUCK, annotate},
     cluster::WatchedCluster,
-    decision::{Decision, Memory, decide},
-    diagnosis,
+    decision::{Decision, Limits, Memory, Obstacle, Repair, View, decide},
+    diagnosis::Diagnosis,
     event::{Event, EventType},
-    obstacle::{Limits, Obstacle, Repair, View},
     output::Output,
     repair,
     target::Target,
@@ -71,9 +70,13 @@ pub(crate) struct RolloutWait<'a> {
 /// The state of all sets at one time.
 struct Look {
     observed: Rc<Observed>,
+    diagnosis: Diagnosis,
     decisions: Vec<(Target, Decision)>,
     now: Timestamp,
 }
+
+/// The most findings about a set that are shown.
+const MOST_FINDINGS: usize = 3;
 
 impl<'a> RolloutWait<'a> {
     /// Creates a wait for the sets of this world.
@@ -183,12 +186,13 @@ impl<'a> RolloutWait<'a> {
         world.has_changed = false;
         self.observed = Some(observed.clone());
         let view = self.view(&observed, now);
+        let diagnosis = Diagnosis::of(&view, self.policy, self.options.context);
         let decisions = world.targets().iter().map(|target| {
             let set = find(&observed, target);
-            (target.clone(), decide(&view, target, set, &mut self.memory))
+            (target.clone(), decide(&view, target, set, &diagnosis, &mut self.memory))
         });
         let decisions = decisions.collect();
-        Ok(Look { observed, decisions, now })
+        Ok(Look { observed, diagnosis, decisions, now })
     }
 
     fn view<'o>(&self, observed: &'o Observed, now: Timestamp) -> View<'o>
@@ -253,7 +257,7 @@ impl<'a> RolloutWait<'a> {
         for (target, decision) in look.decisions.iter().filter(|_| self.options.annotates) {
             let set = find(&look.observed, target);
             let reason = decision.stuck.first().zip(set).map(|(obstacle, set)| {
-                let text = format!("{}: {}", set.generation(), obstacle.text);
+                let text = format!("{}: {}", set.generation(), obstacle.facts.heading());
                 shorten(&text, LONGEST_REASON).into_owned()
             });
             let has_one = self.world.borrow().has_annotation(target, STUCK);
@@ -339,10 +343,14 @@ impl<'a> RolloutWait<'a> {
             count += usize::from(type_ == EventType::Stuck);
             let set = find(&look.observed, target).filter(|_| !decision.is_done());
             let view = self.view(&look.observed, look.now);
-            let found = set.map(|set| diagnosis::of(&view, set, self.policy, self.options.context));
-            let found = found.unwrap_or_default();
+            let is_nowhere = decision.standing.as_ref().is_some_and(|it| it.phase == Phase::NoNode);
+            let found = set.map(|set| look.diagnosis.about(&view, set, is_nowhere));
+            let mut found: Vec<_> = found.into_iter().flatten().collect();
+            let hold = |it: &&Diagnostic| it.facts.as_ref().map(|facts| facts.outlook.hold);
+            found.sort_by_key(|it| (std::cmp::Reverse(it.severity), hold(it)));
+            found.truncate(MOST_FINDINGS);
             let event = Event::of(type_, target, decision, look.now).with(&found);
-            self.output.verdict(target, &event, found)?;
+            self.output.verdict(target, &event, &found)?;
         }
         Ok(count)
     }

@@ -58,6 +58,11 @@ pub fn evaluate_status(audit: &Audit<'_>, cx: &Context<'_>) -> BTreeMap<ObjectNa
                     let left_out = found.left_out();
                     for mut finding in found.into_vec() {
                         name_deployer(&query, &mut finding.finding);
+                        if let Some(facts) =
+                            finding.finding.facts.as_mut().filter(|_| finding.is_stuck)
+                        {
+                            facts.changes = query.changes();
+                        }
                         let about = finding.about.clone().unwrap_or_else(|| set.into());
                         add(finding, about, set.ignore(), cx, &mut verdicts);
                     }

@@ -1,9 +1,13 @@
 //! The parts of a message about a running cluster, for programs and for people in a hurry.
 
+use jiff::Timestamp;
+
+use super::difference::Difference;
+
 /// The number of pods and of nodes that are named.
 const MOST_NAMES: usize = 100;
 
-/// The parts of the message of a finding. What is absent isn't known, or isn't in the message.
+/// The parts of the message of a finding. What is absent isn't known.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Facts {
     /// The fault in one short sentence.
@@ -18,6 +22,50 @@ pub struct Facts {
     pub pods: Vec<String>,
     /// The names of the nodes, at most a hundred.
     pub nodes: Vec<String>,
+    /// The fields in which the new template differs from the one before, if a rollout does not go on.
+    pub changes: Vec<Difference>,
+    /// Whether the fault goes away by itself.
+    pub outlook: Outlook,
+    /// The pod whose deletion alone lets the rollout go on.
+    pub in_the_way: Option<String>,
+}
+
+/// Whether a fault goes away by itself, for a program that waits.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Outlook {
+    /// The state in one word. While it changes, something goes on.
+    pub state: &'static str,
+    /// The patience with it.
+    pub hold: Hold,
+}
+
+/// The patience with a fault, the least first.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Hold {
+    /// The fault does not go away by itself.
+    Lasting,
+    /// The fault seldom goes away by itself: another client may be about to create what is missing.
+    Seldom,
+    /// The fault often goes away by itself.
+    #[default]
+    Passing,
+    /// The fault often goes away by itself, and has existed since this second.
+    Since(i64),
+    /// A container has ended again and again, so many times.
+    Crash(i32),
+    /// The controller has last tried at this second: the cause may be gone, which only the next attempt shows.
+    Tried(i64),
+    /// The fault may last until this second.
+    Until(i64),
+    /// What takes time is no fault.
+    Slow,
+}
+
+impl Outlook {
+    /// Creates an outlook.
+    pub const fn new(state: &'static str, hold: Hold) -> Self {
+        Outlook { state, hold }
+    }
 }
 
 impl Facts {
@@ -59,5 +107,40 @@ impl Facts {
     pub fn nodes<'n>(mut self, names: impl IntoIterator<Item = &'n str>) -> Self {
         self.nodes.extend(names.into_iter().take(MOST_NAMES).map(Into::into));
         self
+    }
+
+    /// Sets whether the fault goes away by itself.
+    #[must_use]
+    pub const fn outlook(mut self, outlook: Outlook) -> Self {
+        self.outlook = outlook;
+        self
+    }
+
+    /// `db-2 is not ready: ImagePullBackOff: …`
+    pub fn heading(&self) -> String {
+        let cause = self.cause.as_ref().map(|it| format!(": {it}"));
+        self.title.clone() + &cause.unwrap_or_default()
+    }
+
+    /// Returns the message: `db-2 is not ready since 2026-11-22 06:10 UTC: ImagePullBackOff: …; the other pods …`.
+    pub fn message(&self) -> String {
+        let since = self.since.map(|it| format!(" since {}", at(it)));
+        let cause = self.cause.as_ref().map(|it| format!(": {it}"));
+        let effect = self.effect.as_ref().map(|it| format!("; {it}"));
+        let rest = [since, cause, effect].into_iter().flatten();
+        rest.fold(self.title.clone(), |text, part| text + &part)
+    }
+}
+
+/// `1 node` or `3 nodes`.
+pub fn count(n: usize, one: &str) -> String {
+    format!("{n} {one}{}", if n == 1 { "" } else { "s" })
+}
+
+/// `2026-11-22 06:10 UTC`. Not how long ago: the same finding has the same words each time.
+pub fn at(seconds: i64) -> String {
+    match Timestamp::from_second(seconds) {
+        Ok(time) if seconds > 0 => format!("{} UTC", time.strftime("%Y-%m-%d %H:%M")),
+        _ => "an unknown time".to_owned(),
     }
 }

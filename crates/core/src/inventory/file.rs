@@ -3,8 +3,9 @@
 use super::{
     index::{Index, Key, Selecting},
     labels::{Bucket, Selector},
-    object_summary::{Controller, ObjectSummary, Role, StorageClass},
+    object_summary::{Controller, ObjectSummary, Role},
 };
+use crate::object::storage_class::StorageClass;
 
 /// The maximum number of labels of its nodes by which a claim of a port is filed.
 pub(super) const MOST_PINS: usize = 8;

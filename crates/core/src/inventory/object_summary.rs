@@ -17,6 +17,7 @@ use crate::{
         paths::{CLAIM_TEMPLATES, POD_SPEC, SELECTOR, SPEC, TEMPLATE_LABELS},
     },
     kubernetes::{kind::Kind, pod_security::FailedCheck},
+    object::storage_class::StorageClass,
 };
 
 /// A position in a file.
@@ -132,15 +133,6 @@ pub(crate) struct Autoscaler {
     pub(crate) name: Box<str>,
     pub(crate) least: i32,
     pub(crate) most: i32,
-}
-
-/// A StorageClass.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct StorageClass {
-    /// Whether claims that name no class get this one.
-    pub(crate) is_default: bool,
-    /// Whether a volume is made in a zone before a node is chosen for its pod.
-    pub(crate) chooses_zones: bool,
 }
 
 /// A PodDisruptionBudget.

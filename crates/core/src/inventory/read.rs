@@ -1,6 +1,5 @@
 //! Reads objects into items.
 
-mod classes;
 mod services;
 mod shapes;
 

@@ -2,8 +2,6 @@
 
 use std::collections::BTreeSet;
 
-use serde::Deserialize;
-
 /// The annotation of a claim that set its class before `storageClassName` did.
 ///
 /// Kubernetes: `GetPersistentVolumeClaimClass`, pkg/apis/core/helper/helpers.go.
@@ -27,58 +25,13 @@ pub struct Storage {
     has_volumes_without_class: bool,
 }
 
-#[derive(Deserialize)]
-struct RawVolume {
-    metadata: Name,
-    spec: Spec,
-}
-
-#[derive(Deserialize)]
-struct Name {
-    name: Box<str>,
-    namespace: Option<Box<str>>,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Spec {
-    #[serde(default)]
-    access_modes: Vec<Box<str>>,
-    storage_class_name: Option<Box<str>>,
-}
-
-/// Returns whether an access mode lets pods on several nodes use a claim.
+/// Returns whether an access mode of a claim allows pods on several nodes.
 pub fn is_shareable(access_mode: &str) -> bool {
     matches!(access_mode, "ReadWriteMany" | "ReadOnlyMany")
 }
 
 impl Storage {
-    /// Adds a PersistentVolumeClaim as the API server stores it.
-    ///
-    /// # Errors
-    /// Returns an error if the JSON is not a PersistentVolumeClaim.
-    pub fn add_claim(&mut self, json: &str) -> Result<(), serde_json::Error> {
-        let RawVolume { metadata, spec } = serde_json::from_str(json)?;
-        if spec.access_modes.iter().any(|mode| is_shareable(mode)) {
-            self.shareable.push((metadata.namespace, metadata.name));
-        } else {
-            self.others.insert(metadata.name);
-        }
-        Ok(())
-    }
-
-    /// Adds a PersistentVolume as the API server stores it.
-    ///
-    /// # Errors
-    /// Returns an error if the JSON is not a PersistentVolume.
-    pub fn add_volume(&mut self, json: &str) -> Result<(), serde_json::Error> {
-        let RawVolume { spec, .. } = serde_json::from_str(json)?;
-        self.has_volumes_without_class |=
-            spec.storage_class_name.is_none_or(|name| name.is_empty());
-        Ok(())
-    }
-
-    /// Adds a claim that pods on several nodes can use. The claim may lack a namespace.
+    /// Adds a claim that pods on several nodes can use. The claim need not set its namespace.
     pub fn add_shareable_claim(&mut self, namespace: Option<&str>, name: &str) {
         self.shareable.push((namespace.map(Into::into), name.into()));
     }

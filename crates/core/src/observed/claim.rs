@@ -1,4 +1,4 @@
-//! Claims, volumes and storage classes.
+//! Claims and volumes.
 
 use std::{borrow::Cow, collections::BTreeMap};
 
@@ -6,7 +6,7 @@ use k8s_openapi::{api::core::v1::NodeSelector, apimachinery::pkg::api::resource:
 use serde::Deserialize;
 
 use super::meta::{Metadata, Name, Unread};
-use crate::{kubernetes::quantity, object::storage::DEFAULT_CLASS_ANNOTATIONS};
+use crate::kubernetes::quantity;
 
 /// A PersistentVolumeClaim.
 #[derive(Clone, Debug)]
@@ -53,21 +53,6 @@ pub struct PersistentVolume {
     pub(crate) is_released: bool,
     /// Whether the volume is retained when its claim is deleted.
     pub is_retained: bool,
-}
-
-/// A StorageClass.
-#[derive(Clone, Debug)]
-pub struct StorageClass {
-    /// Whether claims that name no class get this class.
-    pub is_default: bool,
-    /// Whether a volume is chosen only once a pod needs it.
-    pub waits_for_pod: bool,
-    /// Whether the volumes of this class can be expanded.
-    pub allows_expansion: bool,
-    /// The provisioner of the volumes.
-    pub provisioner: Box<str>,
-    /// Whether the volumes of this class are retained when their claims are deleted.
-    pub retains_volumes: bool,
 }
 
 #[derive(Deserialize)]
@@ -147,9 +132,6 @@ struct Affinity {
     required: Option<NodeSelector>,
 }
 
-/// All fields that are not read individually.
-type Fields = serde_json::Map<String, serde_json::Value>;
-
 impl PersistentVolumeClaim {
     /// Reads a claim with its namespace and name.
     ///
@@ -225,28 +207,5 @@ impl PersistentVolume {
             is_retained: spec.persistent_volume_reclaim_policy.as_deref() == Some("Retain"),
         };
         Ok((metadata.name().into(), volume))
-    }
-}
-
-impl StorageClass {
-    /// Reads a storage class with its name.
-    ///
-    /// # Errors
-    /// Returns an error if the JSON is not one.
-    pub fn read(json: &str) -> serde_json::Result<(Box<str>, Self)> {
-        let mut fields: Fields = serde_json::from_str(json)?;
-        let metadata = fields.remove("metadata").unwrap_or_default();
-        let is_true = |key: &&str| metadata["annotations"][*key] == "true";
-        let text = |value: Option<&serde_json::Value>| {
-            value.and_then(|it| it.as_str()).unwrap_or_default().to_owned()
-        };
-        let class = StorageClass {
-            is_default: DEFAULT_CLASS_ANNOTATIONS.iter().any(is_true),
-            waits_for_pod: text(fields.get("volumeBindingMode")) == "WaitForFirstConsumer",
-            allows_expansion: fields.get("allowVolumeExpansion").is_some_and(|it| it == true),
-            provisioner: text(fields.get("provisioner")).into(),
-            retains_volumes: text(fields.get("reclaimPolicy")) == "Retain",
-        };
-        Ok((text(metadata.get("name")).into(), class))
     }
 }

@@ -34,7 +34,9 @@ const REASONS: [&str; 20] = [
     "Unhealthy",
 ];
 /// The reasons of events that aren't warnings: what an autoscaler of nodes, or a preemption, did to a pod.
-const NOTES: [&str; 4] = [NOMINATED, NOT_SCALED_UP, PREEMPTED, SCALED_UP];
+const NOTES: [&str; 5] = [CREATED, NOMINATED, NOT_SCALED_UP, PREEMPTED, SCALED_UP];
+/// A StatefulSet has got a pod. The events about pods of one name are one.
+pub(super) const CREATED: &str = "SuccessfulCreate";
 pub(super) const NOMINATED: &str = "Nominated";
 pub(super) const NOT_SCALED_UP: &str = "NotTriggerScaleUp";
 pub(super) const PREEMPTED: &str = "Preempted";
@@ -164,6 +166,9 @@ impl Event {
         };
         let Involved { kind, namespace, name } = raw.involved_object;
         let Some(kind) = Kind::named(&kind) else { return Ok(None) };
+        if reason == CREATED && kind != Kind::StatefulSet {
+            return Ok(None);
+        }
         let created = raw.metadata.created();
         let at = raw.event_time.as_ref().map_or(created, |it| it.0.as_second());
         let count = raw.series.as_ref().and_then(|it| it.count).or(raw.count).unwrap_or(1);

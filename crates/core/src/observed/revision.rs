@@ -3,10 +3,11 @@
 use std::borrow::Cow;
 
 use serde::Deserialize;
+use serde_json::value::RawValue;
 
 use super::meta::{Metadata, Owner};
 
-/// A ControllerRevision, without its template.
+/// A ControllerRevision.
 #[derive(Clone, Debug)]
 pub struct Revision {
     /// The namespace.
@@ -21,6 +22,8 @@ pub struct Revision {
     pub hash: Box<str>,
     /// The number: the higher, the newer. `None` if only the metadata was read.
     pub number: Option<i64>,
+    /// The template in JSON, as `{"spec": {"template": …}}`. It is known of the newest revisions of a set that is not healthy.
+    pub(crate) data: Option<Box<str>>,
     /// Whether any controller owns the revision.
     pub is_owned: bool,
     /// Whether the revision belongs to a DaemonSet or StatefulSet, as its labels say.
@@ -32,6 +35,8 @@ struct RawRevision<'a> {
     #[serde(borrow)]
     metadata: Metadata<'a, Labels<'a>>,
     revision: Option<i64>,
+    #[serde(borrow)]
+    data: Option<&'a RawValue>,
 }
 
 #[derive(Default, Deserialize)]
@@ -48,7 +53,7 @@ impl Revision {
     /// # Errors
     /// Returns an error if the JSON is not one.
     pub fn read(json: &str) -> serde_json::Result<(Option<Owner>, Self)> {
-        let RawRevision { metadata, revision } = serde_json::from_str(json)?;
+        let RawRevision { metadata, revision, data } = serde_json::from_str(json)?;
         let labels = metadata.labels.as_ref();
         let hash = labels.and_then(|it| it.of_daemon_set.as_deref()).unwrap_or_default();
         let revision = Revision {
@@ -58,6 +63,7 @@ impl Revision {
             created: metadata.created(),
             hash: hash.into(),
             number: revision,
+            data: data.map(|it| it.get().into()),
             is_owned: metadata.is_owned(),
             is_of_set: !hash.is_empty() || labels.is_some_and(|it| it.of_stateful_set.is_some()),
         };

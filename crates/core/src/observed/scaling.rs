@@ -1,9 +1,10 @@
 //! The answers of autoscalers of nodes to pods that have no place, and preemption.
 
 use super::{
-    event::{Event, LONGEST_WAIT, NOMINATED, NOT_SCALED_UP, PREEMPTED, SCALED_UP, SLACK},
+    event::{CREATED, Event, LONGEST_WAIT, NOMINATED, NOT_SCALED_UP, PREEMPTED, SCALED_UP, SLACK},
     pod::Pod,
     store::Observed,
+    workload::WorkloadStatus,
 };
 use crate::kubernetes::kind::Kind;
 
@@ -66,15 +67,21 @@ impl<'a> Scaling<'a> {
 impl Observed {
     /// Returns the last answer of an autoscaler to a pod, as of this second.
     pub fn scaling(&self, namespace: &str, pod: &Pod, now: i64) -> Option<Scaling<'_>> {
-        let notes = self.notes(namespace, &pod.name).iter();
+        let notes = self.notes(namespace, Kind::Pod, &pod.name).iter();
         let all = notes.chain(self.events(namespace, Kind::Pod, &pod.name));
         let answers = all.filter_map(|event| Scaling::of(event, now));
         answers.filter(|it| it.at >= pod.created).max_by_key(|it| it.at)
     }
 
+    /// Returns the events about the creation of pods of a StatefulSet, one for each name.
+    pub(crate) fn creations(&self, set: &WorkloadStatus) -> impl Iterator<Item = &Event> {
+        let notes = self.notes(set.namespace(), set.kind().into(), set.name()).iter();
+        notes.filter(|it| &*it.reason == CREATED)
+    }
+
     /// Returns the preemption of the pod that had the name of this one before.
     pub(crate) fn preemption(&self, namespace: &str, pod: &Pod) -> Option<&Event> {
-        let mut notes = self.notes(namespace, &pod.name).iter();
+        let mut notes = self.notes(namespace, Kind::Pod, &pod.name).iter();
         notes.find(|it| &*it.reason == PREEMPTED)
     }
 }

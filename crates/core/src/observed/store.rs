@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
     budget::PodDisruptionBudget,
-    claim::{PersistentVolume, PersistentVolumeClaim, StorageClass},
+    claim::{PersistentVolume, PersistentVolumeClaim},
     event::{About, Event},
     foreign_pod::ForeignPod,
     meta::Owner,
@@ -20,6 +20,7 @@ use super::{
 };
 use crate::{
     kubernetes::kind::Kind,
+    object::storage_class::StorageClass,
     rollout::node::{Placement, placements},
 };
 

@@ -13,6 +13,7 @@ use serde::{Deserialize, de::DeserializeOwned};
 
 use super::{
     managed::{Managed, Writes},
+    pod::Pod,
     readiness::Readiness,
 };
 use crate::{
@@ -321,6 +322,12 @@ impl WorkloadStatus {
             }
         };
         strategy == Some("OnDelete")
+    }
+
+    /// Returns whether a pod has the generation of the template of this DaemonSet.
+    pub(crate) fn has_generation_of(&self, pod: &Pod) -> bool {
+        let WorkloadState::DaemonSet(it) = &self.state else { return false };
+        it.generation.as_deref().is_some_and(|it| pod.is_of_generation(it))
     }
 
     /// Returns the value of the annotation `setguard.io/ignore`.

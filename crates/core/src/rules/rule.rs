@@ -157,15 +157,21 @@ impl Runner {
     }
 }
 
+/// Both kinds of sets.
+pub const SETS: &[Kind] = &[Kind::DaemonSet, Kind::StatefulSet];
+
 impl Scope {
+    /// Returns the scope of a trap that works once the API server has accepted the object.
+    pub const fn trap(openkruise: OpenKruise, check: ObjectCheck) -> Self {
+        Scope::Object { phase: Phase::After, openkruise, check }
+    }
+
     /// Returns the kinds that the findings are about.
     pub const fn kinds(&self) -> &'static [Kind] {
         match self {
             Scope::Object { check: ObjectCheck::DaemonSet(_), .. } => &[Kind::DaemonSet],
             Scope::Object { check: ObjectCheck::StatefulSet(_), .. } => &[Kind::StatefulSet],
-            Scope::Object { check: ObjectCheck::Both(_), .. } => {
-                &[Kind::DaemonSet, Kind::StatefulSet]
-            }
+            Scope::Object { check: ObjectCheck::Both(_), .. } => SETS,
             Scope::Inventory { kinds, .. }
             | Scope::Status { kinds, .. }
             | Scope::Engine { kinds, .. } => kinds,

@@ -6,7 +6,7 @@ use clap::ValueEnum;
 use kube_yaml::Mark;
 use setguard_core::{
     engine::{adjustment::Why, verdict::Violation},
-    finding::{Command, Facts, Fix, Meta, Mode, Reason},
+    finding::{Command, Facts, Fix, Meta, Mode, Reason, count},
     observed::Ready,
     rules::api_validation,
 };
@@ -76,10 +76,6 @@ impl fmt::Display for Counts {
     }
 }
 
-fn count(n: usize, one: &str) -> String {
-    format!("{n} {one}{}", if n == 1 { "" } else { "s" })
-}
-
 /// A finding as a report shows it: its position in a file, and its severity.
 #[derive(Clone, Debug)]
 pub struct Diagnostic {
@@ -105,7 +101,7 @@ pub struct Diagnostic {
     /// The commands that the help contains.
     pub commands: Vec<Command>,
     /// The parts of the message, of a fault in a running cluster.
-    pub(crate) facts: Option<Box<Facts>>,
+    pub facts: Option<Box<Facts>>,
     /// The change that removes the fault, if a program can make it.
     pub fix: Option<Fix>,
     /// The reason why the finding is less severe than its rule's mode.

@@ -10,7 +10,7 @@ use kube_yaml::Mark;
 use schemars::{JsonSchema, generate::SchemaSettings};
 use serde::{Serialize, Serializer};
 use setguard_core::{
-    finding::{Command, Effect, Facts},
+    finding::{Command, Effect, Facts, difference::Difference},
     observed::Ready,
     printable::Printable,
     rules::api_validation,
@@ -207,11 +207,29 @@ struct FactsV1<'a> {
     pods: &'a [String],
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     nodes: &'a [String],
+    /// What the template that is not rolled out changes.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    changes: Vec<DifferenceV1<'a>>,
+}
+
+/// A field that changes. `null` stands for a field that is absent.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "Difference")]
+pub struct DifferenceV1<'a> {
+    field: &'a str,
+    old: Option<&'a str>,
+    new: Option<&'a str>,
+}
+
+impl<'a> From<&'a Difference> for DifferenceV1<'a> {
+    fn from(it: &'a Difference) -> Self {
+        DifferenceV1 { field: &it.path, old: it.old.as_deref(), new: it.new.as_deref() }
+    }
 }
 
 impl<'a> From<&'a Facts> for FactsV1<'a> {
     fn from(facts: &'a Facts) -> Self {
-        let Facts { title: _, cause, effect, since, pods, nodes } = facts;
+        let Facts { cause, effect, since, pods, nodes, changes, .. } = facts;
         let since = since.and_then(|seconds| Timestamp::from_second(seconds).ok());
         FactsV1 {
             cause: cause.as_deref(),
@@ -219,6 +237,7 @@ impl<'a> From<&'a Facts> for FactsV1<'a> {
             since: since.map(|time| time.to_string()),
             pods,
             nodes,
+            changes: changes.iter().map(DifferenceV1::from).collect(),
         }
     }
 }
@@ -235,7 +254,7 @@ fn word(id: &str) -> String {
 /// A line for a shell, and its effect on the cluster.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(rename = "Command")]
-struct CommandV1<'a> {
+pub struct CommandV1<'a> {
     run: &'a str,
     /// The effect: `looks`, `changes`, `restarts-pods` or `can-lose-data`.
     #[schemars(extend("enum" = effects()))]

@@ -146,6 +146,14 @@ impl Reports {
         texts.chain(self.collected.as_mut().map(|collected| collected as &mut dyn Report))
     }
 
+    /// Reports the totals of a cluster to all outputs; see [`Report::overview`].
+    ///
+    /// # Errors
+    /// Returns an error if an output cannot be written.
+    pub fn overview(&mut self, summary: &Summary, objects: &[ObjectReport]) -> io::Result<()> {
+        self.all().try_for_each(|report| report.overview(summary, objects))
+    }
+
     /// Reports the findings in an object to all outputs; see [`Report::object`].
     ///
     /// # Errors

@@ -10,10 +10,9 @@ use std::{
 
 use annotate_snippets::{Annotation, AnnotationKind, Group, Level, Origin, Renderer, Snippet};
 use anstream::{AutoStream, ColorChoice, adapter::strip_str};
-use jiff::Timestamp;
 use kube_yaml::{Mark, Problem};
 use setguard_core::{
-    finding::{Command, Facts, Help, shorten},
+    finding::{Command, Facts, Help, at, count, shorten},
     observed::Ready,
     printable::Printable,
 };
@@ -30,6 +29,8 @@ use crate::manifests::{excerpt::Excerpt, not_checked::NotChecked, source::Source
 
 /// Texts longer than this many bytes lose their middle, since they may contain a value of any size.
 const LONG_TEXT: usize = 600;
+/// The most changes of a template that are shown.
+const MOST_CHANGES: usize = 6;
 /// The most places of what is not checked for the same reason.
 const NAMED: usize = 5;
 /// Messages longer than this many bytes come last in a finding.
@@ -176,15 +177,17 @@ impl Text {
             Severity::Warning => Level::WARNING,
             Severity::Note => Level::NOTE,
         };
-        let title = shorten(&diagnostic.title, LONG_TEXT);
+        let facts = diagnostic.facts.as_deref();
+        let title = facts.map_or_else(|| diagnostic.title.clone(), Facts::heading);
+        let title = shorten(&title, LONG_TEXT);
         let mut group = Group::with_title(level.primary_title(title).id(diagnostic.rule.id));
         if let Some(source) = source {
             group = excerpt(group, source, diagnostic.mark, &diagnostic.related);
         }
-        // The title of a fault in a cluster is followed by its cause and effect.
+        // The title of a fault in a cluster has its cause.
         let field = if diagnostic.field.is_empty() { "note" } else { &diagnostic.field };
         let (field, message) = (shorten(field, LONG_TEXT), clean(&diagnostic.message));
-        let is_said = diagnostic.facts.is_some()
+        let is_said = facts.is_some()
             || diagnostic.field.is_empty() && diagnostic.title == diagnostic.message;
         let mut sentence =
             (!is_said).then(|| Level::NOTE.with_name(field).message(message.as_str()));
@@ -194,6 +197,8 @@ impl Text {
             group = group.element(sentence);
         }
         if let Some(object) = found_in.object() {
+            let since = facts.and_then(|it| it.since).map(|it| format!(", since {}", at(it)));
+            let object = object + &since.unwrap_or_default();
             group = group.element(Level::NOTE.with_name("in").message(clean(&object)));
         }
         if let Some(file) = found_in.rendered_from() {
@@ -206,7 +211,7 @@ impl Text {
             let text = roots.join(", ");
             group = group.element(Level::NOTE.with_name("rendered by").message(clean(&text)));
         }
-        for (name, text) in diagnostic.facts.iter().flat_map(|facts| parts(facts)) {
+        for (name, text) in facts.into_iter().flat_map(parts) {
             group = group.element(Level::NOTE.with_name(name).message(clean(&text)));
         }
         if diagnostic.change == Some(Change::New) {
@@ -279,12 +284,22 @@ impl Text {
         Ok(())
     }
 
+    /// Prints the totals.
+    fn total(&mut self, summary: &Summary) -> io::Result<()> {
+        let mut text = summary.to_string();
+        if summary.found.total() > 0 && summary.healthy.is_none() {
+            text.push_str("; `setguard explain RULE` says why");
+        }
+        text.lines().try_for_each(|line| writeln!(self.out, "{}", self.screen.fit(line, 4)))
+    }
+
     /// Prints the namespace of an object without a file, if it differs from the previous one.
     fn heading(&mut self, object: &ObjectReport) -> io::Result<()> {
         let namespace = &object.id.namespace;
         if self.namespace.as_ref() == Some(namespace) {
             return Ok(());
         }
+        self.has_folded = false;
         self.namespace = Some(namespace.clone());
         match &**namespace {
             "" => writeln!(self.out, "in no namespace\n"),
@@ -319,6 +334,7 @@ impl Report for Text {
     }
 
     fn folded(&mut self, folded: &Folded) -> io::Result<()> {
+        self.namespace = None;
         if !self.has_folded {
             self.has_folded = true;
             writeln!(self.out, "in many objects\n")?;
@@ -355,18 +371,23 @@ impl Report for Text {
     /// Standard error shows the note.
     fn note(&mut self, _: &str) {}
 
+    fn overview(&mut self, summary: &Summary, objects: &[ObjectReport]) -> io::Result<()> {
+        let mut summary = *summary;
+        let all = objects.iter().flat_map(|object| &object.diagnostics);
+        all.filter(|it| it.severity >= self.least).for_each(|it| summary.found.add(it));
+        self.total(&summary)?;
+        if summary.found.total() > 0 { writeln!(self.out) } else { Ok(()) }
+    }
+
     fn finish(&mut self, summary: &Summary) -> io::Result<()> {
         let mut summary = *summary;
         summary.hidden.as_unwanted += self.left_out;
         summary.found = self.counts;
         self.release()?;
         self.print_not_checked()?;
-        let mut text = summary.to_string();
-        if self.counts.total() > 0 && summary.healthy.is_none() {
-            text.push_str("; `setguard explain RULE` says why");
-        }
-        for line in text.lines() {
-            writeln!(self.out, "{}", self.screen.fit(line, 4))?;
+        // The totals of a cluster come first.
+        if summary.healthy.is_none() {
+            self.total(&summary)?;
         }
         if let Some(policy) = &self.policy {
             writeln!(self.out, "{}", self.screen.fit(&clean(&policy.to_string()), 4))?;
@@ -425,12 +446,17 @@ fn render(renderer: &Renderer, group: Group<'_>) -> String {
     rendered.split_inclusive('\n').filter(says_something).collect()
 }
 
-/// Returns the parts of a message after its title, with their names.
+/// Returns the parts of a message after its head, with their names.
 fn parts(facts: &Facts) -> impl Iterator<Item = (&'static str, String)> {
-    let since = facts.since.and_then(|seconds| Timestamp::from_second(seconds).ok());
-    let since = since.map(|time| format!("{} UTC", time.strftime("%Y-%m-%d %H:%M")));
-    let parts = [("why", facts.cause.clone()), ("effect", facts.effect.clone()), ("since", since)];
-    parts.into_iter().filter_map(|(name, text)| Some((name, text?)))
+    let effect = facts.effect.iter().map(|it| ("effect", it.clone()));
+    let side = |value: &Option<String>| value.clone().unwrap_or_else(|| "(none)".to_owned());
+    let changes =
+        facts.changes.iter().take(MOST_CHANGES).map(move |it| {
+            ("changed", format!("{}: {} → {}", it.path, side(&it.old), side(&it.new)))
+        });
+    let more = facts.changes.len().checked_sub(MOST_CHANGES + 1);
+    let more = more.map(|more| ("changed", format!("and {}", count(more + 1, "other field"))));
+    effect.chain(changes).chain(more)
 }
 
 /// Shortens untrusted text, and replaces characters that could control the terminal.

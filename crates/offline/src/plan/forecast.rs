@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use setguard_core::{
-    object::difference::Difference,
+    finding::difference::Difference,
     rollout::{Action, Course, Revision, Stop, Target, Waits, node::Placement, undo::Undo},
 };
 use setguard_files::manifests::id::ObjectId;

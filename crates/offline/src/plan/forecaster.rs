@@ -21,10 +21,8 @@ use crate::proposal::{
 };
 pub(super) use setguard_core::{
     engine::{Context, evaluate_rollout},
-    object::{
-        Object, Subject, Workload, deployer::Deployer, difference::differences,
-        namespace_or_default,
-    },
+    finding::difference::differences,
+    object::{Object, Subject, Workload, deployer::Deployer, namespace_or_default},
     rules::{
         limit_exceeded::{Cause, Wave},
         schema::SCHEMA,

@@ -5,6 +5,7 @@ use std::io::{self, Write};
 
 use serde::Serialize;
 use setguard_core::rollout::{Action, Step, Target};
+use setguard_files::report::json::DifferenceV1;
 
 use super::{
     forecast::{Forecast, Kept, Rollout},
@@ -57,13 +58,6 @@ struct FindingV1<'a> {
     rule: &'static str,
     field: &'a str,
     message: &'a str,
-}
-
-#[derive(Serialize)]
-struct DifferenceV1<'a> {
-    field: &'a str,
-    old: Option<&'a str>,
-    new: Option<&'a str>,
 }
 
 #[derive(Serialize)]
@@ -123,11 +117,7 @@ pub(super) fn print(
 fn object(forecast: &Forecast) -> ObjectV1<'_> {
     let id = &forecast.id;
     let findings = forecast.refusals.iter().chain(forecast.exceeded.iter().map(|it| &it.what));
-    let changes = forecast.differences.iter().map(|it| DifferenceV1 {
-        field: &it.path,
-        old: it.old.as_deref(),
-        new: it.new.as_deref(),
-    });
+    let changes = forecast.differences.iter().map(DifferenceV1::from);
     ObjectV1 {
         object: IdV1 {
             api_version: &id.api_version,

@@ -38,9 +38,9 @@ const STUCK: [(&str, &str, &str, &str); 22] = [
     ("statefulset/policy", SHOP, "8s", "denied request: not here"),
     ("statefulset/quota", POOR, "8s", "exceeded quota: small"),
     ("daemonset/host", SECURE, "8s", "violates PodSecurity"),
-    ("daemonset/nowhere", SHOP, "5m", "lack the label pool=nowhere"),
-    ("daemonset/dead", SHOP, "5m", "does not end: its node down is not ready"),
-    ("daemonset/unpulled", SHOP, "5m", "is not ready: ImagePullBackOff"),
+    ("daemonset/nowhere", SHOP, "5m", "without the label pool=nowhere"),
+    ("daemonset/dead", SHOP, "5m", "the update does not go on: node down is not ready"),
+    ("daemonset/unpulled", SHOP, "5m", "ImagePullBackOff"),
     ("statefulset/wide", SHOP, "5m", "is not ready: ImagePullBackOff"),
     ("statefulset/misnamed", SHOP, "5m", "InvalidImageName"),
     (
@@ -53,9 +53,14 @@ const STUCK: [(&str, &str, &str, &str); 22] = [
     ("statefulset/limited", LIMITED, "8s", "maximum cpu usage per Container is 1"),
     ("statefulset/taken", SHOP, "2s", "taken-1 cannot be created: another pod has this name"),
     ("statefulset/config", SHOP, "2s", "CreateContainerConfigError"),
-    ("statefulset/place", SHOP, "2s", "0/4 nodes are available"),
+    ("statefulset/place", SHOP, "2s", "none of 4 nodes has a place for it"),
     ("statefulset/flaps", SHOP, "2s", "flaps-0 has become unready "),
-    ("statefulset/held", SHOP, "2s", "held-0 is being deleted (finalizers: example.com/hold)"),
+    (
+        "statefulset/held",
+        SHOP,
+        "2s",
+        "held-0 should be gone: it waits for its finalizers (example.com/hold)",
+    ),
 ];
 
 /// Rollouts that succeed, and as what.
@@ -164,13 +169,12 @@ pub(super) fn told_and_passed(shared: &Namespace<'_>) {
         assert!(message.contains(why), "{what}: {event:#}");
         let (first, end) = (wait.first(why), time(&event));
         assert!(end.duration_since(first) <= SOON, "{what}: seen at {first}, told at {end}");
-        // The audit names the same cause. It does so by another rule for a DaemonSet without a node, and sees only one
-        // moment of a pod that flaps.
+        // The audit names the same cause, but it sees only one moment of a pod that flaps.
         let [kind, name] =
             ["kind", "name"].map(|key| event["object"][key].as_str().unwrap_or_default());
         let rule = event["findings"][0]["rule"].as_str().unwrap_or_default();
         let is_named = audit.contains_key(&(rule.to_owned(), format!("{kind}/{name}")));
-        let is_other = ["daemonset/nowhere", "statefulset/flaps"].contains(what);
+        let is_other = *what == "statefulset/flaps";
         assert!(is_named || is_other, "{what}: {event:#}\n{audit:#?}");
     }
     for (wait, (what, outcome)) in healthy.iter_mut().zip(&HEALTHY) {

@@ -4,14 +4,13 @@ use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 use setguard_core::{
     kubernetes::{cluster::Cluster, kind::Kind, resource::WorkloadKind},
-    observed::{Observed, WorkloadStatus},
+    observed::Observed,
     policy::Policy,
 };
 
 use super::super::{
-    decision::{Decision, Memory, decide},
-    diagnosis,
-    obstacle::{Limits, View},
+    decision::{Decision, Limits, Memory, View, decide},
+    diagnosis::Diagnosis,
     target::Target,
 };
 
@@ -36,28 +35,6 @@ pub(super) fn look(
     allow_none: bool,
     memory: &mut Memory,
 ) -> Decision {
-    view(world, seconds, allow_none, |view, set| {
-        let kind = set.map_or(WorkloadKind::StatefulSet, |set| set.kind());
-        let target =
-            Target { namespace: "shop".to_owned(), kind, name: "db".to_owned(), has_claims: true };
-        decide(view, &target, set, memory)
-    })
-}
-
-/// Returns the texts of the audit's findings in the set, this many seconds after the wait has begun.
-pub(super) fn audited(world: &WatchedCluster, seconds: i64) -> Vec<String> {
-    view(world, seconds, false, |view, set| {
-        let found = diagnosis::of(view, set.unwrap(), &Policy::default(), None);
-        found.iter().map(|it| format!("{}: {}", it.rule.id, it.message)).collect()
-    })
-}
-
-fn view<T>(
-    world: &WatchedCluster,
-    seconds: i64,
-    allow_none: bool,
-    look: impl FnOnce(&View<'_>, Option<&WorkloadStatus>) -> T,
-) -> T {
     let mut observed = Observed::keeping_all();
     for (kind, object) in world {
         observed.add(*kind, &object.to_string()).unwrap();
@@ -71,7 +48,12 @@ fn view<T>(
         limits: Limits::of(SignedDuration::from_mins(5), 5),
         allow_none,
     };
-    look(&view, observed.sets().next())
+    let set = observed.sets().next();
+    let kind = set.map_or(WorkloadKind::StatefulSet, |set| set.kind());
+    let target =
+        Target { namespace: "shop".to_owned(), kind, name: "db".to_owned(), has_claims: true };
+    let diagnosis = Diagnosis::of(&view, &Policy::default(), None);
+    decide(&view, &target, set, &diagnosis, memory)
 }
 
 /// Returns the time at which a rollout is given up, with the decision.

@@ -43,7 +43,7 @@ fn a_pod_that_is_ready_and_unready_again_is_given_up() {
         let (second, decision) =
             given_up(|now| last(flapping(pod("db-2", 2, None), every, now))).unwrap();
         assert!((TRANSIENT..TRANSIENT + 60).contains(&second), "{second}");
-        let why = &decision.stuck[0].text;
+        let why = decision.stuck[0].facts.heading();
         assert!(why.starts_with("db-2 has become unready "), "{why}");
         assert!(why.contains("50 seconds of minReadySeconds"), "{why}");
     }
@@ -59,7 +59,7 @@ fn a_pod_that_is_ready_and_unready_again_is_given_up() {
     })
     .unwrap();
     assert!((TRANSIENT..TRANSIENT + 60).contains(&second), "{second}");
-    assert!(decision.stuck[0].text.contains("db-b"), "{:?}", decision.stuck);
+    assert!(decision.stuck[0].facts.heading().contains("db-b"), "{:?}", decision.stuck);
 }
 
 #[test]

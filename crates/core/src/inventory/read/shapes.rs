@@ -10,7 +10,7 @@ use k8s_openapi::{
 };
 use serde::{Deserialize, de::DeserializeOwned};
 
-use super::{classes, services::ServiceSpec};
+use super::services::ServiceSpec;
 use crate::{
     inventory::{
         host_port::HostPort,
@@ -26,6 +26,7 @@ use crate::{
         kind::Kind,
         pod_security::{ENFORCE_LABEL, VERSION_LABEL},
     },
+    object::storage_class::StorageClass,
 };
 
 /// The metadata that rules need of every object.
@@ -191,7 +192,10 @@ pub(super) fn read(kind: Kind, json: &str) -> Option<(Metadata, Role)> {
         Kind::Namespace => namespace(json),
         Kind::Node => node(json),
         Kind::PriorityClass | Kind::ServiceAccount => Some((metadata(json)?, Role::Named)),
-        Kind::StorageClass => Some((metadata(json)?, Role::StorageClass(classes::read(json)?))),
+        Kind::StorageClass => {
+            let (_, class) = StorageClass::read(json).ok()?;
+            Some((metadata(json)?, Role::StorageClass(class)))
+        }
         Kind::HorizontalPodAutoscaler => autoscaler(json),
         // An inventory has none of these.
         Kind::ControllerRevision

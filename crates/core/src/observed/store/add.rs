@@ -10,6 +10,8 @@ use crate::{
     },
 };
 
+/// The most templates of earlier revisions that are kept for one set.
+const MOST_TEMPLATES: usize = 3;
 /// The most warnings that are kept for one object; older ones are dropped.
 const MOST_EVENTS: usize = 8;
 
@@ -94,6 +96,11 @@ impl Observed {
             Some(owner) if self.may_matter(&owner) => {
                 let all = self.revisions.entry(owner).or_default();
                 all.insert(revision.name.clone(), revision);
+                // Templates may be large.
+                let mut known: Vec<_> = all.values_mut().filter(|it| it.data.is_some()).collect();
+                known.sort_by_key(|it| it.number);
+                let too_many = known.len().saturating_sub(MOST_TEMPLATES);
+                known.into_iter().take(too_many).for_each(|it| it.data = None);
             }
             None if revision.is_of_set && !revision.is_owned => {
                 let name = (revision.namespace.clone(), revision.name.clone());

@@ -5,9 +5,11 @@ use std::collections::BTreeMap;
 use super::{Observed, owner};
 use crate::{
     kubernetes::{kind::Kind, resource::WorkloadKind},
+    object::storage::{Storage, is_shareable},
     observed::{
         Endpoints, Event, ForeignPod, Node, PersistentVolume, PersistentVolumeClaim, Pod,
-        PodDisruptionBudget, Quota, Revision, StorageClass, Webhook, WorkloadStatus, event::About,
+        PodDisruptionBudget, Quota, Revision, StorageClass, Webhook, WorkloadState, WorkloadStatus,
+        event::About,
     },
 };
 
@@ -30,6 +32,24 @@ impl Observed {
     /// Returns the revisions of a set that is not healthy.
     pub fn revisions(&self, set: &WorkloadStatus) -> impl Iterator<Item = &Revision> {
         self.revisions.get(&owner(set)).into_iter().flat_map(BTreeMap::values)
+    }
+
+    /// Returns the label of the pods with the newest template, if it is known.
+    pub(crate) fn newest<'a>(&'a self, set: &'a WorkloadStatus) -> Option<&'a str> {
+        match &set.state {
+            WorkloadState::StatefulSet(it) => it.status.update_revision.as_deref(),
+            WorkloadState::DaemonSet(_) => {
+                let newest = self.revisions(set).max_by_key(|it| it.number);
+                newest.filter(|it| it.number.is_some()).map(Revision::on_pods)
+            }
+        }
+    }
+
+    /// Returns whether a pod has the newest template, as far as that is known.
+    ///
+    /// Kubernetes: `IsPodUpdated`, pkg/controller/daemon/util/daemonset_util.go.
+    pub fn is_updated(&self, set: &WorkloadStatus, pod: &Pod) -> bool {
+        self.newest(set).is_some_and(|it| pod.is_of(it)) || set.has_generation_of(pod)
     }
 
     /// Returns the revisions of sets that no controller owns.
@@ -73,6 +93,21 @@ impl Observed {
     /// Returns the volume with this name.
     pub fn volume(&self, name: &str) -> Option<&PersistentVolume> {
         self.volumes.get(name)
+    }
+
+    /// Returns what rules about one object need to know of all claims and volumes.
+    pub fn storage(&self) -> Storage {
+        let mut storage = Storage::default();
+        for ((namespace, name), claim) in &self.claims {
+            match claim.modes.iter().any(|mode| is_shareable(mode)) {
+                true => storage.add_shareable_claim(Some(namespace), name),
+                false => storage.add_other_claim(name),
+            }
+        }
+        if self.volumes.values().any(|volume| volume.class.is_empty()) {
+            storage.add_volume_without_class();
+        }
+        storage
     }
 
     /// Returns the storage class with this name.
@@ -139,9 +174,9 @@ impl Observed {
         events.filter(move |it| &*it.reason == reason && it.last + KEPT > now)
     }
 
-    /// Returns the latest events about a pod that aren't warnings, newest first.
-    pub(in crate::observed) fn notes(&self, namespace: &str, pod: &str) -> &[Event] {
-        let about = (namespace.into(), Kind::Pod, pod.into());
+    /// Returns the latest events about an object that aren't warnings, newest first.
+    pub(in crate::observed) fn notes(&self, namespace: &str, kind: Kind, name: &str) -> &[Event] {
+        let about = (namespace.into(), kind, name.into());
         self.notes.get(&about).map(Vec::as_slice).unwrap_or_default()
     }
 

@@ -12,15 +12,14 @@ use serde_json::{Value as Json, json};
 use super::{kruise, stateful_set, template};
 use crate::{
     finding::{
-        Field, Finding, Reason, Related, Step, nearest_of,
+        Field, Finding, Reason, Related, Step,
+        difference::{Difference, differences},
+        nearest_of,
         paths::{CLAIM_TEMPLATES, ROLLING_UPDATE, SELECTOR, SPEC, TEMPLATE_LABELS, VOLUMES},
         shorten,
     },
     kubernetes::{resource::WorkloadKind, selector},
-    object::{
-        Object, Subject,
-        difference::{Difference, differences},
-    },
+    object::{Object, Subject},
     rules::schema::SCHEMA,
     validation::object_meta,
 };

@@ -2,25 +2,18 @@
 
 use crate::{
     finding::{Meta, Mode},
-    kubernetes::kind::Kind,
-    rules::rule::{Rule, Runner, Scope},
+    rules::rule::{Rule, Runner, SETS, Scope},
 };
 
 /// The rule for metadata and the workload's own fields.
-pub static RULE: Rule = Rule {
-    meta: meta! {
-        id: "api-validation",
-        title: "the API server refuses this",
-        summary: "what the API server refuses in metadata and the workload's own fields",
-        group: Refused,
-        mode: Mode::Deny,
-        adjustable: false,
-    },
-    scopes: &[Scope::Engine {
-        kinds: &[Kind::DaemonSet, Kind::StatefulSet],
-        by: &[Runner::Check, Runner::Validate, Runner::Audit],
-    }],
-    cel: None,
+pub static RULE: Rule = rule! {
+    id: "api-validation",
+    title: "the API server refuses this",
+    summary: "what the API server refuses in metadata and the workload's own fields",
+    group: Refused,
+    mode: Mode::Deny,
+    adjustable: false,
+    scopes: [Scope::Engine { kinds: SETS, by: &[Runner::Check, Runner::Validate, Runner::Audit] }],
 };
 
 /// The description of this rule.

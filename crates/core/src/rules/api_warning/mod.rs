@@ -35,21 +35,17 @@ use crate::{
     validation::pod::util::Seen,
 };
 
-pub(super) static RULE: Rule = Rule {
-    meta: meta! {
-        id: "api-warning",
-        title: "the API server warns of this setting",
-        summary: "a setting that the API server accepts with a warning",
-        group: Refused,
-        mode: Mode::Warn,
-        adjustable: true,
-    },
-    scopes: &[Scope::Object {
+pub(super) static RULE: Rule = rule! {
+    id: "api-warning",
+    title: "the API server warns of this setting",
+    summary: "a setting that the API server accepts with a warning",
+    group: Refused,
+    mode: Mode::Warn,
+    scopes: [Scope::Object {
         phase: Phase::Warned,
         openkruise: OpenKruise::Applies,
         check: ObjectCheck::Both(check),
     }],
-    cel: None,
 };
 
 /// The harm that a warning is about, and what to write instead. `None` if there is little harm, so

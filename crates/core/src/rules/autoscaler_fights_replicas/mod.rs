@@ -4,27 +4,16 @@ use crate::{
     finding::{Mode, Reason, paths::SPEC},
     inventory::object_summary::Autoscaler,
     kubernetes::kind::Kind,
-    rules::rule::{
-        Rule, Scope,
-        inventory::{Evidence, InventoryFindings, Query},
-    },
+    rules::rule::inventory::{Evidence, InventoryFindings, Query, Rule, Scope},
 };
 
-pub(super) static RULE: Rule = Rule {
-    meta: meta! {
-        id: "autoscaler-fights-replicas",
-        title: "replicas are set, and an autoscaler sets them",
-        summary: "a StatefulSet that sets replicas, and an autoscaler that sets them too",
-        group: Rollout,
-        mode: Mode::Warn,
-        adjustable: true,
-    },
-    scopes: &[Scope::Inventory {
-        kinds: &[Kind::StatefulSet],
-        evidence: Evidence::Manifest,
-        check,
-    }],
-    cel: None,
+pub(super) static RULE: Rule = rule! {
+    id: "autoscaler-fights-replicas",
+    title: "replicas are set, and an autoscaler sets them",
+    summary: "a StatefulSet that sets replicas, and an autoscaler that sets them too",
+    group: Rollout,
+    mode: Mode::Warn,
+    scopes: [Scope::Inventory { kinds: &[Kind::StatefulSet], evidence: Evidence::Manifest, check }],
 };
 
 fn check(query: &Query<'_>, found: &mut InventoryFindings) {

@@ -5,27 +5,16 @@ use crate::{
     finding::{Mode, Reason},
     inventory::{object_summary::Service, waits::On},
     kubernetes::kind::Kind,
-    rules::rule::{
-        Rule, Scope,
-        inventory::{Evidence, InventoryFindings, Query},
-    },
+    rules::rule::inventory::{Evidence, InventoryFindings, Query, Rule, Scope},
 };
 
-pub(super) static RULE: Rule = Rule {
-    meta: meta! {
-        id: "bootstrap-deadlock",
-        title: "the first pod waits for later ones",
-        summary: "ordered pods whose first one becomes ready only after later ones exist",
-        group: NeverStarts,
-        mode: Mode::Warn,
-        adjustable: true,
-    },
-    scopes: &[Scope::Inventory {
-        kinds: &[Kind::StatefulSet],
-        evidence: Evidence::Presence,
-        check,
-    }],
-    cel: None,
+pub(super) static RULE: Rule = rule! {
+    id: "bootstrap-deadlock",
+    title: "the first pod waits for later ones",
+    summary: "ordered pods whose first one becomes ready only after later ones exist",
+    group: NeverStarts,
+    mode: Mode::Warn,
+    scopes: [Scope::Inventory { kinds: &[Kind::StatefulSet], evidence: Evidence::Presence, check }],
 };
 
 fn check(query: &Query<'_>, found: &mut InventoryFindings) {

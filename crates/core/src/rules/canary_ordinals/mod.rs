@@ -5,24 +5,16 @@ use crate::{
     finding::{Findings, Mode, Reason, paths::SPEC},
     kubernetes::cluster::Cluster,
     object::{StatefulSetSpec, Subject},
-    rules::rule::{ObjectCheck, OpenKruise, Phase, Rule, Scope},
+    rules::rule::{ObjectCheck, OpenKruise, Rule, Scope},
 };
 
-pub(super) static RULE: Rule = Rule {
-    meta: meta! {
-        id: "canary-ordinals",
-        title: "a partition holds back some pods",
-        summary: "the pods that an update with a partition reaches",
-        group: Rollout,
-        mode: Mode::Audit,
-        adjustable: true,
-    },
-    scopes: &[Scope::Object {
-        phase: Phase::After,
-        openkruise: OpenKruise::AppliesInOrder,
-        check: ObjectCheck::StatefulSet(check),
-    }],
-    cel: None,
+pub(super) static RULE: Rule = rule! {
+    id: "canary-ordinals",
+    title: "a partition holds back some pods",
+    summary: "the pods that an update with a partition reaches",
+    group: Rollout,
+    mode: Mode::Audit,
+    scopes: [Scope::trap(OpenKruise::AppliesInOrder, ObjectCheck::StatefulSet(check))],
 };
 
 fn check(spec: &StatefulSetSpec, subject: &Subject<'_>, cluster: &Cluster, found: &mut Findings) {

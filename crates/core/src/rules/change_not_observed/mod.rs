@@ -1,30 +1,19 @@
 //! Sets whose controller has not observed their latest change.
 
-use super::status::phrases::{count, names, since};
+use super::status::phrases::{count, names};
 use crate::{
     finding::{Facts, Help, Mode, Path, paths::STATUS},
-    kubernetes::kind::Kind,
     observed::WorkloadStatus,
-    rules::rule::{
-        Rule, Scope, StatusCheck,
-        status::{Audit, ObjectName, Report, StatusFindings},
-    },
+    rules::rule::status::{Audit, ObjectName, Report, Rule, SETS, Scope, StatusCheck, StatusFindings},
 };
 
-pub(super) static RULE: Rule = Rule {
-    meta: meta! {
-        id: "change-not-observed",
-        title: "the controller does not react",
-        summary: "a set that was created or changed, and whose controller does not react",
-        group: Cluster,
-        mode: Mode::Deny,
-        adjustable: true,
-    },
-    scopes: &[Scope::Status {
-        kinds: &[Kind::DaemonSet, Kind::StatefulSet],
-        check: StatusCheck::Others(check),
-    }],
-    cel: None,
+pub(super) static RULE: Rule = rule! {
+    id: "change-not-observed",
+    title: "the controller does not react",
+    summary: "a set that was created or changed, and whose controller does not react",
+    group: Cluster,
+    mode: Mode::Deny,
+    scopes: [Scope::Status { kinds: SETS, check: StatusCheck::Others(check) }],
 };
 
 static GENERATION: Path<'static> = STATUS.child("observedGeneration");
@@ -36,26 +25,16 @@ fn check(audit: &Audit<'_>, found: &mut StatusFindings) {
     let mut waiting: Vec<_> = waiting.filter(|(at, _)| audit.is_long_ago(*at)).collect();
     waiting.sort_by_key(|(at, _)| *at);
     let Some((&(at, first), others)) = waiting.split_first() else { return };
-    let mut message = format!(
-        "no controller has observed generation {} of this set {}; it has observed {}",
-        first.generation(),
-        since(at),
-        match first.observed_generation() {
-            0 => "none".to_owned(),
-            generation => format!("generation {generation}"),
-        }
-    );
-    if !others.is_empty() {
-        let kinds = others
-            .iter()
-            .map(|(_, set)| format!("{} {}/{}", set.kind(), set.namespace(), set.name()));
-        let kinds: Vec<_> = kinds.collect();
-        let list = names(kinds.iter().map(String::as_str));
-        message.push_str(&format!(
-            "; the same holds for {} ({list})",
-            count(others.len(), "other set")
-        ));
-    }
+    let seen = match first.observed_generation() {
+        0 => "it has observed none".to_owned(),
+        generation => format!("it has observed generation {generation}"),
+    };
+    let effect = (!others.is_empty()).then(|| {
+        let all = others.iter().map(|(_, it)| format!("{} {}/{}", it.kind(), it.namespace(), it.name()));
+        let all: Vec<_> = all.collect();
+        let list = names(all.iter().map(String::as_str));
+        format!("the same holds for {} ({list})", count(others.len(), "other set"))
+    });
     let kubectl = audit.kubectl("kube-system");
     let lease = kubectl.looks("get lease", &["kube-controller-manager", "-o", "yaml"]);
     let help = Help::say(
@@ -65,9 +44,6 @@ fn check(audit: &Audit<'_>, found: &mut StatusFindings) {
     .run(lease)
     .and(" shows who leads, and when that was renewed");
     let title = format!("no controller has observed generation {} of this set", first.generation());
-    let facts = Facts::title(title).since(at).effect(
-        (!others.is_empty()).then(|| format!("{} wait too", count(others.len(), "other set"))),
-    );
-    let about = ObjectName::from(first);
-    found.add(Report::new(&GENERATION, message, help).about(about).facts(facts));
+    let facts = Facts::title(title).since(at).cause(seen).effect(effect);
+    found.add(Report::new(&GENERATION, facts, help).about(ObjectName::from(first)));
 }

@@ -8,23 +8,16 @@ use crate::{
     finding::{Effect, Facts, Help, Mode, paths::CLAIM_TEMPLATES},
     kubernetes::kind::Kind,
     observed::WorkloadState,
-    rules::rule::{
-        Rule, Scope, StatusCheck,
-        status::{Report, StatusFindings, StatusQuery},
-    },
+    rules::rule::status::{Report, Rule, Scope, StatusCheck, StatusFindings, StatusQuery},
 };
 
-pub(super) static RULE: Rule = Rule {
-    meta: meta! {
-        id: "claim-left-behind",
-        title: "new pods get claims of earlier ones",
-        summary: "claims of an earlier StatefulSet that the next scale-up gives to new pods",
-        group: Cluster,
-        mode: Mode::Audit,
-        adjustable: true,
-    },
-    scopes: &[Scope::Status { kinds: &[Kind::StatefulSet], check: StatusCheck::Aside(check) }],
-    cel: None,
+pub(super) static RULE: Rule = rule! {
+    id: "claim-left-behind",
+    title: "new pods get claims of earlier ones",
+    summary: "claims of an earlier StatefulSet that the next scale-up gives to new pods",
+    group: Cluster,
+    mode: Mode::Audit,
+    scopes: [Scope::Status { kinds: &[Kind::StatefulSet], check: StatusCheck::Aside(check) }],
 };
 
 fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
@@ -49,11 +42,10 @@ fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
         at(created)
     );
     let effect = format!("{them} taken over, with the data, when the set is scaled up");
-    let message = format!("{title}: {effect}");
     let (list, more) = words(&left);
     let look = query.kubectl().looks("get pvc", list);
     let delete = query.kubectl().does(Effect::LosesData, "delete pvc", list);
     let help = Help::say("").run(look).and(" shows their age; if the data is not wanted, run ");
     let facts = Facts::title(title).effect(effect);
-    found.add(Report::new(&CLAIM_TEMPLATES, message, help.run(delete).and(more)).facts(facts));
+    found.add(Report::new(&CLAIM_TEMPLATES, facts, help.run(delete).and(more)));
 }

@@ -5,25 +5,17 @@ use crate::{
     finding::{Findings, Mode, paths::CLAIM_TEMPLATES},
     kubernetes::cluster::Cluster,
     object::{StatefulSetSpec, Subject},
-    rules::rule::{ObjectCheck, OpenKruise, Phase, Rule, Scope},
+    rules::rule::{ObjectCheck, OpenKruise, Rule, Scope},
     validation::created_claim,
 };
 
-pub(super) static RULE: Rule = Rule {
-    meta: meta! {
-        id: "claim-metadata-invalid",
-        title: "the metadata of a claim is invalid",
-        summary: "a claim template with metadata that the API server refuses in a claim",
-        group: NeverStarts,
-        mode: Mode::Deny,
-        adjustable: true,
-    },
-    scopes: &[Scope::Object {
-        phase: Phase::After,
-        openkruise: OpenKruise::Applies,
-        check: ObjectCheck::StatefulSet(check),
-    }],
-    cel: None,
+pub(super) static RULE: Rule = rule! {
+    id: "claim-metadata-invalid",
+    title: "the metadata of a claim is invalid",
+    summary: "a claim template with metadata that the API server refuses in a claim",
+    group: NeverStarts,
+    mode: Mode::Deny,
+    scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::StatefulSet(check))],
 };
 
 fn check(spec: &StatefulSetSpec, _: &Subject<'_>, cluster: &Cluster, found: &mut Findings) {

@@ -7,24 +7,17 @@ use crate::{
     finding::{Findings, Mode, Reason, paths::CLAIM_TEMPLATES},
     kubernetes::cluster::Cluster,
     object::{StatefulSetSpec, Subject},
-    rules::rule::{Cel, ObjectCheck, OpenKruise, Phase, Rule, Scope},
+    rules::rule::{Cel, ObjectCheck, OpenKruise, Rule, Scope},
 };
 
-pub(super) static RULE: Rule = Rule {
-    meta: meta! {
-        id: "claim-name-duplicate",
-        title: "two claim templates have the same name",
-        summary: "volumeClaimTemplates with the same name: only the last one is used",
-        group: Data,
-        mode: Mode::Deny,
-        adjustable: true,
-    },
-    scopes: &[Scope::Object {
-        phase: Phase::After,
-        openkruise: OpenKruise::Applies,
-        check: ObjectCheck::StatefulSet(check),
-    }],
-    cel: Some(&CEL),
+pub(super) static RULE: Rule = rule! {
+    id: "claim-name-duplicate",
+    title: "two claim templates have the same name",
+    summary: "volumeClaimTemplates with the same name: only the last one is used",
+    group: Data,
+    mode: Mode::Deny,
+    scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::StatefulSet(check))],
+    cel: CEL,
 };
 
 static CEL: Cel = Cel {

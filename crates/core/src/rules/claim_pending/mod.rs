@@ -6,30 +6,23 @@ use super::{
     class_of_claims_missing,
     status::{
         claims::{Unbound, WhyUnbound, of_set, unbound},
-        phrases::{names, since},
+        phrases::names,
         stateful_set::Replicas,
     },
 };
 use crate::{
-    finding::{Facts, Help, Mode, paths::CLAIM_TEMPLATES},
+    finding::{Facts, Help, Hold, Mode, Outlook, paths::CLAIM_TEMPLATES},
     kubernetes::kind::Kind,
-    rules::rule::{
-        Rule, Scope, StatusCheck,
-        status::{Report, StatusFindings, StatusQuery},
-    },
+    rules::rule::status::{Report, Rule, Scope, StatusCheck, StatusFindings, StatusQuery},
 };
 
-pub(super) static RULE: Rule = Rule {
-    meta: meta! {
-        id: "claim-pending",
-        title: "a pod waits for its claim",
-        summary: "a pod of a StatefulSet that waits for a claim that is not bound",
-        group: Cluster,
-        mode: Mode::Warn,
-        adjustable: true,
-    },
-    scopes: &[Scope::Status { kinds: &[Kind::StatefulSet], check: StatusCheck::Workload(check) }],
-    cel: None,
+pub(super) static RULE: Rule = rule! {
+    id: "claim-pending",
+    title: "a pod waits for its claim",
+    summary: "a pod of a StatefulSet that waits for a claim that is not bound",
+    group: Cluster,
+    mode: Mode::Warn,
+    scopes: [Scope::Status { kinds: &[Kind::StatefulSet], check: StatusCheck::Workload(check) }],
 };
 
 fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
@@ -54,17 +47,18 @@ fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
         let (noun, is) = if claims.len() == 1 { ("claim", "is") } else { ("claims", "are") };
         let reason = why.text(query.audit.observed);
         let (help, instead_of) = advice(query, &why, &claims);
-        let title = match why {
-            WhyUnbound::Lost => format!("{noun} {list} {is} Lost"),
-            _ => format!("{noun} {list} {is} Pending"),
+        let (state, begun) = match why {
+            WhyUnbound::Lost => ("Lost", 0),
+            _ => ("Pending", first),
         };
-        let (message, begun) = match why {
-            WhyUnbound::Lost => (format!("{title}: {reason}"), 0),
-            _ => (format!("{title} {}: {reason}", since(first)), first),
+        let hold = match why {
+            WhyUnbound::Lost | WhyUnbound::NoClass(_) | WhyUnbound::NoDefaultClass => Hold::Lasting,
+            // Whoever may create events can write why a claim is not provisioned.
+            _ => Hold::Passing,
         };
-        let facts = Facts::title(title).cause(reason).since(begun);
-        let report = Report::new(&CLAIM_TEMPLATES, message, help).facts(facts);
-        found.add(report.instead_of(instead_of));
+        let facts = Facts::title(format!("{noun} {list} {is} {state}")).cause(reason);
+        let facts = facts.since(begun).outlook(Outlook::new(state, hold));
+        found.add(Report::new(&CLAIM_TEMPLATES, facts, help).instead_of(instead_of));
     }
 }
 

@@ -8,23 +8,16 @@ use crate::{
     kubernetes::{kind::Kind, quantity::Quantity},
     observed::{PersistentVolumeClaim, WorkloadState},
     rollout::stateful_set::Settings,
-    rules::rule::{
-        Rule, Scope, StatusCheck,
-        status::{Report, StatusFindings, StatusQuery},
-    },
+    rules::rule::status::{Report, Rule, Scope, StatusCheck, StatusFindings, StatusQuery},
 };
 
-pub(super) static RULE: Rule = Rule {
-    meta: meta! {
-        id: "claim-size-differs",
-        title: "claims differ from the size in the template",
-        summary: "claims of a StatefulSet whose size differs from the claim template",
-        group: Cluster,
-        mode: Mode::Audit,
-        adjustable: true,
-    },
-    scopes: &[Scope::Status { kinds: &[Kind::StatefulSet], check: StatusCheck::Aside(check) }],
-    cel: None,
+pub(super) static RULE: Rule = rule! {
+    id: "claim-size-differs",
+    title: "claims differ from the size in the template",
+    summary: "claims of a StatefulSet whose size differs from the claim template",
+    group: Cluster,
+    mode: Mode::Audit,
+    scopes: [Scope::Status { kinds: &[Kind::StatefulSet], check: StatusCheck::Aside(check) }],
 };
 
 fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
@@ -61,15 +54,13 @@ fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
             let requests = if list.len() == 1 { "requests" } else { "request" };
             let title = format!("{all} {requests} {word} than the template");
             let sizes = format!("{first} against {}", size.0);
-            let message = format!("{title}: {sizes}");
             let help = match which {
                 Ordering::Less => resize(query, &list, &size.0),
                 _ if list.iter().any(|it| it.claim.is_being_resized()) => unfinished(query, &list),
                 _ => query.create_again(&format!("{first} in the template")),
             };
-            let path = CLAIM_TEMPLATES.index(index);
             let facts = Facts::title(title).cause(sizes);
-            found.add(Report::new(&path, message, help).facts(facts));
+            found.add(Report::new(&CLAIM_TEMPLATES.index(index), facts, help));
         }
     }
 }

@@ -4,30 +4,23 @@ use std::collections::BTreeMap;
 
 use super::status::{
     claims::of_set,
-    phrases::{names, since},
+    phrases::names,
     stateful_set::Replicas,
 };
 use crate::{
     finding::{Command, Effect, Facts, Help, Mode, paths::CLAIM_TEMPLATES},
     kubernetes::kind::Kind,
     observed::PersistentVolumeClaim,
-    rules::rule::{
-        Rule, Scope, StatusCheck,
-        status::{Report, StatusFindings, StatusQuery},
-    },
+    rules::rule::status::{Report, Rule, Scope, StatusCheck, StatusFindings, StatusQuery},
 };
 
-pub(super) static RULE: Rule = Rule {
-    meta: meta! {
-        id: "claim-terminating",
-        title: "a claim in use was deleted",
-        summary: "a claim of a StatefulSet that was deleted while its pod uses it",
-        group: Cluster,
-        mode: Mode::Warn,
-        adjustable: true,
-    },
-    scopes: &[Scope::Status { kinds: &[Kind::StatefulSet], check: StatusCheck::Aside(check) }],
-    cel: None,
+pub(super) static RULE: Rule = rule! {
+    id: "claim-terminating",
+    title: "a claim in use was deleted",
+    summary: "a claim of a StatefulSet that was deleted while its pod uses it",
+    group: Cluster,
+    mode: Mode::Warn,
+    scopes: [Scope::Status { kinds: &[Kind::StatefulSet], check: StatusCheck::Aside(check) }],
 };
 
 /// The most commands that are joined.
@@ -61,10 +54,11 @@ fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
     let effect = format!(
         "{it} until its pod ends, and the next pod of that name starts with a new, empty volume"
     );
-    let message = format!("{who} being deleted {}: {effect}", since(first));
     let facts = Facts::title(format!("{who} being deleted")).effect(effect).since(first);
+    let is_kept = |name: &&str| query.audit.observed.volume(name).is_some_and(|it| it.is_retained);
     let volumes = ending.values().filter_map(|(_, claim)| claim.volume.as_deref());
-    found.add(Report::new(&CLAIM_TEMPLATES, message, advice(query, volumes)).facts(facts));
+    let volumes = volumes.filter(|name| !is_kept(name));
+    found.add(Report::new(&CLAIM_TEMPLATES, facts, advice(query, volumes)));
 }
 
 fn advice<'v>(query: &StatusQuery<'_>, volumes: impl Iterator<Item = &'v str>) -> Help {

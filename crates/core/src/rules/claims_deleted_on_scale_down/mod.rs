@@ -5,24 +5,17 @@ use crate::{
     finding::{Findings, Mode, Reason, paths::SPEC},
     kubernetes::cluster::Cluster,
     object::{Object, StatefulSetSpec, Subject},
-    rules::rule::{Cel, ObjectCheck, OpenKruise, Operation, Phase, Rule, Scope},
+    rules::rule::{Cel, ObjectCheck, OpenKruise, Operation, Rule, Scope},
 };
 
-pub(super) static RULE: Rule = Rule {
-    meta: meta! {
-        id: "claims-deleted-on-scale-down",
-        title: "scaling down deletes claims",
-        summary: "a scale-down with whenScaled Delete: the claims of removed pods are deleted",
-        group: Data,
-        mode: Mode::Warn,
-        adjustable: true,
-    },
-    scopes: &[Scope::Object {
-        phase: Phase::After,
-        openkruise: OpenKruise::AppliesInOrder,
-        check: ObjectCheck::StatefulSet(check),
-    }],
-    cel: Some(&CEL),
+pub(super) static RULE: Rule = rule! {
+    id: "claims-deleted-on-scale-down",
+    title: "scaling down deletes claims",
+    summary: "a scale-down with whenScaled Delete: the claims of removed pods are deleted",
+    group: Data,
+    mode: Mode::Warn,
+    scopes: [Scope::trap(OpenKruise::AppliesInOrder, ObjectCheck::StatefulSet(check))],
+    cel: CEL,
 };
 
 pub(super) static CEL: Cel = Cel {

@@ -5,24 +5,16 @@ use crate::{
     finding::{Findings, Mode, Reason, paths::SPEC},
     kubernetes::cluster::Cluster,
     object::{StatefulSetSpec, Subject},
-    rules::rule::{ObjectCheck, OpenKruise, Phase, Rule, Scope},
+    rules::rule::{ObjectCheck, OpenKruise, Rule, Scope},
 };
 
-pub(super) static RULE: Rule = Rule {
-    meta: meta! {
-        id: "claims-deleted-with-set",
-        title: "deleting the set deletes its claims",
-        summary: "whenDeleted Delete, so that deleting the set deletes its claims with their data",
-        group: Data,
-        mode: Mode::Audit,
-        adjustable: true,
-    },
-    scopes: &[Scope::Object {
-        phase: Phase::After,
-        openkruise: OpenKruise::Applies,
-        check: ObjectCheck::StatefulSet(check),
-    }],
-    cel: None,
+pub(super) static RULE: Rule = rule! {
+    id: "claims-deleted-with-set",
+    title: "deleting the set deletes its claims",
+    summary: "whenDeleted Delete, so that deleting the set deletes its claims with their data",
+    group: Data,
+    mode: Mode::Audit,
+    scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::StatefulSet(check))],
 };
 
 /// Kubernetes: `updateClaimOwnerRefForSetAndPod`,

@@ -4,29 +4,22 @@ use std::collections::BTreeMap;
 
 use super::status::{
     claims::of_set,
-    phrases::{count, sets_of, since},
+    phrases::{count, sets_of},
 };
 use crate::{
     finding::{Facts, Help, Mode, Path, paths::METADATA},
     kubernetes::kind::Kind,
     observed::WorkloadStatus,
-    rules::rule::{
-        Rule, Scope, StatusCheck,
-        status::{Audit, ObjectName, Report, StatusFindings, StatusQuery},
-    },
+    rules::rule::status::{Audit, ObjectName, Report, Rule, Scope, StatusCheck, StatusFindings, StatusQuery},
 };
 
-pub(super) static RULE: Rule = Rule {
-    meta: meta! {
-        id: "class-of-claims-missing",
-        title: "the StorageClass of claims does not exist",
-        summary: "a missing StorageClass that claims of several sets wait for",
-        group: Cluster,
-        mode: Mode::Warn,
-        adjustable: true,
-    },
-    scopes: &[Scope::Status { kinds: &[Kind::StorageClass], check: StatusCheck::Others(check) }],
-    cel: None,
+pub(super) static RULE: Rule = rule! {
+    id: "class-of-claims-missing",
+    title: "the StorageClass of claims does not exist",
+    summary: "a missing StorageClass that claims of several sets wait for",
+    group: Cluster,
+    mode: Mode::Warn,
+    scopes: [Scope::Status { kinds: &[Kind::StorageClass], check: StatusCheck::Others(check) }],
 };
 
 /// The number of sets from which a class is reported.
@@ -80,11 +73,9 @@ fn check(audit: &Audit<'_>, found: &mut StatusFindings) {
     }
     for (class, waiting) in classes.into_iter().filter(|(_, it)| it.sets.len() >= SEVERAL) {
         let first = waiting.first.unwrap_or_default();
-        let effect =
-            format!("{} of {} wait for it", count(waiting.claims, "claim"), sets_of(&waiting.sets));
-        let title = "the StorageClass does not exist";
-        let message = format!("{title}, and {effect}, the first {}", since(first));
-        let facts = Facts::title(title).effect(effect).since(first);
+        let (claims, sets) = (count(waiting.claims, "claim"), sets_of(&waiting.sets));
+        let facts = Facts::title(format!("{claims} of {sets} wait"));
+        let facts = facts.cause("the StorageClass does not exist").since(first);
         let list = audit.kubectl_anywhere().looks("get storageclasses", &[]);
         let help = Help::say("create it as the driver of its volumes documents; ")
             .run(list)
@@ -96,7 +87,7 @@ fn check(audit: &Audit<'_>, found: &mut StatusFindings) {
             api_version: "storage.k8s.io/v1",
             uid: "".into(),
         };
-        found.add(Report::new(&NAME, message, help).about(about).facts(facts));
+        found.add(Report::new(&NAME, facts, help).about(about));
     }
 }
 

@@ -7,17 +7,13 @@ use crate::{
 };
 
 /// The rule that reports tolerations that are injected into the template of a DaemonSet.
-pub static RULE: Rule = Rule {
-    meta: meta! {
-        id: "control-plane-injection",
-        title: "setguard adds control-plane tolerations",
-        summary: "a DaemonSet that requests control-plane tolerations from setguard",
-        group: Guard,
-        mode: Mode::Audit,
-        adjustable: true,
-    },
-    scopes: &[Scope::Engine { kinds: &[Kind::DaemonSet], by: &[Runner::Mutate] }],
-    cel: None,
+pub static RULE: Rule = rule! {
+    id: "control-plane-injection",
+    title: "setguard adds control-plane tolerations",
+    summary: "a DaemonSet that requests control-plane tolerations from setguard",
+    group: Guard,
+    mode: Mode::Audit,
+    scopes: [Scope::Engine { kinds: &[Kind::DaemonSet], by: &[Runner::Mutate] }],
 };
 
 /// The description of this rule.

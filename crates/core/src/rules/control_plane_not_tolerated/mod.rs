@@ -9,24 +9,17 @@ use crate::{
     },
     kubernetes::{cluster::Cluster, tolerations},
     object::{DaemonSetSpec, Subject, annotations},
-    rules::rule::{Cel, ObjectCheck, OpenKruise, Phase, Rule, Scope},
+    rules::rule::{Cel, ObjectCheck, OpenKruise, Rule, Scope},
 };
 
-pub(super) static RULE: Rule = Rule {
-    meta: meta! {
-        id: "control-plane-not-tolerated",
-        title: "the control plane gets no pod",
-        summary: "a node agent without a toleration for the control plane",
-        group: Nodes,
-        mode: Mode::Audit,
-        adjustable: true,
-    },
-    scopes: &[Scope::Object {
-        phase: Phase::After,
-        openkruise: OpenKruise::Applies,
-        check: ObjectCheck::DaemonSet(check),
-    }],
-    cel: Some(&CEL),
+pub(super) static RULE: Rule = rule! {
+    id: "control-plane-not-tolerated",
+    title: "the control plane gets no pod",
+    summary: "a node agent without a toleration for the control plane",
+    group: Nodes,
+    mode: Mode::Audit,
+    scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::DaemonSet(check))],
+    cel: CEL,
 };
 
 static CEL: Cel = Cel {

@@ -7,17 +7,13 @@ use crate::{
 };
 
 /// The rule about injected tolerations that stay. It is evaluated with the traps, in updates.
-pub static RULE: Rule = Rule {
-    meta: meta! {
-        id: "control-plane-tolerations-left",
-        title: "tolerations that setguard added are left",
-        summary: "tolerations that setguard added, in a DaemonSet that no longer requests them",
-        group: Guard,
-        mode: Mode::Warn,
-        adjustable: true,
-    },
-    scopes: &[Scope::Engine { kinds: &[Kind::DaemonSet], by: &[Runner::Check, Runner::Validate] }],
-    cel: None,
+pub static RULE: Rule = rule! {
+    id: "control-plane-tolerations-left",
+    title: "tolerations that setguard added are left",
+    summary: "tolerations that setguard added, in a DaemonSet that no longer requests them",
+    group: Guard,
+    mode: Mode::Warn,
+    scopes: [Scope::Engine { kinds: &[Kind::DaemonSet], by: &[Runner::Check, Runner::Validate] }],
 };
 
 /// The description of this rule.

@@ -2,36 +2,26 @@
 
 use super::status::{
     daemon_set::Daemons,
-    phrases::{at, names, since},
+    phrases::{at, names},
     quota,
     refusal::{Refusal, annotate, by_admission, quoted_after},
     stateful_set::Replicas,
     webhooks,
 };
 use crate::{
-    finding::{Effect, Facts, Help, Mode, paths::POD_SPEC},
+    finding::{Effect, Facts, Help, Hold, Mode, Outlook, paths::POD_SPEC},
     kubernetes::kind::Kind,
     observed::{LONGEST_WAIT, SLACK, WorkloadState},
-    rules::rule::{
-        Rule, Scope, StatusCheck,
-        status::{Report, StatusFindings, StatusQuery},
-    },
+    rules::rule::status::{Report, Rule, SETS, Scope, StatusCheck, StatusFindings, StatusQuery},
 };
 
-pub(super) static RULE: Rule = Rule {
-    meta: meta! {
-        id: "creation-refused",
-        title: "the API server refuses to create pods",
-        summary: "pods that the API server refuses to create",
-        group: Cluster,
-        mode: Mode::Warn,
-        adjustable: true,
-    },
-    scopes: &[Scope::Status {
-        kinds: &[Kind::DaemonSet, Kind::StatefulSet],
-        check: StatusCheck::Workload(check),
-    }],
-    cel: None,
+pub(super) static RULE: Rule = rule! {
+    id: "creation-refused",
+    title: "the API server refuses to create pods",
+    summary: "pods that the API server refuses to create",
+    group: Cluster,
+    mode: Mode::Warn,
+    scopes: [Scope::Status { kinds: SETS, check: StatusCheck::Workload(check) }],
 };
 
 /// The rules about names, which only a set that is created again can have corrected.
@@ -47,32 +37,26 @@ fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
     let Some(refusal) = Refusal::of_creation(query) else { return };
     let Refusal { message, since: first, last, .. } = &refusal;
     let (said, (help, instead_of)) = (refusal.text(), advice(query, message));
+    let outlook = Outlook::new("refused", Hold::Tried(*last));
     if let Some(gone) = gone(query, message) {
-        let text = format!(
-            "{} refused from {} to {}: {said}; the cause is gone by now: {gone}",
-            who(query, ["was", "were"]),
-            at(*first),
-            at(*last)
-        );
-        let title = format!("{} refused until {}", who(query, ["was", "were"]), at(*last));
-        let facts = Facts::title(title).cause(message);
-        let facts = facts.effect(format!("the cause is gone by now: {gone}")).since(*first);
-        let report = Report::new(&POD_SPEC, text, wait(query, *last)).facts(facts);
-        found.add(report.instead_of(instead_of));
+        let title = who(query, ["was", "were"]) + " refused";
+        let facts = Facts::title(title).cause(message).since(*first).outlook(outlook);
+        let last_attempt = at(*last);
+        let effect = format!("the last attempt was {last_attempt}, and the cause is gone by now: {gone}");
+        let facts = facts.effect(effect);
+        found.add(Report::new(&POD_SPEC, facts, wait(query, *last)).instead_of(instead_of));
         return;
     }
-    let text = format!("{} refused {}: {said}", who(query, ["is", "are"]), since(*first));
     let attempt =
         query.audit.is_long_ago(*last).then(|| format!("the last attempt was {}", at(*last)));
-    let text = attempt.iter().fold(text, |text, attempt| format!("{text}; {attempt}"));
     // A set that is created again is tried at once.
     let is_of_claim = message.starts_with(OF_CLAIMS) && quota::exceeded(message).is_none();
     let is_created_again = is_of_claim || instead_of.is_some_and(|it| OF_NAMES.contains(&it));
     let help = if is_created_again { help } else { refusal.try_again(query, help) };
     let cause = webhooks::fault_of_named(query, message).unwrap_or(said);
     let facts = Facts::title(who(query, ["is", "are"]) + " refused").cause(cause);
-    let facts = facts.effect(attempt).since(*first);
-    let report = Report::new(&POD_SPEC, text, help).facts(facts);
+    let facts = facts.effect(attempt).since(*first).outlook(outlook);
+    let report = Report::new(&POD_SPEC, facts, help);
     found.add(report.instead_of(instead_of).stuck(query.audit.is_long_ago(*first)));
 }
 

@@ -7,23 +7,16 @@ use crate::{
     finding::{Mode, Reason, paths::POD_SPEC},
     inventory::object_summary::ObjectSummary,
     kubernetes::kind::Kind,
-    rules::rule::{
-        Rule, Scope,
-        inventory::{Evidence, InventoryFindings, Query},
-    },
+    rules::rule::inventory::{Evidence, InventoryFindings, Query, Rule, Scope},
 };
 
-pub(super) static RULE: Rule = Rule {
-    meta: meta! {
-        id: "daemon-leaves-nodes",
-        title: "pods disappear from many nodes",
-        summary: "a DaemonSet whose new node selector takes its pods away from many nodes",
-        group: Nodes,
-        mode: Mode::Warn,
-        adjustable: true,
-    },
-    scopes: &[Scope::Inventory { kinds: &[Kind::DaemonSet], evidence: Evidence::Presence, check }],
-    cel: None,
+pub(super) static RULE: Rule = rule! {
+    id: "daemon-leaves-nodes",
+    title: "pods disappear from many nodes",
+    summary: "a DaemonSet whose new node selector takes its pods away from many nodes",
+    group: Nodes,
+    mode: Mode::Warn,
+    scopes: [Scope::Inventory { kinds: &[Kind::DaemonSet], evidence: Evidence::Presence, check }],
 };
 
 /// The nodes that a change of a DaemonSet leaves.

@@ -5,23 +5,16 @@ use crate::{
     finding::{Mode, Reason, paths::POD_SPEC},
     inventory::{node::Node, system::System},
     kubernetes::kind::Kind,
-    rules::rule::{
-        Rule, Scope,
-        inventory::{Evidence, InventoryFindings, Query},
-    },
+    rules::rule::inventory::{Evidence, InventoryFindings, Query, Rule, Scope},
 };
 
-pub(super) static RULE: Rule = Rule {
-    meta: meta! {
-        id: "daemon-on-foreign-node",
-        title: "a daemon for Linux runs on other nodes",
-        summary: "a DaemonSet for Linux on Windows nodes, or on virtual nodes",
-        group: Nodes,
-        mode: Mode::Warn,
-        adjustable: true,
-    },
-    scopes: &[Scope::Inventory { kinds: &[Kind::DaemonSet], evidence: Evidence::Presence, check }],
-    cel: None,
+pub(super) static RULE: Rule = rule! {
+    id: "daemon-on-foreign-node",
+    title: "a daemon for Linux runs on other nodes",
+    summary: "a DaemonSet for Linux on Windows nodes, or on virtual nodes",
+    group: Nodes,
+    mode: Mode::Warn,
+    scopes: [Scope::Inventory { kinds: &[Kind::DaemonSet], evidence: Evidence::Presence, check }],
 };
 
 /// The labels of nodes that are not machines, with their values.

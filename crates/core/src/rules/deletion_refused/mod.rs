@@ -2,35 +2,24 @@
 
 use super::{
     status::{
-        phrases::since,
+        outlook::IDLE,
         refusal::{Refusal, by_admission},
     },
     two_pods_on_node,
 };
 use crate::{
-    finding::{Facts, Help, Mode, paths::STATUS},
-    kubernetes::kind::Kind,
+    finding::{Facts, Help, Hold, Mode, Outlook, paths::STATUS},
     observed::WorkloadState,
-    rules::rule::{
-        Rule, Scope, StatusCheck,
-        status::{Report, StatusFindings, StatusQuery},
-    },
+    rules::rule::status::{Report, Rule, SETS, Scope, StatusCheck, StatusFindings, StatusQuery},
 };
 
-pub(super) static RULE: Rule = Rule {
-    meta: meta! {
-        id: "deletion-refused",
-        title: "pods cannot be deleted",
-        summary: "pods that the API server refuses to delete, so that a rollout does not go on",
-        group: Cluster,
-        mode: Mode::Warn,
-        adjustable: true,
-    },
-    scopes: &[Scope::Status {
-        kinds: &[Kind::DaemonSet, Kind::StatefulSet],
-        check: StatusCheck::Workload(check),
-    }],
-    cel: None,
+pub(super) static RULE: Rule = rule! {
+    id: "deletion-refused",
+    title: "pods cannot be deleted",
+    summary: "pods that the API server refuses to delete, so that a rollout does not go on",
+    group: Cluster,
+    mode: Mode::Warn,
+    scopes: [Scope::Status { kinds: SETS, check: StatusCheck::Workload(check) }],
 };
 
 fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
@@ -42,19 +31,16 @@ fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
     if !two_pods_on_node::excess(query).0.is_empty() {
         return;
     }
-    let effect = effect(query);
-    let said = refusal.text();
-    let message =
-        format!("the deletion of pods is refused {}: {said}; {effect}", since(refusal.since));
-    let facts = Facts::title("the deletion of pods is refused").cause(said);
-    let facts = facts.effect(effect).since(refusal.since);
+    let facts = Facts::title("the deletion of pods is refused").cause(refusal.text());
+    let facts = facts.effect(effect(query)).since(refusal.since);
+    let facts = facts.outlook(Outlook::new(IDLE, Hold::Passing));
     let help = by_admission(query, &refusal.message).unwrap_or_else(|| {
         let run = query.kubectl().looks("describe", &[&query.target()]);
         Help::say("change what refuses it; ").run(run).and(" shows the latest attempts")
     });
     let help = refusal.try_again(query, help);
-    let report = Report::new(&STATUS, message, help).facts(facts);
-    found.add(report.stuck(query.audit.is_long_ago(refusal.since)));
+    let is_stuck = query.audit.is_long_ago(refusal.since);
+    found.add(Report::new(&STATUS, facts, help).stuck(is_stuck));
 }
 
 fn effect(query: &StatusQuery<'_>) -> String {

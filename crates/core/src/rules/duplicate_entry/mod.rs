@@ -15,25 +15,17 @@ use crate::{
     },
     kubernetes::{cluster::Cluster, containers::visit},
     object::Subject,
-    rules::rule::{ObjectCheck, OpenKruise, Phase, Rule, Scope},
+    rules::rule::{ObjectCheck, OpenKruise, Rule, Scope},
     validation::pod::util::Seen,
 };
 
-pub(super) static RULE: Rule = Rule {
-    meta: meta! {
-        id: "duplicate-entry",
-        title: "the same entry twice in a list",
-        summary: "an entry twice in a list with keys: server-side apply refuses the object",
-        group: Refused,
-        mode: Mode::Warn,
-        adjustable: true,
-    },
-    scopes: &[Scope::Object {
-        phase: Phase::After,
-        openkruise: OpenKruise::Applies,
-        check: ObjectCheck::Both(check),
-    }],
-    cel: None,
+pub(super) static RULE: Rule = rule! {
+    id: "duplicate-entry",
+    title: "the same entry twice in a list",
+    summary: "an entry twice in a list with keys: server-side apply refuses the object",
+    group: Refused,
+    mode: Mode::Warn,
+    scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::Both(check))],
 };
 
 fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {

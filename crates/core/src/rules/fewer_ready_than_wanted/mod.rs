@@ -3,36 +3,30 @@
 use super::{
     no_container_restarts,
     status::{
-        phrases::{at, one_line, since},
+        outlook::IDLE,
+        phrases::{at, one_line},
         template_churn,
         webhooks::down_for,
     },
 };
 use crate::{
-    finding::{Facts, Help, Mode, paths::STATUS},
+    finding::{Facts, Help, Hold, Mode, Outlook, paths::STATUS},
     kubernetes::kind::Kind,
-    observed::{Call, LONGEST_GAP, Phase, Pod, Ready, RolloutStatus, is_of_ended},
-    rules::rule::{
-        Rule, Scope, StatusCheck,
-        status::{Report, StatusFindings, StatusQuery},
-    },
+    observed::{Call, Event, LONGEST_GAP, Phase, Pod, Ready, RolloutStatus, is_of_ended},
+    rules::rule::status::{Report, Rule, SETS, Scope, StatusCheck, StatusFindings, StatusQuery},
 };
 
-pub(super) static RULE: Rule = Rule {
-    meta: meta! {
-        id: "fewer-ready-than-wanted",
-        title: "fewer pods are ready than wanted",
-        summary: "too few ready pods, or a rollout that stands still, for an unknown reason",
-        group: Cluster,
-        mode: Mode::Warn,
-        adjustable: true,
-    },
-    scopes: &[Scope::Status {
-        kinds: &[Kind::DaemonSet, Kind::StatefulSet],
-        check: StatusCheck::IfSilent(check),
-    }],
-    cel: None,
+pub(super) static RULE: Rule = rule! {
+    id: "fewer-ready-than-wanted",
+    title: "fewer pods are ready than wanted",
+    summary: "too few ready pods, or a rollout that stands still, for an unknown reason",
+    group: Cluster,
+    mode: Mode::Warn,
+    scopes: [Scope::Status { kinds: SETS, check: StatusCheck::IfSilent(check) }],
 };
+
+/// The fewest creations of one pod that are not the work of a rollout.
+const MANY_TIMES: i32 = 10;
 
 const NO_RESTART: &str =
     "no container is restarted after exit code 0, so each pod ends once its containers have exited";
@@ -59,27 +53,25 @@ fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
         None if query.set.ends => Help::say(no_container_restarts::HELP).and("; "),
         None => Help::say(""),
     };
-    let ended = if query.set.ends { recreated(query) } else { replaced(query) };
+    let ended = if query.set.ends { recreated(query) } else { replaced(query).or_else(|| looping(query)) };
     let restarts = ended.as_ref().filter(|_| query.set.ends);
     let (is_stuck, of_spec) =
-        (restarts.is_some(), restarts.map(|_| no_container_restarts::RULE.meta.id));
+        (ended.is_some(), restarts.map(|_| no_container_restarts::RULE.meta.id));
     let (when, why) = match (ended, written) {
         (_, Some(written)) if down.is_some() => (written, down.unwrap_or_default()),
         (Some((first, why)), _) => {
             (first, format!("its pods end and are replaced again and again: {why}"))
         }
         (None, Some(written)) => {
-            let why = ending(query).unwrap_or_else(|| "the cause is not known".to_owned());
-            (written, why)
+            (written, ending(query).unwrap_or_else(|| unknown(query)))
         }
         (None, None) => return,
     };
-    let message = format!("{ready} of {wanted} pods are ready {}, and {why}", since(when));
     let facts = Facts::title(format!("{ready} of {wanted} pods are ready")).cause(why).since(when);
+    let facts = facts.outlook(Outlook::new(IDLE, Hold::Passing));
     let describe = query.kubectl().looks("describe", &[&query.target()]);
     let help = help.run(describe).and(" shows its pods and events");
-    let report = Report::new(&STATUS, message, help).facts(facts);
-    found.add(report.stuck(is_stuck).instead_of(of_spec));
+    found.add(Report::new(&STATUS, facts, help).stuck(is_stuck).instead_of(of_spec));
 }
 
 /// Reports a rollout that does not go on although all pods are ready, if nothing has moved for longer than the patience.
@@ -98,17 +90,16 @@ fn stands_still(query: &StatusQuery<'_>) -> Option<Report<'static>> {
     if !audit.is_long_ago(begun) || waits_for_availability(query) {
         return None;
     }
-    let title = "the rollout does not go on";
     let cause = format!(
         "all pods are ready, {}, and the controller replaces none; the cause is not known",
         progress.text()
     );
-    let message = format!("{title} {}: {cause}", since(begun));
     let describe = query.kubectl().looks("describe", &[&query.target()]);
     let help = Help::say("see whether kube-controller-manager runs; ").run(describe);
     let help = help.and(" shows the events of the last hour");
-    let facts = Facts::title(title).cause(cause).since(begun);
-    Some(Report::new(&STATUS, message, help).facts(facts).stuck(true))
+    let facts = Facts::title("the rollout does not go on").cause(cause).since(begun);
+    let facts = facts.outlook(Outlook::new(IDLE, Hold::Passing));
+    Some(Report::new(&STATUS, facts, help).stuck(true))
 }
 
 /// Returns the time since which nodes have ended pods of the set again and again, and the reason, if that
@@ -135,6 +126,21 @@ fn replaced(query: &StatusQuery<'_>) -> Option<(i64, String)> {
     (goes_on < query.audit.patience.as_secs().max(LONGEST_GAP)).then_some((first, why))
 }
 
+/// Returns the same for a StatefulSet that has created a pod of one name again and again, whatever ended the one before.
+fn looping(query: &StatusQuery<'_>) -> Option<(i64, String)> {
+    let now = query.audit.now.as_second();
+    let goes_on = |it: &&Event| {
+        it.count >= MANY_TIMES
+            && it.last + 2 * LONGEST_GAP > now
+            && query.audit.is_long_ago(it.first)
+            && (it.last - it.first) / i64::from(it.count) < LONGEST_GAP
+    };
+    let worst = query.audit.observed.creations(query.set).filter(goes_on).max_by_key(|it| it.count)?;
+    // `create Pod db-0 in StatefulSet db successful`
+    let pod = worst.message.split(' ').nth(2).unwrap_or_default();
+    Some((worst.first, format!("{pod} has been created at least {} times", worst.count)))
+}
+
 /// Returns the same for a set whose pods end by themselves, if they are young and the set is not. The controller of a
 /// StatefulSet has no event about it, and of those about a DaemonSet the recorder drops all but the first.
 fn recreated(query: &StatusQuery<'_>) -> Option<(i64, String)> {
@@ -143,6 +149,16 @@ fn recreated(query: &StatusQuery<'_>) -> Option<(i64, String)> {
     let is_young = |pod: &Pod| !query.audit.is_long_ago(pod.created);
     let goes_on = query.set.ends && query.audit.is_long_ago(begun) && pods.iter().any(is_young);
     goes_on.then(|| (begun, NO_RESTART.to_owned()))
+}
+
+/// Returns the text about pods that are missing or not ready for an unknown reason.
+fn unknown(query: &StatusQuery<'_>) -> String {
+    let progress = RolloutStatus::of(query.set, query.audit.cluster, true);
+    match usize::try_from(progress.wanted - progress.exist) {
+        Ok(1) => "1 pod is missing, and the cause is not known".to_owned(),
+        Ok(missing @ 2..) => format!("{missing} pods are missing, and the cause is not known"),
+        _ => "the cause is not known".to_owned(),
+    }
 }
 
 /// Returns the text about a pod whose deletion may take longer, if there is one.

@@ -10,21 +10,17 @@ use crate::{
     rules::rule::{ObjectCheck, OpenKruise, Phase, Rule, Scope},
 };
 
-pub(super) static RULE: Rule = Rule {
-    meta: meta! {
-        id: "field-dropped",
-        title: "the API server drops this field",
-        summary: "a field that the API server drops, because its feature gate is off",
-        group: Refused,
-        mode: Mode::Warn,
-        adjustable: true,
-    },
-    scopes: &[Scope::Object {
+pub(super) static RULE: Rule = rule! {
+    id: "field-dropped",
+    title: "the API server drops this field",
+    summary: "a field that the API server drops, because its feature gate is off",
+    group: Refused,
+    mode: Mode::Warn,
+    scopes: [Scope::Object {
         phase: Phase::Manifest,
         openkruise: OpenKruise::DoesNotApply,
         check: ObjectCheck::Both(check),
     }],
-    cel: None,
 };
 
 fn check(subject: &Subject<'_>, cluster: &Cluster, found: &mut Findings) {

@@ -5,24 +5,16 @@ use crate::{
     finding::{Findings, Mode, Reason, paths::POD_SPEC},
     kubernetes::{absent::text, cluster::Cluster},
     object::Subject,
-    rules::rule::{ObjectCheck, OpenKruise, Phase, Rule, Scope},
+    rules::rule::{ObjectCheck, OpenKruise, Rule, Scope},
 };
 
-pub(super) static RULE: Rule = Rule {
-    meta: meta! {
-        id: "fqdn-too-long",
-        title: "the host name is too long for Linux",
-        summary: "setHostnameAsFQDN with a name of more than 64 characters, so that no pod starts",
-        group: NeverStarts,
-        mode: Mode::Warn,
-        adjustable: true,
-    },
-    scopes: &[Scope::Object {
-        phase: Phase::After,
-        openkruise: OpenKruise::Applies,
-        check: ObjectCheck::Both(check),
-    }],
-    cel: None,
+pub(super) static RULE: Rule = rule! {
+    id: "fqdn-too-long",
+    title: "the host name is too long for Linux",
+    summary: "setHostnameAsFQDN with a name of more than 64 characters, so that no pod starts",
+    group: NeverStarts,
+    mode: Mode::Warn,
+    scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::Both(check))],
 };
 
 const LONGEST: usize = 64;

@@ -5,24 +5,17 @@ use crate::{
     finding::{Findings, Mode, Reason, paths::POD_SPEC},
     kubernetes::{cluster::Cluster, quantity::Quantity},
     object::{StatefulSetSpec, Subject},
-    rules::rule::{Cel, ObjectCheck, OpenKruise, Phase, Rule, Scope},
+    rules::rule::{Cel, ObjectCheck, OpenKruise, Rule, Scope},
 };
 
-pub(super) static RULE: Rule = Rule {
-    meta: meta! {
-        id: "fs-group-on-large-volume",
-        title: "fsGroup changes the owner of every file",
-        summary: "fsGroup on a large volume without fsGroupChangePolicy: OnRootMismatch",
-        group: Data,
-        mode: Mode::Audit,
-        adjustable: true,
-    },
-    scopes: &[Scope::Object {
-        phase: Phase::After,
-        openkruise: OpenKruise::Applies,
-        check: ObjectCheck::StatefulSet(check),
-    }],
-    cel: Some(&CEL),
+pub(super) static RULE: Rule = rule! {
+    id: "fs-group-on-large-volume",
+    title: "fsGroup changes the owner of every file",
+    summary: "fsGroup on a large volume without fsGroupChangePolicy: OnRootMismatch",
+    group: Data,
+    mode: Mode::Audit,
+    scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::StatefulSet(check))],
+    cel: CEL,
 };
 
 static CEL: Cel = Cel {

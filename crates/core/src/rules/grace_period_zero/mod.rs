@@ -4,24 +4,17 @@ use crate::{
     finding::{Findings, Fix, Mode, Reason, paths::POD_SPEC},
     kubernetes::cluster::Cluster,
     object::{StatefulSetSpec, Subject},
-    rules::rule::{Cel, ObjectCheck, OpenKruise, Phase, Rule, Scope},
+    rules::rule::{Cel, ObjectCheck, OpenKruise, Rule, Scope},
 };
 
-pub(super) static RULE: Rule = Rule {
-    meta: meta! {
-        id: "grace-period-zero",
-        title: "pods disappear before they have stopped",
-        summary: "a StatefulSet whose pods disappear from the API before they have stopped",
-        group: Data,
-        mode: Mode::Warn,
-        adjustable: true,
-    },
-    scopes: &[Scope::Object {
-        phase: Phase::After,
-        openkruise: OpenKruise::Applies,
-        check: ObjectCheck::StatefulSet(check),
-    }],
-    cel: Some(&CEL),
+pub(super) static RULE: Rule = rule! {
+    id: "grace-period-zero",
+    title: "pods disappear before they have stopped",
+    summary: "a StatefulSet whose pods disappear from the API before they have stopped",
+    group: Data,
+    mode: Mode::Warn,
+    scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::StatefulSet(check))],
+    cel: CEL,
 };
 
 static CEL: Cel = Cel {

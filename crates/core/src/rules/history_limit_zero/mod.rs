@@ -4,24 +4,17 @@ use crate::{
     finding::{Findings, Fix, Mode, Reason, paths::SPEC},
     kubernetes::cluster::Cluster,
     object::{Subject, Workload},
-    rules::rule::{Cel, ObjectCheck, OpenKruise, Phase, Rule, Scope},
+    rules::rule::{Cel, ObjectCheck, OpenKruise, Rule, Scope},
 };
 
-pub(super) static RULE: Rule = Rule {
-    meta: meta! {
-        id: "history-limit-zero",
-        title: "no revision is left to roll back to",
-        summary: "revisionHistoryLimit 0: no revision is left to roll back to",
-        group: Rollout,
-        mode: Mode::Audit,
-        adjustable: true,
-    },
-    scopes: &[Scope::Object {
-        phase: Phase::After,
-        openkruise: OpenKruise::Applies,
-        check: ObjectCheck::Both(check),
-    }],
-    cel: Some(&CEL),
+pub(super) static RULE: Rule = rule! {
+    id: "history-limit-zero",
+    title: "no revision is left to roll back to",
+    summary: "revisionHistoryLimit 0: no revision is left to roll back to",
+    group: Rollout,
+    mode: Mode::Audit,
+    scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::Both(check))],
+    cel: CEL,
 };
 
 static CEL: Cel = Cel {

@@ -7,24 +7,16 @@ use crate::{
     finding::{Findings, Mode, Reason, paths::POD_SPEC},
     kubernetes::{cluster::Cluster, containers::containers},
     object::Subject,
-    rules::rule::{ObjectCheck, OpenKruise, Phase, Rule, Scope},
+    rules::rule::{ObjectCheck, OpenKruise, Rule, Scope},
 };
 
-pub(super) static RULE: Rule = Rule {
-    meta: meta! {
-        id: "host-network-dns",
-        title: "hostNetwork cannot resolve the name of a Service",
-        summary: "hostNetwork with the name of a Service that the node's DNS does not know",
-        group: Names,
-        mode: Mode::Warn,
-        adjustable: true,
-    },
-    scopes: &[Scope::Object {
-        phase: Phase::After,
-        openkruise: OpenKruise::Applies,
-        check: ObjectCheck::Both(check),
-    }],
-    cel: None,
+pub(super) static RULE: Rule = rule! {
+    id: "host-network-dns",
+    title: "hostNetwork cannot resolve the name of a Service",
+    summary: "hostNetwork with the name of a Service that the node's DNS does not know",
+    group: Names,
+    mode: Mode::Warn,
+    scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::Both(check))],
 };
 
 fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {

@@ -9,27 +9,16 @@ use crate::{
         object_summary::{Controller, ObjectSummary, Ports},
     },
     kubernetes::kind::Kind,
-    rules::rule::{
-        Rule, Scope,
-        inventory::{Evidence, InventoryFindings, Query},
-    },
+    rules::rule::inventory::{Evidence, InventoryFindings, Query, Rule, SETS, Scope},
 };
 
-pub(super) static RULE: Rule = Rule {
-    meta: meta! {
-        id: "host-port-conflict",
-        title: "another controller uses the same host port",
-        summary: "a DaemonSet that claims the same port of a node as another controller",
-        group: Nodes,
-        mode: Mode::Warn,
-        adjustable: true,
-    },
-    scopes: &[Scope::Inventory {
-        kinds: &[Kind::DaemonSet, Kind::StatefulSet],
-        evidence: Evidence::Presence,
-        check,
-    }],
-    cel: None,
+pub(super) static RULE: Rule = rule! {
+    id: "host-port-conflict",
+    title: "another controller uses the same host port",
+    summary: "a DaemonSet that claims the same port of a node as another controller",
+    group: Nodes,
+    mode: Mode::Warn,
+    scopes: [Scope::Inventory { kinds: SETS, evidence: Evidence::Presence, check }],
 };
 
 fn check(query: &Query<'_>, found: &mut InventoryFindings) {

@@ -5,27 +5,19 @@ use crate::{
     finding::{Findings, Mode, Reason, paths::POD_SPEC},
     kubernetes::{cluster::Cluster, containers::visit},
     object::Subject,
-    rules::rule::{ObjectCheck, OpenKruise, Phase, Rule, Scope},
+    rules::rule::{ObjectCheck, OpenKruise, Rule, Scope},
 };
 
 /// `KubeletPort`, pkg/cluster/ports/ports.go.
 const KUBELET: i32 = 10250;
 
-pub(super) static RULE: Rule = Rule {
-    meta: meta! {
-        id: "host-port-of-kubelet",
-        title: "the kubelet listens on this port",
-        summary: "hostNetwork and port 10250, the kubelet's port on every node",
-        group: Nodes,
-        mode: Mode::Warn,
-        adjustable: true,
-    },
-    scopes: &[Scope::Object {
-        phase: Phase::After,
-        openkruise: OpenKruise::Applies,
-        check: ObjectCheck::Both(check),
-    }],
-    cel: None,
+pub(super) static RULE: Rule = rule! {
+    id: "host-port-of-kubelet",
+    title: "the kubelet listens on this port",
+    summary: "hostNetwork and port 10250, the kubelet's port on every node",
+    group: Nodes,
+    mode: Mode::Warn,
+    scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::Both(check))],
 };
 
 fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {

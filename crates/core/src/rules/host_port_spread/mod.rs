@@ -5,24 +5,17 @@ use crate::{
     finding::{Findings, Mode, Reason, paths::POD_SPEC},
     kubernetes::cluster::Cluster,
     object::{StatefulSetSpec, Subject},
-    rules::rule::{Cel, ObjectCheck, OpenKruise, Phase, Rule, Scope},
+    rules::rule::{Cel, ObjectCheck, OpenKruise, Rule, Scope},
 };
 
-pub(super) static RULE: Rule = Rule {
-    meta: meta! {
-        id: "host-port-spread",
-        title: "no two replicas fit on one node",
-        summary: "replicas that claim a port of the node, so that no two fit on one node",
-        group: Nodes,
-        mode: Mode::Warn,
-        adjustable: true,
-    },
-    scopes: &[Scope::Object {
-        phase: Phase::After,
-        openkruise: OpenKruise::Applies,
-        check: ObjectCheck::StatefulSet(check),
-    }],
-    cel: Some(&CEL),
+pub(super) static RULE: Rule = rule! {
+    id: "host-port-spread",
+    title: "no two replicas fit on one node",
+    summary: "replicas that claim a port of the node, so that no two fit on one node",
+    group: Nodes,
+    mode: Mode::Warn,
+    scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::StatefulSet(check))],
+    cel: CEL,
 };
 
 static CEL: Cel = Cel {

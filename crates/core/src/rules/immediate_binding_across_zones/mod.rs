@@ -4,27 +4,16 @@ use crate::{
     finding::{Mode, Path, Reason, paths::CLAIM_TEMPLATES},
     inventory::{nodes::Nodes, object_summary::ObjectSummary},
     kubernetes::kind::Kind,
-    rules::rule::{
-        Rule, Scope,
-        inventory::{Evidence, InventoryFindings, Query},
-    },
+    rules::rule::inventory::{Evidence, InventoryFindings, Query, Rule, Scope},
 };
 
-pub(super) static RULE: Rule = Rule {
-    meta: meta! {
-        id: "immediate-binding-across-zones",
-        title: "volumes may be in the wrong zone",
-        summary: "volumes whose zone is chosen first, for pods that need certain zones",
-        group: NeverStarts,
-        mode: Mode::Warn,
-        adjustable: true,
-    },
-    scopes: &[Scope::Inventory {
-        kinds: &[Kind::StatefulSet],
-        evidence: Evidence::Presence,
-        check,
-    }],
-    cel: None,
+pub(super) static RULE: Rule = rule! {
+    id: "immediate-binding-across-zones",
+    title: "volumes may be in the wrong zone",
+    summary: "volumes whose zone is chosen first, for pods that need certain zones",
+    group: NeverStarts,
+    mode: Mode::Warn,
+    scopes: [Scope::Inventory { kinds: &[Kind::StatefulSet], evidence: Evidence::Presence, check }],
 };
 
 const ZONE: &str = "topology.kubernetes.io/zone";

@@ -11,16 +11,13 @@ use crate::{
 };
 
 /// The rule.
-pub static RULE: Rule = Rule {
-    meta: meta! {
-        id: "immutable-field",
-        title: "this field cannot be changed",
-        summary: "a change to an immutable field, and what to do instead",
-        group: Refused,
-        mode: Mode::Warn,
-        adjustable: true,
-    },
-    scopes: &[Scope::Object {
+pub static RULE: Rule = rule! {
+    id: "immutable-field",
+    title: "this field cannot be changed",
+    summary: "a change to an immutable field, and what to do instead",
+    group: Refused,
+    mode: Mode::Warn,
+    scopes: [Scope::Object {
         phase: Phase::Before {
             operations: &[Operation::Update],
             sent_if: "oldObject != null && (object.spec.?selector != oldObject.spec.?selector || \
@@ -31,7 +28,6 @@ pub static RULE: Rule = Rule {
         openkruise: OpenKruise::DoesNotApply,
         check: ObjectCheck::Both(check),
     }],
-    cel: None,
 };
 
 fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {

@@ -7,24 +7,17 @@ use crate::{
     finding::{ClusterAssumption, Findings, Fix, Mode, Reason, paths::TOLERATIONS},
     kubernetes::{cluster::Cluster, tolerations},
     object::Subject,
-    rules::rule::{Cel, ObjectCheck, OpenKruise, Phase, Rule, Scope},
+    rules::rule::{Cel, ObjectCheck, OpenKruise, Rule, Scope},
 };
 
-pub(super) static RULE: Rule = Rule {
-    meta: meta! {
-        id: "legacy-master-toleration",
-        title: "only the control plane's old taint is tolerated",
-        summary: "a toleration of the control plane's old taint without the new one",
-        group: Upgrade,
-        mode: Mode::Warn,
-        adjustable: true,
-    },
-    scopes: &[Scope::Object {
-        phase: Phase::After,
-        openkruise: OpenKruise::Applies,
-        check: ObjectCheck::Both(check),
-    }],
-    cel: Some(&CEL),
+pub(super) static RULE: Rule = rule! {
+    id: "legacy-master-toleration",
+    title: "only the control plane's old taint is tolerated",
+    summary: "a toleration of the control plane's old taint without the new one",
+    group: Upgrade,
+    mode: Mode::Warn,
+    scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::Both(check))],
+    cel: CEL,
 };
 
 static CEL: Cel = Cel {

@@ -7,24 +7,17 @@ use crate::{
     finding::{Findings, Mode, Path, Reason, paths::POD_SPEC},
     kubernetes::{cluster::Cluster, resource::WorkloadKind},
     object::Subject,
-    rules::rule::{Cel, ObjectCheck, OpenKruise, Phase, Rule, Scope},
+    rules::rule::{Cel, ObjectCheck, OpenKruise, Rule, Scope},
 };
 
-pub(super) static RULE: Rule = Rule {
-    meta: meta! {
-        id: "legacy-node-label",
-        title: "nodes no longer have this label",
-        summary: "a nodeSelector or node affinity that asks for the control plane's old label",
-        group: Upgrade,
-        mode: Mode::Warn,
-        adjustable: true,
-    },
-    scopes: &[Scope::Object {
-        phase: Phase::After,
-        openkruise: OpenKruise::Applies,
-        check: ObjectCheck::Both(check),
-    }],
-    cel: Some(&CEL),
+pub(super) static RULE: Rule = rule! {
+    id: "legacy-node-label",
+    title: "nodes no longer have this label",
+    summary: "a nodeSelector or node affinity that asks for the control plane's old label",
+    group: Upgrade,
+    mode: Mode::Warn,
+    scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::Both(check))],
+    cel: CEL,
 };
 
 static CEL: Cel = Cel {

@@ -16,26 +16,19 @@ use super::{
 };
 use crate::{
     finding::{Findings, Meta, Mode, Reason},
-    kubernetes::{cluster::Cluster, kind::Kind},
+    kubernetes::{cluster::Cluster},
     object::Subject,
-    rules::rule::{Cel, Rule, Runner, Scope},
+    rules::rule::{Cel, Rule, Runner, SETS, Scope},
 };
 
 /// The rule for consequences that the policy forbids.
-pub static RULE: Rule = Rule {
-    meta: meta! {
-        id: "limit-exceeded",
-        title: "the policy forbids these consequences",
-        summary: "a change with consequences that the policy forbids",
-        group: Guard,
-        mode: Mode::Deny,
-        adjustable: true,
-    },
-    scopes: &[Scope::Engine {
-        kinds: &[Kind::DaemonSet, Kind::StatefulSet],
-        by: &[Runner::Check, Runner::Validate],
-    }],
-    cel: None,
+pub static RULE: Rule = rule! {
+    id: "limit-exceeded",
+    title: "the policy forbids these consequences",
+    summary: "a change with consequences that the policy forbids",
+    group: Guard,
+    mode: Mode::Deny,
+    scopes: [Scope::Engine { kinds: SETS, by: &[Runner::Check, Runner::Validate] }],
 };
 
 /// The description of this rule.

@@ -5,24 +5,17 @@ use crate::{
     finding::{Findings, Mode, Reason, paths::SPEC},
     kubernetes::cluster::Cluster,
     object::{DaemonSetSpec, Subject, Workload},
-    rules::rule::{Cel, ObjectCheck, OpenKruise, Phase, Rule, Scope},
+    rules::rule::{Cel, ObjectCheck, OpenKruise, Rule, Scope},
 };
 
-pub(super) static RULE: Rule = Rule {
-    meta: meta! {
-        id: "long-ready-seconds",
-        title: "minReadySeconds make the rollout very long",
-        summary: "minReadySeconds so high that a rollout takes very long",
-        group: Rollout,
-        mode: Mode::Audit,
-        adjustable: true,
-    },
-    scopes: &[Scope::Object {
-        phase: Phase::After,
-        openkruise: OpenKruise::Applies,
-        check: ObjectCheck::Both(check),
-    }],
-    cel: Some(&CEL),
+pub(super) static RULE: Rule = rule! {
+    id: "long-ready-seconds",
+    title: "minReadySeconds make the rollout very long",
+    summary: "minReadySeconds so high that a rollout takes very long",
+    group: Rollout,
+    mode: Mode::Audit,
+    scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::Both(check))],
+    cel: CEL,
 };
 
 static CEL: Cel = Cel {

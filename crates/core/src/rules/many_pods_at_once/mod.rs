@@ -5,24 +5,16 @@ use crate::{
     finding::{Findings, Mode, Reason, paths::SPEC},
     kubernetes::cluster::Cluster,
     object::{Object, Subject},
-    rules::rule::{ObjectCheck, OpenKruise, Phase, Rule, Scope},
+    rules::rule::{ObjectCheck, OpenKruise, Rule, Scope},
 };
 
-pub(super) static RULE: Rule = Rule {
-    meta: meta! {
-        id: "many-pods-at-once",
-        title: "many pods are replaced or removed at once",
-        summary: "an update that replaces or removes many pods at once",
-        group: Rollout,
-        mode: Mode::Warn,
-        adjustable: true,
-    },
-    scopes: &[Scope::Object {
-        phase: Phase::After,
-        openkruise: OpenKruise::AppliesInOrder,
-        check: ObjectCheck::Both(check),
-    }],
-    cel: None,
+pub(super) static RULE: Rule = rule! {
+    id: "many-pods-at-once",
+    title: "many pods are replaced or removed at once",
+    summary: "an update that replaces or removes many pods at once",
+    group: Rollout,
+    mode: Mode::Warn,
+    scopes: [Scope::trap(OpenKruise::AppliesInOrder, ObjectCheck::Both(check))],
 };
 
 fn check(subject: &Subject<'_>, cluster: &Cluster, found: &mut Findings) {

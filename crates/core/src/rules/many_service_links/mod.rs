@@ -3,27 +3,16 @@
 use crate::{
     finding::{Mode, Reason, paths::POD_SPEC},
     kubernetes::kind::Kind,
-    rules::rule::{
-        Rule, Scope,
-        inventory::{Evidence, InventoryFindings, Query},
-    },
+    rules::rule::inventory::{Evidence, InventoryFindings, Query, Rule, SETS, Scope},
 };
 
-pub(super) static RULE: Rule = Rule {
-    meta: meta! {
-        id: "many-service-links",
-        title: "pods get too many variables of Services",
-        summary: "pods that get so many variables of Services that programs may not start",
-        group: NeverStarts,
-        mode: Mode::Warn,
-        adjustable: true,
-    },
-    scopes: &[Scope::Inventory {
-        kinds: &[Kind::DaemonSet, Kind::StatefulSet],
-        evidence: Evidence::Presence,
-        check,
-    }],
-    cel: None,
+pub(super) static RULE: Rule = rule! {
+    id: "many-service-links",
+    title: "pods get too many variables of Services",
+    summary: "pods that get so many variables of Services that programs may not start",
+    group: NeverStarts,
+    mode: Mode::Warn,
+    scopes: [Scope::Inventory { kinds: SETS, evidence: Evidence::Presence, check }],
 };
 
 /// The rule reports variables of at least this many bytes, three quarters of what Linux allows.

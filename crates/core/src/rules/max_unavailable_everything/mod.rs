@@ -7,24 +7,16 @@ use crate::{
     finding::{Findings, Fix, Mode, Reason, paths::ROLLING_UPDATE},
     kubernetes::cluster::{Cluster, MAX_UNAVAILABLE_STATEFUL_SET},
     object::{DaemonSetSpec, Subject, Workload},
-    rules::rule::{ObjectCheck, OpenKruise, Phase, Rule, Scope},
+    rules::rule::{ObjectCheck, OpenKruise, Rule, Scope},
 };
 
-pub(super) static RULE: Rule = Rule {
-    meta: meta! {
-        id: "max-unavailable-everything",
-        title: "an update takes all pods down at once",
-        summary: "maxUnavailable so high that an update takes all pods down at once",
-        group: Rollout,
-        mode: Mode::Warn,
-        adjustable: true,
-    },
-    scopes: &[Scope::Object {
-        phase: Phase::After,
-        openkruise: OpenKruise::Applies,
-        check: ObjectCheck::Both(check),
-    }],
-    cel: None,
+pub(super) static RULE: Rule = rule! {
+    id: "max-unavailable-everything",
+    title: "an update takes all pods down at once",
+    summary: "maxUnavailable so high that an update takes all pods down at once",
+    group: Rollout,
+    mode: Mode::Warn,
+    scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::Both(check))],
 };
 
 fn check(subject: &Subject<'_>, cluster: &Cluster, found: &mut Findings) {

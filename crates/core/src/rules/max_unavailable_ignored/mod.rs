@@ -8,16 +8,13 @@ use crate::{
     rules::rule::{ObjectCheck, OpenKruise, Operation, Phase, Rule, Scope},
 };
 
-pub(super) static RULE: Rule = Rule {
-    meta: meta! {
-        id: "max-unavailable-ignored",
-        title: "maxUnavailable is ignored",
-        summary: "maxUnavailable of a StatefulSet while its feature gate is off",
-        group: Rollout,
-        mode: Mode::Warn,
-        adjustable: true,
-    },
-    scopes: &[Scope::Object {
+pub(super) static RULE: Rule = rule! {
+    id: "max-unavailable-ignored",
+    title: "maxUnavailable is ignored",
+    summary: "maxUnavailable of a StatefulSet while its feature gate is off",
+    group: Rollout,
+    mode: Mode::Warn,
+    scopes: [Scope::Object {
         phase: Phase::Before {
             operations: &[Operation::Create, Operation::Update],
             sent_if: "object.spec.?updateStrategy.?rollingUpdate.?maxUnavailable.orValue(1) != 1",
@@ -25,7 +22,6 @@ pub(super) static RULE: Rule = Rule {
         openkruise: OpenKruise::DoesNotApply,
         check: ObjectCheck::StatefulSet(check),
     }],
-    cel: None,
 };
 
 fn check(spec: &StatefulSetSpec, _: &Subject<'_>, cluster: &Cluster, found: &mut Findings) {

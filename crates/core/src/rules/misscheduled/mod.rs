@@ -11,23 +11,16 @@ use crate::{
     finding::{Effect, Facts, Help, Mode, Path, paths::STATUS, paths::TOLERATIONS},
     kubernetes::{kind::Kind, taints},
     rollout::node::{Placement, WhyNot},
-    rules::rule::{
-        Rule, Scope, StatusCheck,
-        status::{Report, StatusFindings, StatusQuery},
-    },
+    rules::rule::status::{Report, Rule, Scope, StatusCheck, StatusFindings, StatusQuery},
 };
 
-pub(super) static RULE: Rule = Rule {
-    meta: meta! {
-        id: "misscheduled",
-        title: "pods run on nodes that are not selected",
-        summary: "pods of a DaemonSet on nodes that the DaemonSet no longer selects",
-        group: Cluster,
-        mode: Mode::Warn,
-        adjustable: true,
-    },
-    scopes: &[Scope::Status { kinds: &[Kind::DaemonSet], check: StatusCheck::Aside(check) }],
-    cel: None,
+pub(super) static RULE: Rule = rule! {
+    id: "misscheduled",
+    title: "pods run on nodes that are not selected",
+    summary: "pods of a DaemonSet on nodes that the DaemonSet no longer selects",
+    group: Cluster,
+    mode: Mode::Warn,
+    scopes: [Scope::Status { kinds: &[Kind::DaemonSet], check: StatusCheck::Aside(check) }],
 };
 
 fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
@@ -58,17 +51,14 @@ fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
     }
     if let Some((pod, node)) = lost.first() {
         let list = names(lost.iter().map(|it| it.0));
-        let (title, cause) =
-            (format!("{list} on {node} should be gone"), "the template excludes the node");
-        let message = format!("{title}: {cause}");
-        let facts = Facts::title(title)
-            .cause(cause)
+        let facts = Facts::title(format!("{list} on {node} should be gone"))
+            .cause("the template excludes the node")
             .pods(lost.iter().map(|it| it.0))
             .nodes(lost.iter().map(|it| it.1));
         let words = [pod, "--force", "--grace-period=0"];
         let force = query.kubectl().does(Effect::Restarts(1), "delete pod", &words);
         let help = Help::say("repair the node or remove it; if it is powered off, run ").run(force);
-        found.add(Report::new(&NUMBER, message, help).facts(facts));
+        found.add(Report::new(&NUMBER, facts, help));
     }
 }
 
@@ -87,7 +77,6 @@ fn stays(
     );
     let nodes = names(pods.iter().map(|it| it.1));
     let cause = format!("the template does not tolerate the taint {taint} of {nodes}");
-    let message = format!("{title}: {cause}");
     let facts = Facts::title(title)
         .cause(cause)
         .pods(pods.iter().map(|it| it.0))
@@ -98,13 +87,13 @@ fn stays(
         let help =
             Help::say("the taint goes when the state of the node changes, so do not tolerate it; ");
         let help = help.run(describe).and(" shows that state");
-        return Report::new(&TOLERATIONS, message, help).facts(facts).note();
+        return Report::new(&TOLERATIONS, facts, help).note();
     }
     let tolerate = toleration::add(query, daemons.set, taint);
     let help = Help::say("to update and replace them too, run ")
         .run(tolerate)
         .and("; to remove them, delete them: they do not come back");
-    Report::new(&TOLERATIONS, message, help).facts(facts)
+    Report::new(&TOLERATIONS, facts, help)
 }
 
 static NUMBER: Path<'static> = STATUS.child("numberMisscheduled");

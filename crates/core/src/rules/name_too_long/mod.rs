@@ -4,24 +4,17 @@ use crate::{
     finding::{Findings, Mode, Reason, paths::METADATA},
     kubernetes::{cluster::Cluster, resource::WorkloadKind},
     object::Subject,
-    rules::rule::{Cel, ObjectCheck, OpenKruise, Phase, Rule, Scope},
+    rules::rule::{Cel, ObjectCheck, OpenKruise, Rule, Scope},
 };
 
-pub(super) static RULE: Rule = Rule {
-    meta: meta! {
-        id: "name-too-long",
-        title: "the name is too long for pods",
-        summary: "a name so long that the controller cannot create pods",
-        group: NeverStarts,
-        mode: Mode::Deny,
-        adjustable: true,
-    },
-    scopes: &[Scope::Object {
-        phase: Phase::After,
-        openkruise: OpenKruise::Applies,
-        check: ObjectCheck::Both(check),
-    }],
-    cel: Some(&CEL),
+pub(super) static RULE: Rule = rule! {
+    id: "name-too-long",
+    title: "the name is too long for pods",
+    summary: "a name so long that the controller cannot create pods",
+    group: NeverStarts,
+    mode: Mode::Deny,
+    scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::Both(check))],
+    cel: CEL,
 };
 
 static CEL: Cel = Cel {

@@ -1,31 +1,22 @@
 //! A template whose node selector no node matches.
 
+mod status;
+
 use super::neighbors::nodes::written;
 use crate::{
     finding::{Mode, Reason, paths::POD_SPEC},
     inventory::{node::Node, nodes::Nodes},
     kubernetes::kind::Kind,
-    rules::rule::{
-        Rule, Scope,
-        inventory::{Evidence, InventoryFindings, Query},
-    },
+    rules::rule::inventory::{Evidence, InventoryFindings, Query, Rule, SETS, Scope},
 };
 
-pub(super) static RULE: Rule = Rule {
-    meta: meta! {
-        id: "no-node-matches",
-        title: "no node matches the template",
-        summary: "a template whose node selector and affinity no node matches",
-        group: NeverStarts,
-        mode: Mode::Warn,
-        adjustable: true,
-    },
-    scopes: &[Scope::Inventory {
-        kinds: &[Kind::DaemonSet, Kind::StatefulSet],
-        evidence: Evidence::Absence,
-        check,
-    }],
-    cel: None,
+pub(super) static RULE: Rule = rule! {
+    id: "no-node-matches",
+    title: "no node matches the template",
+    summary: "a template whose node selector and affinity no node matches",
+    group: NeverStarts,
+    mode: Mode::Warn,
+    scopes: [Scope::Inventory { kinds: SETS, evidence: Evidence::Absence, check }, status::SCOPE],
 };
 
 fn check(query: &Query<'_>, found: &mut InventoryFindings) {

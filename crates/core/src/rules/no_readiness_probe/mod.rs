@@ -7,24 +7,17 @@ use crate::{
     finding::{Findings, Mode, Reason, paths::CONTAINERS},
     kubernetes::{cluster::Cluster, containers::is_sidecar},
     object::Subject,
-    rules::rule::{Cel, ObjectCheck, OpenKruise, Phase, Rule, Scope},
+    rules::rule::{Cel, ObjectCheck, OpenKruise, Rule, Scope},
 };
 
-pub(super) static RULE: Rule = Rule {
-    meta: meta! {
-        id: "no-readiness-probe",
-        title: "the rollout waits for nothing",
-        summary: "a server without a readiness probe, whose rollout waits for nothing",
-        group: Rollout,
-        mode: Mode::Audit,
-        adjustable: true,
-    },
-    scopes: &[Scope::Object {
-        phase: Phase::After,
-        openkruise: OpenKruise::Applies,
-        check: ObjectCheck::Both(check),
-    }],
-    cel: Some(&CEL),
+pub(super) static RULE: Rule = rule! {
+    id: "no-readiness-probe",
+    title: "the rollout waits for nothing",
+    summary: "a server without a readiness probe, whose rollout waits for nothing",
+    group: Rollout,
+    mode: Mode::Audit,
+    scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::Both(check))],
+    cel: CEL,
 };
 
 static CEL: Cel = Cel {

@@ -2,28 +2,24 @@
 
 use std::collections::BTreeMap;
 
-use super::status::phrases::{count, names, one_line, since};
+use super::status::{
+    outlook::IDLE,
+    phrases::{count, names, one_line},
+};
 use crate::{
-    finding::{Facts, Help, Mode, Path, paths::STATUS},
+    finding::{Facts, Help, Hold, Mode, Outlook, Path, paths::STATUS},
     kubernetes::{kind::Kind, resource::WorkloadKind},
     observed::{Node, Pod, WorkloadStatus},
-    rules::rule::{
-        Rule, Scope, StatusCheck,
-        status::{Audit, ObjectName, Report, StatusFindings},
-    },
+    rules::rule::status::{Audit, ObjectName, Report, Rule, Scope, StatusCheck, StatusFindings},
 };
 
-pub(super) static RULE: Rule = Rule {
-    meta: meta! {
-        id: "node-down",
-        title: "a node is not ready",
-        summary: "a node that is not ready, and the sets with pods on it",
-        group: Cluster,
-        mode: Mode::Warn,
-        adjustable: true,
-    },
-    scopes: &[Scope::Status { kinds: &[Kind::Node], check: StatusCheck::Others(check) }],
-    cel: None,
+pub(super) static RULE: Rule = rule! {
+    id: "node-down",
+    title: "a node is not ready",
+    summary: "a node that is not ready, and the sets with pods on it",
+    group: Cluster,
+    mode: Mode::Warn,
+    scopes: [Scope::Status { kinds: &[Kind::Node], check: StatusCheck::Others(check) }],
 };
 
 /// A node that is down, and the pods on it with their sets.
@@ -51,18 +47,9 @@ fn check(audit: &Audit<'_>, found: &mut StatusFindings) {
 
 fn report(audit: &Audit<'_>, node: &Node, pods: &[(&WorkloadStatus, &Pod)]) -> Report<'static> {
     let name = node.place.name.as_str();
-    let why = match &*node.why_not_ready {
-        "" => String::new(),
-        said => format!(" ({})", one_line(said)),
-    };
     let kinds =
         [WorkloadKind::DaemonSet, WorkloadKind::StatefulSet].map(|kind| of_kind(kind, pods));
     let sets: Vec<_> = kinds.into_iter().flatten().collect();
-    let message = format!(
-        "the node has not been ready {}{why}; with pods on it: {}",
-        since(node.not_ready.unwrap_or_default()),
-        sets.join(" and ")
-    );
     let describe = audit.kubectl_anywhere().looks("describe node", &[name]);
     let help = Help::say("repair the node, or remove it; the sets need no change; ")
         .run(describe)
@@ -78,12 +65,13 @@ fn report(audit: &Audit<'_>, node: &Node, pods: &[(&WorkloadStatus, &Pod)]) -> R
         .effect(format!("with pods on it: {}", sets.join(" and ")))
         .since(node.not_ready.unwrap_or_default())
         .pods(pods.iter().map(|(_, pod)| &*pod.name))
-        .nodes([name]);
+        .nodes([name])
+        .outlook(Outlook::new(IDLE, Hold::Since(node.not_ready.unwrap_or_default())));
     let facts = match &*node.why_not_ready {
         "" => facts,
         said => facts.cause(one_line(said)),
     };
-    Report::new(&CONDITIONS, message, help).about(about).facts(facts)
+    Report::new(&CONDITIONS, facts, help).about(about)
 }
 
 /// `2 StatefulSets (shop/db, shop/queue), 1 pod of them Terminating`; `None` if there is no such set.

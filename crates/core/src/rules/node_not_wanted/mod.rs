@@ -8,26 +8,19 @@ use super::status::{
     toleration,
 };
 use crate::{
-    finding::{Facts, Help, Mode, paths::TOLERATIONS},
+    finding::{Facts, Help, Hold, Mode, Outlook, paths::TOLERATIONS},
     kubernetes::{kind::Kind, taints},
     rollout::node::{Placement, WhyNot},
-    rules::rule::{
-        Rule, Scope, StatusCheck,
-        status::{Report, StatusFindings, StatusQuery},
-    },
+    rules::rule::status::{Report, Rule, Scope, StatusCheck, StatusFindings, StatusQuery},
 };
 
-pub(super) static RULE: Rule = Rule {
-    meta: meta! {
-        id: "node-not-wanted",
-        title: "a taint keeps the daemon off nodes",
-        summary: "nodes without a pod of the DaemonSet, because of a taint",
-        group: Cluster,
-        mode: Mode::Warn,
-        adjustable: true,
-    },
-    scopes: &[Scope::Status { kinds: &[Kind::DaemonSet], check: StatusCheck::Aside(check) }],
-    cel: None,
+pub(super) static RULE: Rule = rule! {
+    id: "node-not-wanted",
+    title: "a taint keeps the daemon off nodes",
+    summary: "nodes without a pod of the DaemonSet, because of a taint",
+    group: Cluster,
+    mode: Mode::Warn,
+    scopes: [Scope::Status { kinds: &[Kind::DaemonSet], check: StatusCheck::Aside(check) }],
 };
 
 fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
@@ -50,12 +43,12 @@ fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
     let desired = daemons.set.status.desired_number_scheduled;
     let who = if desired == 0 { "no node gets a pod" } else { "some nodes get no pod" };
     let list = list.collect::<Vec<_>>().join("; ");
-    let message = format!("{who}, because of taints that the template does not tolerate: {list}");
     let facts = Facts::title(who)
         .cause(format!("the template does not tolerate all taints: {list}"))
-        .nodes(groups.values().flatten().copied());
+        .nodes(groups.values().flatten().copied())
+        .outlook(Outlook::new("no node", Hold::Lasting));
     let tolerate = toleration::add(query, daemons.set, first);
     let help = Help::say("if these nodes are to have a pod, run ").run(tolerate);
-    let report = Report::new(&TOLERATIONS, message, help).facts(facts);
+    let report = Report::new(&TOLERATIONS, facts, help);
     found.add(if desired == 0 { report } else { report.note() });
 }

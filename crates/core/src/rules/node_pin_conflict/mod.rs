@@ -7,17 +7,14 @@ use crate::{
 };
 
 /// The rule against a node pin that cannot be met.
-pub static RULE: Rule = Rule {
-    meta: meta! {
-        id: "node-pin-conflict",
-        title: "the pod is tied to two nodes",
-        summary: "a pod created for one node whose own affinity ties it to another",
-        group: Guard,
-        mode: Mode::Deny,
-        adjustable: false,
-    },
-    scopes: &[Scope::Engine { kinds: &[Kind::Pod], by: &[Runner::Mutate] }],
-    cel: None,
+pub static RULE: Rule = rule! {
+    id: "node-pin-conflict",
+    title: "the pod is tied to two nodes",
+    summary: "a pod created for one node whose own affinity ties it to another",
+    group: Guard,
+    mode: Mode::Deny,
+    adjustable: false,
+    scopes: [Scope::Engine { kinds: &[Kind::Pod], by: &[Runner::Mutate] }],
 };
 
 /// The description of this rule.

@@ -6,39 +6,32 @@ use super::status::{
     budget_eaten::eats_budget,
     daemon_set::{Daemons, Lack},
     node_without_pod_since::Lacking,
-    phrases::{count, names, since},
+    outlook::IDLE,
+    phrases::{count, names},
     refusal::Refusal,
     webhooks::down_for,
 };
 use crate::{
-    finding::{Facts, Help, Mode, paths::STATUS},
+    finding::{Facts, Help, Hold, Mode, Outlook, paths::STATUS},
     kubernetes::kind::Kind,
     observed::{Call, NotReadyKind, Pod},
-    rules::rule::{
-        Rule, Scope, StatusCheck,
-        status::{Report, StatusFindings, StatusQuery},
-    },
+    rules::rule::status::{Report, Rule, Scope, StatusCheck, StatusFindings, StatusQuery},
 };
 
-pub(super) static RULE: Rule = Rule {
-    meta: meta! {
-        id: "node-without-pod",
-        title: "nodes lack a working pod",
-        summary: "nodes that should have a pod of the DaemonSet, and have none that works",
-        group: Cluster,
-        mode: Mode::Warn,
-        adjustable: true,
-    },
-    scopes: &[Scope::Status { kinds: &[Kind::DaemonSet], check: StatusCheck::Workload(check) }],
-    cel: None,
+pub(super) static RULE: Rule = rule! {
+    id: "node-without-pod",
+    title: "nodes lack a working pod",
+    summary: "nodes that should have a pod of the DaemonSet, and have none that works",
+    group: Cluster,
+    mode: Mode::Warn,
+    scopes: [Scope::Status { kinds: &[Kind::DaemonSet], check: StatusCheck::Workload(check) }],
 };
 
-/// Nodes with the same reason, and the first of their pods.
+/// Nodes with the same reason, and their pods.
 #[derive(Default)]
 struct Group<'a> {
     nodes: Vec<&'a str>,
-    pod: Option<&'a Pod>,
-    since: i64,
+    pods: Vec<&'a Pod>,
     lacking: Option<Lacking<'a>>,
 }
 
@@ -67,9 +60,8 @@ fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
         let reason = pod.and_then(|pod| pod.trouble.as_deref()).map_or("", |it| &it.reason);
         let group = groups.entry((lack, reason)).or_default();
         group.nodes.push(&node.place.name);
-        group.pod = group.pod.or(pod);
+        group.pods.extend(pod);
         group.lacking = lacking;
-        group.since = group.pod.map_or(0, |pod| query.unready_since(pod));
     }
     for ((lack, _), group) in groups {
         let nodes = format!(
@@ -77,21 +69,26 @@ fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
             count(group.nodes.len(), "node"),
             names(group.nodes.iter().copied())
         );
-        let facts = Facts::title(nodes.clone()).nodes(group.nodes.iter().copied());
-        let (message, facts, help) = match group.pod {
+        let facts = Facts::title(nodes).nodes(group.nodes.iter().copied());
+        // An update replaces the broken pods of the old template first.
+        let outlook = |pod: &Pod| match query.set.is_on_delete() || daemons.is_updated(pod) {
+            true => query.outlook(pod),
+            false => Outlook::new("old", Hold::Slow),
+        };
+        let (facts, help) = match group.pods.iter().min_by_key(|pod| outlook(pod).hold) {
             Some(pod) => {
-                let (why, when) = (query.why(pod), since(group.since));
                 let is = if lack == Lack::Unschedulable { "is Pending" } else { query.is_how(pod) };
-                let message = format!("{nodes}; {} {is} {when}: {why}", pod.name);
-                let facts = facts.cause(format!("{} {is}: {why}", pod.name)).since(group.since);
-                (message, facts.pods([&*pod.name]), advice(query, &daemons, pod))
+                let facts = facts.cause(format!("{} {is}: {}", pod.name, query.why(pod)));
+                let facts = facts.since(query.unready_since(pod)).outlook(outlook(pod));
+                let names = group.pods.iter().map(|pod| &*pod.name);
+                (facts.pods(names), advice(query, &daemons, pod))
             }
             None => {
                 let (why, since, help) = of_no_pod(query, group.lacking);
-                (format!("{nodes}; {why}"), facts.cause(why).since(since), help)
+                (facts.cause(why).since(since).outlook(Outlook::new(IDLE, Hold::Passing)), help)
             }
         };
-        found.add(Report::new(&STATUS.child("numberAvailable"), message, help).facts(facts));
+        found.add(Report::new(&STATUS.child("numberAvailable"), facts, help));
     }
 }
 

@@ -5,24 +5,17 @@ use crate::{
     finding::{Findings, Mode, Reason, paths::UPDATE_STRATEGY},
     kubernetes::cluster::Cluster,
     object::Subject,
-    rules::rule::{Cel, ObjectCheck, OpenKruise, Operation, Phase, Rule, Scope},
+    rules::rule::{Cel, ObjectCheck, OpenKruise, Operation, Rule, Scope},
 };
 
-pub(super) static RULE: Rule = Rule {
-    meta: meta! {
-        id: "on-delete-change",
-        title: "running pods do not get this template",
-        summary: "a changed template under OnDelete: running pods do not get it",
-        group: Rollout,
-        mode: Mode::Warn,
-        adjustable: true,
-    },
-    scopes: &[Scope::Object {
-        phase: Phase::After,
-        openkruise: OpenKruise::Applies,
-        check: ObjectCheck::Both(check),
-    }],
-    cel: Some(&CEL),
+pub(super) static RULE: Rule = rule! {
+    id: "on-delete-change",
+    title: "running pods do not get this template",
+    summary: "a changed template under OnDelete: running pods do not get it",
+    group: Rollout,
+    mode: Mode::Warn,
+    scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::Both(check))],
+    cel: CEL,
 };
 
 static CEL: Cel = Cel {

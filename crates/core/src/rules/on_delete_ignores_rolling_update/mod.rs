@@ -6,24 +6,17 @@ use crate::{
     finding::{Findings, Fix, Mode, Reason, paths::UPDATE_STRATEGY},
     kubernetes::cluster::Cluster,
     object::{DaemonSetSpec, Subject},
-    rules::rule::{Cel, ObjectCheck, OpenKruise, Phase, Rule, Scope},
+    rules::rule::{Cel, ObjectCheck, OpenKruise, Rule, Scope},
 };
 
-pub(super) static RULE: Rule = Rule {
-    meta: meta! {
-        id: "on-delete-ignores-rolling-update",
-        title: "rollingUpdate is ignored under OnDelete",
-        summary: "a DaemonSet with settings for rolling updates under OnDelete",
-        group: Rollout,
-        mode: Mode::Warn,
-        adjustable: true,
-    },
-    scopes: &[Scope::Object {
-        phase: Phase::After,
-        openkruise: OpenKruise::Applies,
-        check: ObjectCheck::DaemonSet(check),
-    }],
-    cel: Some(&CEL),
+pub(super) static RULE: Rule = rule! {
+    id: "on-delete-ignores-rolling-update",
+    title: "rollingUpdate is ignored under OnDelete",
+    summary: "a DaemonSet with settings for rolling updates under OnDelete",
+    group: Rollout,
+    mode: Mode::Warn,
+    scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::DaemonSet(check))],
+    cel: CEL,
 };
 
 static CEL: Cel = Cel {

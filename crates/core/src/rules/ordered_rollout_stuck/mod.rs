@@ -9,7 +9,7 @@ use crate::{
     object::{Object, StatefulSetSpec, Subject},
     rules::{
         rollout_waits,
-        rule::{Cel, ObjectCheck, OpenKruise, Operation, Phase, Rule, Scope},
+        rule::{Cel, ObjectCheck, OpenKruise, Operation, Rule, Scope},
     },
 };
 
@@ -29,21 +29,14 @@ static CEL: Cel = Cel {
     ..Cel::EMPTY
 };
 
-pub(super) static RULE: Rule = Rule {
-    meta: meta! {
-        id: "ordered-rollout-stuck",
-        title: "the rollout waits for a broken pod",
-        summary: "a new template while an ordered pod is not ready: the rollout waits for that pod",
-        group: Rollout,
-        mode: Mode::Warn,
-        adjustable: true,
-    },
-    scopes: &[Scope::Object {
-        phase: Phase::After,
-        openkruise: OpenKruise::DoesNotApply,
-        check: ObjectCheck::StatefulSet(check),
-    }],
-    cel: Some(&CEL),
+pub(super) static RULE: Rule = rule! {
+    id: "ordered-rollout-stuck",
+    title: "the rollout waits for a broken pod",
+    summary: "a new template while an ordered pod is not ready: the rollout waits for that pod",
+    group: Rollout,
+    mode: Mode::Warn,
+    scopes: [Scope::trap(OpenKruise::DoesNotApply, ObjectCheck::StatefulSet(check))],
+    cel: CEL,
 };
 
 fn check(spec: &StatefulSetSpec, subject: &Subject<'_>, cluster: &Cluster, found: &mut Findings) {

@@ -7,24 +7,17 @@ use crate::{
     finding::{Findings, Mode, Reason, paths::SPEC},
     kubernetes::cluster::Cluster,
     object::{Object, StatefulSetSpec, Subject},
-    rules::rule::{Cel, ObjectCheck, OpenKruise, Operation, Phase, Rule, Scope},
+    rules::rule::{Cel, ObjectCheck, OpenKruise, Operation, Rule, Scope},
 };
 
-pub(super) static RULE: Rule = Rule {
-    meta: meta! {
-        id: "ordinals-renumbered",
-        title: "new ordinals mean new pods and volumes",
-        summary: "a new ordinals.start that deletes pods and creates others with new volumes",
-        group: Data,
-        mode: Mode::Warn,
-        adjustable: true,
-    },
-    scopes: &[Scope::Object {
-        phase: Phase::After,
-        openkruise: OpenKruise::AppliesInOrder,
-        check: ObjectCheck::StatefulSet(check),
-    }],
-    cel: Some(&CEL),
+pub(super) static RULE: Rule = rule! {
+    id: "ordinals-renumbered",
+    title: "new ordinals mean new pods and volumes",
+    summary: "a new ordinals.start that deletes pods and creates others with new volumes",
+    group: Data,
+    mode: Mode::Warn,
+    scopes: [Scope::trap(OpenKruise::AppliesInOrder, ObjectCheck::StatefulSet(check))],
+    cel: CEL,
 };
 
 static CEL: Cel = Cel {

@@ -5,24 +5,16 @@ use crate::{
     finding::{Effect, Findings, Help, Mode, Reason, paths::SPEC},
     kubernetes::cluster::{Cluster, MAX_UNAVAILABLE_STATEFUL_SET, since},
     object::{StatefulSetSpec, Subject},
-    rules::rule::{ObjectCheck, OpenKruise, Phase, Rule, Scope},
+    rules::rule::{ObjectCheck, OpenKruise, Rule, Scope},
 };
 
-pub(super) static RULE: Rule = Rule {
-    meta: meta! {
-        id: "parallel-rollout-stuck",
-        title: "broken pods use up maxUnavailable",
-        summary: "a new template while broken parallel pods use up maxUnavailable",
-        group: Rollout,
-        mode: Mode::Warn,
-        adjustable: true,
-    },
-    scopes: &[Scope::Object {
-        phase: Phase::After,
-        openkruise: OpenKruise::DoesNotApply,
-        check: ObjectCheck::StatefulSet(check),
-    }],
-    cel: None,
+pub(super) static RULE: Rule = rule! {
+    id: "parallel-rollout-stuck",
+    title: "broken pods use up maxUnavailable",
+    summary: "a new template while broken parallel pods use up maxUnavailable",
+    group: Rollout,
+    mode: Mode::Warn,
+    scopes: [Scope::trap(OpenKruise::DoesNotApply, ObjectCheck::StatefulSet(check))],
 };
 
 fn check(spec: &StatefulSetSpec, subject: &Subject<'_>, cluster: &Cluster, found: &mut Findings) {

@@ -5,24 +5,17 @@ use crate::{
     finding::{Findings, Mode, Reason, paths::ROLLING_UPDATE},
     kubernetes::cluster::Cluster,
     object::{StatefulSetSpec, Subject},
-    rules::rule::{Cel, ObjectCheck, OpenKruise, Phase, Rule, Scope},
+    rules::rule::{Cel, ObjectCheck, OpenKruise, Rule, Scope},
 };
 
-pub(super) static RULE: Rule = Rule {
-    meta: meta! {
-        id: "partition-is-an-index",
-        title: "partition counts pods, not ordinals",
-        summary: "a partition that looks like an ordinal, but counts pods from 0",
-        group: Rollout,
-        mode: Mode::Warn,
-        adjustable: true,
-    },
-    scopes: &[Scope::Object {
-        phase: Phase::After,
-        openkruise: OpenKruise::AppliesInOrder,
-        check: ObjectCheck::StatefulSet(check),
-    }],
-    cel: Some(&CEL),
+pub(super) static RULE: Rule = rule! {
+    id: "partition-is-an-index",
+    title: "partition counts pods, not ordinals",
+    summary: "a partition that looks like an ordinal, but counts pods from 0",
+    group: Rollout,
+    mode: Mode::Warn,
+    scopes: [Scope::trap(OpenKruise::AppliesInOrder, ObjectCheck::StatefulSet(check))],
+    cel: CEL,
 };
 
 static CEL: Cel = Cel {

@@ -5,15 +5,11 @@ mod status;
 
 use crate::{finding::Mode, rules::rule::Rule};
 
-pub(super) static RULE: Rule = Rule {
-    meta: meta! {
-        id: "pdb-blocks-drain",
-        title: "the budget never allows an eviction",
-        summary: "a StatefulSet whose PodDisruptionBudget never allows an eviction",
-        group: Upgrade,
-        mode: Mode::Warn,
-        adjustable: true,
-    },
-    scopes: &[neighbors::SCOPE, status::SCOPE],
-    cel: None,
+pub(super) static RULE: Rule = rule! {
+    id: "pdb-blocks-drain",
+    title: "the budget never allows an eviction",
+    summary: "a StatefulSet whose PodDisruptionBudget never allows an eviction",
+    group: Upgrade,
+    mode: Mode::Warn,
+    scopes: [neighbors::SCOPE, status::SCOPE],
 };

@@ -43,15 +43,12 @@ fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
             )
         }
     };
-    let message = format!(
-        "its PodDisruptionBudget {name} allows no eviction, so a drain of their nodes never ends: {why}"
-    );
     let facts = Facts::title(format!("PodDisruptionBudget {name} allows no eviction"))
         .cause(why)
         .effect("a drain of their nodes never ends".to_owned());
     // The rule that compares objects does not know the pods of other controllers.
     let path = SPEC.child("replicas");
-    found.add(Report::new(&path, message, help).facts(facts).instead_of(Some("pdb-blocks-drain")));
+    found.add(Report::new(&path, facts, help).instead_of(Some("pdb-blocks-drain")));
 }
 
 /// Returns whether a budget allows no eviction, and will not allow one. A spec that requires all pods of the

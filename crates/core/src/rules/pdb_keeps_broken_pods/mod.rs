@@ -5,15 +5,11 @@ mod status;
 
 use crate::{finding::Mode, rules::rule::Rule};
 
-pub(super) static RULE: Rule = Rule {
-    meta: meta! {
-        id: "pdb-keeps-broken-pods",
-        title: "the budget keeps broken pods",
-        summary: "a PodDisruptionBudget that lets no pod be evicted while several are broken",
-        group: Upgrade,
-        mode: Mode::Audit,
-        adjustable: true,
-    },
-    scopes: &[neighbors::SCOPE, status::SCOPE],
-    cel: None,
+pub(super) static RULE: Rule = rule! {
+    id: "pdb-keeps-broken-pods",
+    title: "the budget keeps broken pods",
+    summary: "a PodDisruptionBudget that lets no pod be evicted while several are broken",
+    group: Upgrade,
+    mode: Mode::Audit,
+    scopes: [neighbors::SCOPE, status::SCOPE],
 };

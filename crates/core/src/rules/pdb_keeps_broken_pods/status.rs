@@ -30,10 +30,6 @@ fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
     }
     let PodDisruptionBudget { name, healthy, desired, .. } = budget;
     let list = names(kept.iter().copied());
-    let message = format!(
-        "its PodDisruptionBudget {name} requires {desired} healthy pods and has {healthy}, so not even \
-         broken pods can be evicted ({list}): a drain of their nodes waits until they are repaired or deleted"
-    );
     let patch = r#"{"spec":{"unhealthyPodEvictionPolicy":"AlwaysAllow"}}"#;
     let words = [&**name, "--type", "merge", "-p", patch];
     let allow = query.kubectl().does(Effect::Changes, "patch pdb", &words);
@@ -45,12 +41,8 @@ fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
     .effect("a drain of their nodes waits until they are repaired or deleted".to_owned())
     .pods(kept.iter().copied());
     let path = SPEC.child("replicas");
-    found.add(
-        Report::new(&path, message, help)
-            .facts(facts)
-            .note()
-            .instead_of(Some("pdb-keeps-broken-pods")),
-    );
+    let report = Report::new(&path, facts, help);
+    found.add(report.note().instead_of(Some("pdb-keeps-broken-pods")));
 }
 
 /// Returns whether a budget allows the eviction of no pod that runs, because too few are healthy.

@@ -4,27 +4,16 @@ use super::neighbors::budgets::Protection;
 use crate::{
     finding::{Mode, Reason, paths::TEMPLATE_LABELS},
     kubernetes::kind::Kind,
-    rules::rule::{
-        Rule, Scope,
-        inventory::{Evidence, InventoryFindings, Query},
-    },
+    rules::rule::inventory::{Evidence, InventoryFindings, Query, Rule, SETS, Scope},
 };
 
-pub(super) static RULE: Rule = Rule {
-    meta: meta! {
-        id: "pdb-overlap",
-        title: "two budgets select the same pods",
-        summary: "pods that more than one PodDisruptionBudget selects",
-        group: Upgrade,
-        mode: Mode::Warn,
-        adjustable: true,
-    },
-    scopes: &[Scope::Inventory {
-        kinds: &[Kind::DaemonSet, Kind::StatefulSet],
-        evidence: Evidence::Presence,
-        check,
-    }],
-    cel: None,
+pub(super) static RULE: Rule = rule! {
+    id: "pdb-overlap",
+    title: "two budgets select the same pods",
+    summary: "pods that more than one PodDisruptionBudget selects",
+    group: Upgrade,
+    mode: Mode::Warn,
+    scopes: [Scope::Inventory { kinds: SETS, evidence: Evidence::Presence, check }],
 };
 
 fn check(query: &Query<'_>, found: &mut InventoryFindings) {

@@ -5,23 +5,16 @@ use crate::{
     finding::{Mode, Reason, paths::TEMPLATE_LABELS},
     inventory::object_summary::DisruptionBudget,
     kubernetes::{int_or_percent, kind::Kind},
-    rules::rule::{
-        Rule, Scope,
-        inventory::{Evidence, InventoryFindings, Query},
-    },
+    rules::rule::inventory::{Evidence, InventoryFindings, Query, Rule, Scope},
 };
 
-pub(super) static RULE: Rule = Rule {
-    meta: meta! {
-        id: "pdb-without-scale",
-        title: "the budget cannot count these pods",
-        summary: "a DaemonSet with a PodDisruptionBudget that cannot count its pods",
-        group: Upgrade,
-        mode: Mode::Warn,
-        adjustable: true,
-    },
-    scopes: &[Scope::Inventory { kinds: &[Kind::DaemonSet], evidence: Evidence::Presence, check }],
-    cel: None,
+pub(super) static RULE: Rule = rule! {
+    id: "pdb-without-scale",
+    title: "the budget cannot count these pods",
+    summary: "a DaemonSet with a PodDisruptionBudget that cannot count its pods",
+    group: Upgrade,
+    mode: Mode::Warn,
+    scopes: [Scope::Inventory { kinds: &[Kind::DaemonSet], evidence: Evidence::Presence, check }],
 };
 
 fn check(query: &Query<'_>, found: &mut InventoryFindings) {

@@ -10,23 +10,16 @@ use crate::{
     kubernetes::kind::Kind,
     observed::{ForeignPod, Observed, WorkloadStatus},
     rollout::stateful_set::Settings,
-    rules::rule::{
-        Rule, Scope, StatusCheck,
-        status::{Report, StatusFindings, StatusQuery},
-    },
+    rules::rule::status::{Report, Rule, Scope, StatusCheck, StatusFindings, StatusQuery},
 };
 
-pub(super) static RULE: Rule = Rule {
-    meta: meta! {
-        id: "pod-name-taken",
-        title: "another pod has the name",
-        summary: "a pod of a StatefulSet that cannot be created: another pod has its name",
-        group: Cluster,
-        mode: Mode::Warn,
-        adjustable: true,
-    },
-    scopes: &[Scope::Status { kinds: &[Kind::StatefulSet], check: StatusCheck::Workload(check) }],
-    cel: None,
+pub(super) static RULE: Rule = rule! {
+    id: "pod-name-taken",
+    title: "another pod has the name",
+    summary: "a pod of a StatefulSet that cannot be created: another pod has its name",
+    group: Cluster,
+    mode: Mode::Warn,
+    scopes: [Scope::Status { kinds: &[Kind::StatefulSet], check: StatusCheck::Workload(check) }],
 };
 
 /// The most pods that are looked for.
@@ -50,10 +43,6 @@ fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
         Some(deleted) => format!(", and should be gone {}", since(deleted)),
         None => String::new(),
     };
-    let mut message = format!(
-        "{name} cannot be created: another pod has this name {}, which {whose}{ends}",
-        since(other.created)
-    );
     let mut effects = Vec::new();
     if replicas.settings.is_ordered {
         effects.push(
@@ -65,17 +54,12 @@ fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
         effects.push(format!("the same holds for {list}"));
     }
     let effect = (!effects.is_empty()).then(|| effects.join("; "));
-    if let Some(effect) = &effect {
-        message.push_str(&format!("; {effect}"));
-    }
     let facts = Facts::title(format!("{name} cannot be created"))
         .cause(format!("another pod has this name, which {whose}{ends}"))
         .effect(effect)
         .since(other.created)
         .pods(taken.iter().map(|(name, _)| name.as_str()));
-    found.add(
-        Report::new(&STATUS.child("replicas"), message, advice(query, name, other)).facts(facts),
-    );
+    found.add(Report::new(&STATUS.child("replicas"), facts, advice(query, name, other)));
 }
 
 /// Returns the names of pods that don't exist because pods that don't belong to the set have these names, and

@@ -4,25 +4,17 @@ use crate::{
     finding::{Findings, Mode},
     kubernetes::cluster::Cluster,
     object::Subject,
-    rules::rule::{ObjectCheck, OpenKruise, Phase, Rule, Scope},
+    rules::rule::{ObjectCheck, OpenKruise, Rule, Scope},
     validation::created_pod,
 };
 
-pub(super) static RULE: Rule = Rule {
-    meta: meta! {
-        id: "pod-never-created",
-        title: "no pod can be created from the template",
-        summary: "a template that the API server accepts, but refuses in each pod made from it",
-        group: NeverStarts,
-        mode: Mode::Deny,
-        adjustable: true,
-    },
-    scopes: &[Scope::Object {
-        phase: Phase::After,
-        openkruise: OpenKruise::Applies,
-        check: ObjectCheck::Both(check),
-    }],
-    cel: None,
+pub(super) static RULE: Rule = rule! {
+    id: "pod-never-created",
+    title: "no pod can be created from the template",
+    summary: "a template that the API server accepts, but refuses in each pod made from it",
+    group: NeverStarts,
+    mode: Mode::Deny,
+    scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::Both(check))],
 };
 
 fn check(subject: &Subject<'_>, cluster: &Cluster, found: &mut Findings) {

@@ -13,26 +13,16 @@ use crate::{
     kubernetes::kind::Kind,
     observed::Pod,
     rollout::node::Placement,
-    rules::rule::{
-        Rule, Scope, StatusCheck,
-        status::{Report, StatusFindings, StatusQuery},
-    },
+    rules::rule::status::{Report, Rule, SETS, Scope, StatusCheck, StatusFindings, StatusQuery},
 };
 
-pub(super) static RULE: Rule = Rule {
-    meta: meta! {
-        id: "pod-stuck-terminating",
-        title: "the deletion of a pod does not end",
-        summary: "a pod whose deletion does not end",
-        group: Cluster,
-        mode: Mode::Warn,
-        adjustable: true,
-    },
-    scopes: &[Scope::Status {
-        kinds: &[Kind::DaemonSet, Kind::StatefulSet],
-        check: StatusCheck::Workload(check),
-    }],
-    cel: None,
+pub(super) static RULE: Rule = rule! {
+    id: "pod-stuck-terminating",
+    title: "the deletion of a pod does not end",
+    summary: "a pod whose deletion does not end",
+    group: Cluster,
+    mode: Mode::Warn,
+    scopes: [Scope::Status { kinds: SETS, check: StatusCheck::Workload(check) }],
 };
 
 fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
@@ -69,10 +59,9 @@ fn report(query: &StatusQuery<'_>, pods: Vec<&Pod>, path: &Path<'_>, found: &mut
         let list: Vec<&str> = pods.iter().map(|(_, pod)| &*pod.name).collect();
         let (why, help) = explain(query, first, &list);
         let who = names(list.iter().copied());
-        let message = format!("{who} should be gone {}: {why}", since(*deleted));
         let facts = Facts::title(format!("{who} should be gone")).cause(why).since(*deleted);
         let facts = facts.pods(list.iter().copied()).nodes(first.node.as_deref());
-        found.add(Report::new(path, message, help).facts(facts));
+        found.add(Report::new(path, facts.outlook(query.outlook(first)), help));
     }
 }
 

@@ -2,25 +2,17 @@
 
 use crate::{
     finding::{Meta, Mode},
-    kubernetes::kind::Kind,
-    rules::rule::{Rule, Runner, Scope},
+    rules::rule::{Rule, Runner, SETS, Scope},
 };
 
 /// The rule for the rest of the pod template.
-pub static RULE: Rule = Rule {
-    meta: meta! {
-        id: "pod-template-validation",
-        title: "the API server refuses this template",
-        summary: "what the API server refuses in the spec of the pod template",
-        group: Refused,
-        mode: Mode::Deny,
-        adjustable: true,
-    },
-    scopes: &[Scope::Engine {
-        kinds: &[Kind::DaemonSet, Kind::StatefulSet],
-        by: &[Runner::Check, Runner::Validate, Runner::Audit],
-    }],
-    cel: None,
+pub static RULE: Rule = rule! {
+    id: "pod-template-validation",
+    title: "the API server refuses this template",
+    summary: "what the API server refuses in the spec of the pod template",
+    group: Refused,
+    mode: Mode::Deny,
+    scopes: [Scope::Engine { kinds: SETS, by: &[Runner::Check, Runner::Validate, Runner::Audit] }],
 };
 
 /// The description of this rule.

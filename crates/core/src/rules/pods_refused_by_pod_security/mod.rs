@@ -4,27 +4,16 @@ use crate::{
     finding::{Mode, Reason, paths::POD_SPEC},
     kubernetes::kind::Kind,
     kubernetes::pod_security::{FailedCheck, Standard},
-    rules::rule::{
-        Rule, Scope,
-        inventory::{Evidence, InventoryFindings, Query},
-    },
+    rules::rule::inventory::{Evidence, InventoryFindings, Query, Rule, SETS, Scope},
 };
 
-pub(super) static RULE: Rule = Rule {
-    meta: meta! {
-        id: "pods-refused-by-pod-security",
-        title: "Pod Security refuses the pods",
-        summary: "a template whose pods the Pod Security level of the namespace refuses",
-        group: NeverStarts,
-        mode: Mode::Warn,
-        adjustable: true,
-    },
-    scopes: &[Scope::Inventory {
-        kinds: &[Kind::DaemonSet, Kind::StatefulSet],
-        evidence: Evidence::Presence,
-        check,
-    }],
-    cel: None,
+pub(super) static RULE: Rule = rule! {
+    id: "pods-refused-by-pod-security",
+    title: "Pod Security refuses the pods",
+    summary: "a template whose pods the Pod Security level of the namespace refuses",
+    group: NeverStarts,
+    mode: Mode::Warn,
+    scopes: [Scope::Inventory { kinds: SETS, evidence: Evidence::Presence, check }],
 };
 
 fn check(query: &Query<'_>, found: &mut InventoryFindings) {

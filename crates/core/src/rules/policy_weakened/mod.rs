@@ -7,17 +7,14 @@ use crate::{
 };
 
 /// The rule that compares the policy file with the one at `--against-ref` or `--policy-from-ref`.
-pub static RULE: Rule = Rule {
-    meta: meta! {
-        id: "policy-weakened",
-        title: "this change weakens the policy",
-        summary: "a change that weakens the policy that checks it",
-        group: Guard,
-        mode: Mode::Warn,
-        adjustable: false,
-    },
-    scopes: &[Scope::Engine { kinds: &[Kind::Policy], by: &[Runner::Check] }],
-    cel: None,
+pub static RULE: Rule = rule! {
+    id: "policy-weakened",
+    title: "this change weakens the policy",
+    summary: "a change that weakens the policy that checks it",
+    group: Guard,
+    mode: Mode::Warn,
+    adjustable: false,
+    scopes: [Scope::Engine { kinds: &[Kind::Policy], by: &[Runner::Check] }],
 };
 
 /// The description of this rule.

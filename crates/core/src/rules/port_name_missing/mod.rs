@@ -10,24 +10,16 @@ use crate::{
     finding::{Findings, Mode, Path, Reason, paths::POD_SPEC},
     kubernetes::{cluster::Cluster, containers::visit},
     object::Subject,
-    rules::rule::{ObjectCheck, OpenKruise, Phase, Rule, Scope},
+    rules::rule::{ObjectCheck, OpenKruise, Rule, Scope},
 };
 
-pub(super) static RULE: Rule = Rule {
-    meta: meta! {
-        id: "port-name-missing",
-        title: "the container has no port of this name",
-        summary: "a probe or hook that names a port that its container does not have",
-        group: NeverStarts,
-        mode: Mode::Warn,
-        adjustable: true,
-    },
-    scopes: &[Scope::Object {
-        phase: Phase::After,
-        openkruise: OpenKruise::Applies,
-        check: ObjectCheck::Both(check),
-    }],
-    cel: None,
+pub(super) static RULE: Rule = rule! {
+    id: "port-name-missing",
+    title: "the container has no port of this name",
+    summary: "a probe or hook that names a port that its container does not have",
+    group: NeverStarts,
+    mode: Mode::Warn,
+    scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::Both(check))],
 };
 
 /// Kubernetes: `ResolveContainerPort`, pkg/probe/util.go, and `resolvePort`, pkg/kubelet/lifecycle/handlers.go.

@@ -13,24 +13,16 @@ use crate::{
         containers::visit,
     },
     object::Subject,
-    rules::rule::{ObjectCheck, OpenKruise, Phase, Rule, Scope},
+    rules::rule::{ObjectCheck, OpenKruise, Rule, Scope},
 };
 
-pub(super) static RULE: Rule = Rule {
-    meta: meta! {
-        id: "postgres-data-directory",
-        title: "the volume is not where postgres keeps data",
-        summary: "a postgres image whose volume is mounted where it keeps no database",
-        group: Data,
-        mode: Mode::Warn,
-        adjustable: true,
-    },
-    scopes: &[Scope::Object {
-        phase: Phase::After,
-        openkruise: OpenKruise::Applies,
-        check: ObjectCheck::Both(check),
-    }],
-    cel: None,
+pub(super) static RULE: Rule = rule! {
+    id: "postgres-data-directory",
+    title: "the volume is not where postgres keeps data",
+    summary: "a postgres image whose volume is mounted where it keeps no database",
+    group: Data,
+    mode: Mode::Warn,
+    scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::Both(check))],
 };
 
 /// The data directory of the image before release 18.

@@ -7,24 +7,16 @@ use crate::{
     finding::{Findings, Mode, Path, Reason, paths::POD_SPEC},
     kubernetes::{cluster::Cluster, containers::is_sidecar},
     object::Subject,
-    rules::rule::{ObjectCheck, OpenKruise, Phase, Rule, Scope},
+    rules::rule::{ObjectCheck, OpenKruise, Rule, Scope},
 };
 
-pub(super) static RULE: Rule = Rule {
-    meta: meta! {
-        id: "pre-stop-outlasts-grace",
-        title: "the preStop hook uses the whole grace period",
-        summary: "a preStop hook that sleeps for the whole grace period",
-        group: Rollout,
-        mode: Mode::Warn,
-        adjustable: true,
-    },
-    scopes: &[Scope::Object {
-        phase: Phase::After,
-        openkruise: OpenKruise::Applies,
-        check: ObjectCheck::Both(check),
-    }],
-    cel: None,
+pub(super) static RULE: Rule = rule! {
+    id: "pre-stop-outlasts-grace",
+    title: "the preStop hook uses the whole grace period",
+    summary: "a preStop hook that sleeps for the whole grace period",
+    group: Rollout,
+    mode: Mode::Warn,
+    scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::Both(check))],
 };
 
 /// `DefaultTerminationGracePeriodSeconds`.

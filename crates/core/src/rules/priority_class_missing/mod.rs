@@ -4,27 +4,16 @@ use super::neighbors::missing::is_missing;
 use crate::{
     finding::{Mode, Reason, paths::POD_SPEC},
     kubernetes::kind::Kind,
-    rules::rule::{
-        Rule, Scope,
-        inventory::{Evidence, InventoryFindings, Query},
-    },
+    rules::rule::inventory::{Evidence, InventoryFindings, Query, Rule, SETS, Scope},
 };
 
-pub(super) static RULE: Rule = Rule {
-    meta: meta! {
-        id: "priority-class-missing",
-        title: "the PriorityClass does not exist",
-        summary: "a template whose PriorityClass does not exist",
-        group: NeverStarts,
-        mode: Mode::Warn,
-        adjustable: true,
-    },
-    scopes: &[Scope::Inventory {
-        kinds: &[Kind::DaemonSet, Kind::StatefulSet],
-        evidence: Evidence::AbsentNeighbor,
-        check,
-    }],
-    cel: None,
+pub(super) static RULE: Rule = rule! {
+    id: "priority-class-missing",
+    title: "the PriorityClass does not exist",
+    summary: "a template whose PriorityClass does not exist",
+    group: NeverStarts,
+    mode: Mode::Warn,
+    scopes: [Scope::Inventory { kinds: SETS, evidence: Evidence::AbsentNeighbor, check }],
 };
 
 const BUILT_IN: [&str; 2] = ["system-cluster-critical", "system-node-critical"];

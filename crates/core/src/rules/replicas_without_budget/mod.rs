@@ -4,27 +4,16 @@ use super::neighbors::budgets::Protection;
 use crate::{
     finding::{Mode, Reason, paths::SPEC},
     kubernetes::kind::Kind,
-    rules::rule::{
-        Rule, Scope,
-        inventory::{Evidence, InventoryFindings, Query},
-    },
+    rules::rule::inventory::{Evidence, InventoryFindings, Query, Rule, Scope},
 };
 
-pub(super) static RULE: Rule = Rule {
-    meta: meta! {
-        id: "replicas-without-budget",
-        title: "no PodDisruptionBudget protects the pods",
-        summary: "a StatefulSet with several pods and no PodDisruptionBudget",
-        group: Upgrade,
-        mode: Mode::Audit,
-        adjustable: true,
-    },
-    scopes: &[Scope::Inventory {
-        kinds: &[Kind::StatefulSet],
-        evidence: Evidence::AbsentNeighbor,
-        check,
-    }],
-    cel: None,
+pub(super) static RULE: Rule = rule! {
+    id: "replicas-without-budget",
+    title: "no PodDisruptionBudget protects the pods",
+    summary: "a StatefulSet with several pods and no PodDisruptionBudget",
+    group: Upgrade,
+    mode: Mode::Audit,
+    scopes: [Scope::Inventory { kinds: &[Kind::StatefulSet], evidence: Evidence::AbsentNeighbor, check }],
 };
 
 fn check(query: &Query<'_>, found: &mut InventoryFindings) {

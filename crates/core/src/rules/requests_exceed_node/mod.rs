@@ -5,27 +5,16 @@ use crate::{
     finding::{Mode, Reason, paths::POD_SPEC},
     inventory::resources::Resources,
     kubernetes::kind::Kind,
-    rules::rule::{
-        Rule, Scope,
-        inventory::{Evidence, InventoryFindings, Query},
-    },
+    rules::rule::inventory::{Evidence, InventoryFindings, Query, Rule, SETS, Scope},
 };
 
-pub(super) static RULE: Rule = Rule {
-    meta: meta! {
-        id: "requests-exceed-node",
-        title: "no node has what the pods request",
-        summary: "pods that request more CPU or memory than the nodes for them have",
-        group: NeverStarts,
-        mode: Mode::Warn,
-        adjustable: true,
-    },
-    scopes: &[Scope::Inventory {
-        kinds: &[Kind::DaemonSet, Kind::StatefulSet],
-        evidence: Evidence::Absence,
-        check,
-    }],
-    cel: None,
+pub(super) static RULE: Rule = rule! {
+    id: "requests-exceed-node",
+    title: "no node has what the pods request",
+    summary: "pods that request more CPU or memory than the nodes for them have",
+    group: NeverStarts,
+    mode: Mode::Warn,
+    scopes: [Scope::Inventory { kinds: SETS, evidence: Evidence::Absence, check }],
 };
 
 fn check(query: &Query<'_>, found: &mut InventoryFindings) {

@@ -2,37 +2,26 @@
 
 use super::status::{
     daemon_set::Daemons,
-    phrases::{count, names, since, words},
+    phrases::{count, names, words},
     stateful_set::Replicas,
 };
 use crate::{
     finding::{Effect, Facts, Help, Mode, paths::UPDATE_STRATEGY},
-    kubernetes::kind::Kind,
     observed::{Pod, WorkloadState},
     rollout::{daemon_set::Settings as DaemonSettings, stateful_set::Strategy},
-    rules::rule::{
-        Rule, Scope, StatusCheck,
-        status::{Report, StatusFindings, StatusQuery},
-    },
+    rules::rule::status::{Report, Rule, SETS, Scope, StatusCheck, StatusFindings, StatusQuery},
 };
 
 /// The time for which pods may be left behind, in seconds.
 const DAYS: i64 = 7 * 24 * 3_600;
 
-pub(super) static RULE: Rule = Rule {
-    meta: meta! {
-        id: "revision-left-behind",
-        title: "pods have an old template",
-        summary: "pods that have had an older template for more than a week",
-        group: Cluster,
-        mode: Mode::Audit,
-        adjustable: true,
-    },
-    scopes: &[Scope::Status {
-        kinds: &[Kind::DaemonSet, Kind::StatefulSet],
-        check: StatusCheck::Aside(check),
-    }],
-    cel: None,
+pub(super) static RULE: Rule = rule! {
+    id: "revision-left-behind",
+    title: "pods have an old template",
+    summary: "pods that have had an older template for more than a week",
+    group: Cluster,
+    mode: Mode::Audit,
+    scopes: [Scope::Status { kinds: SETS, check: StatusCheck::Aside(check) }],
 };
 
 fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
@@ -71,11 +60,10 @@ fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
         None => "with updateStrategy OnDelete nothing replaces it".to_owned(),
     };
     let title = format!(
-        "{} ({}) of an older template",
+        "{} ({}) of an older template, though there has been another",
         count(list.len(), "pod"),
         names(list.iter().copied())
     );
-    let message = format!("{title}, though there has been another {}: {why}", since(made));
     let facts = Facts::title(title).cause(why).since(made).pods(list.iter().copied());
     let help = match partition {
         Some(_) => {
@@ -90,5 +78,5 @@ fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
             Help::say("delete them one after the other, or all with ").run(delete).and(more)
         }
     };
-    found.add(Report::new(&UPDATE_STRATEGY, message, help).facts(facts));
+    found.add(Report::new(&UPDATE_STRATEGY, facts, help));
 }

@@ -7,26 +7,16 @@ use crate::{
     finding::{Effect, Facts, Help, Mode, Path},
     kubernetes::kind::Kind,
     observed::Revision,
-    rules::rule::{
-        Rule, Scope, StatusCheck,
-        status::{Audit, ObjectName, Report, StatusFindings},
-    },
+    rules::rule::status::{Audit, ObjectName, Report, Rule, Scope, StatusCheck, StatusFindings},
 };
 
-pub(super) static RULE: Rule = Rule {
-    meta: meta! {
-        id: "revision-orphan",
-        title: "no set owns these revisions",
-        summary: "ControllerRevisions that no DaemonSet or StatefulSet owns",
-        group: Cluster,
-        mode: Mode::Warn,
-        adjustable: true,
-    },
-    scopes: &[Scope::Status {
-        kinds: &[Kind::ControllerRevision],
-        check: StatusCheck::Others(check),
-    }],
-    cel: None,
+pub(super) static RULE: Rule = rule! {
+    id: "revision-orphan",
+    title: "no set owns these revisions",
+    summary: "ControllerRevisions that no DaemonSet or StatefulSet owns",
+    group: Cluster,
+    mode: Mode::Warn,
+    scopes: [Scope::Status { kinds: &[Kind::ControllerRevision], check: StatusCheck::Others(check) }],
 };
 
 fn check(audit: &Audit<'_>, found: &mut StatusFindings) {
@@ -45,9 +35,7 @@ fn check(audit: &Audit<'_>, found: &mut StatusFindings) {
             "{} of a former set {set} without an owner",
             count(list.len(), "ControllerRevision")
         );
-        let all = names(list.iter().copied());
-        let message = format!("{title}: {all}");
-        let facts = Facts::title(title).cause(format!("no set owns {all}"));
+        let facts = Facts::title(title).cause(names(list.iter().copied()));
         let (those, more) = words(&list);
         let kubectl = audit.kubectl(namespace);
         let delete = kubectl.does(Effect::Changes, "delete controllerrevision", those);
@@ -62,6 +50,6 @@ fn check(audit: &Audit<'_>, found: &mut StatusFindings) {
         };
         let metadata = Path::new("metadata");
         let path = metadata.child("ownerReferences");
-        found.add(Report::new(&path, message, help).about(about).facts(facts));
+        found.add(Report::new(&path, facts, help).about(about));
     }
 }

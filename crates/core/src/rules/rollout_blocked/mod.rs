@@ -7,25 +7,17 @@ use crate::{
     object::{DaemonSetSpec, Subject},
     rules::{
         rollout_waits::Unavailability,
-        rule::{ObjectCheck, OpenKruise, Phase, Rule, Scope},
+        rule::{ObjectCheck, OpenKruise, Rule, Scope},
     },
 };
 
-pub(super) static RULE: Rule = Rule {
-    meta: meta! {
-        id: "rollout-blocked",
-        title: "maxUnavailable pods are unavailable already",
-        summary: "a changed template while maxUnavailable pods are unavailable already",
-        group: Rollout,
-        mode: Mode::Warn,
-        adjustable: true,
-    },
-    scopes: &[Scope::Object {
-        phase: Phase::After,
-        openkruise: OpenKruise::Applies,
-        check: ObjectCheck::DaemonSet(check),
-    }],
-    cel: None,
+pub(super) static RULE: Rule = rule! {
+    id: "rollout-blocked",
+    title: "maxUnavailable pods are unavailable already",
+    summary: "a changed template while maxUnavailable pods are unavailable already",
+    group: Rollout,
+    mode: Mode::Warn,
+    scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::DaemonSet(check))],
 };
 
 fn check(spec: &DaemonSetSpec, subject: &Subject<'_>, cluster: &Cluster, found: &mut Findings) {

@@ -9,26 +9,19 @@ use super::{
     },
 };
 use crate::{
-    finding::{Effect, Facts, Help, Mode, Path, paths::ROLLING_UPDATE},
+    finding::{Effect, Facts, Help, Hold, Mode, Outlook, Path, paths::ROLLING_UPDATE},
     kubernetes::{int_or_percent, kind::Kind},
     observed::{Node, NotReadyKind, Pod},
-    rules::rule::{
-        Rule, Scope, StatusCheck,
-        status::{Report, StatusFindings, StatusQuery},
-    },
+    rules::rule::status::{Report, Rule, Scope, StatusCheck, StatusFindings, StatusQuery},
 };
 
-pub(super) static RULE: Rule = Rule {
-    meta: meta! {
-        id: "rollout-budget-eaten",
-        title: "broken pods or nodes use up maxUnavailable",
-        summary: "an update of a DaemonSet that waits for nodes or pods that do not recover",
-        group: Cluster,
-        mode: Mode::Warn,
-        adjustable: true,
-    },
-    scopes: &[Scope::Status { kinds: &[Kind::DaemonSet], check: StatusCheck::Workload(check) }],
-    cel: None,
+pub(super) static RULE: Rule = rule! {
+    id: "rollout-budget-eaten",
+    title: "broken pods or nodes use up maxUnavailable",
+    summary: "an update of a DaemonSet that waits for nodes or pods that do not recover",
+    group: Cluster,
+    mode: Mode::Warn,
+    scopes: [Scope::Status { kinds: &[Kind::DaemonSet], check: StatusCheck::Workload(check) }],
 };
 
 fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
@@ -60,20 +53,23 @@ fn of_eaten(query: &StatusQuery<'_>, daemons: &Daemons<'_>, eaten: &Eaten<'_>) -
         who.push(format!("{} should be gone {when}: {why}", names(all.iter().copied())));
         help = help.or(Some(how));
     }
-    let cause = who.join("; ");
-    let message = format!("{cause}; {}", counted.consequence());
+    // The update goes on as soon as one of them recovers.
+    let down = dead.iter().filter_map(|(node, _)| node.not_ready.map(Hold::Since));
+    let pods = broken.iter().chain(ending).map(|pod| query.outlook(pod).hold);
+    let hold = down.chain(pods).max().unwrap_or_default();
     let begun = dead.iter().filter_map(|(node, _)| node.not_ready);
     let begun = begun.chain(broken.iter().map(|pod| query.unready_since(pod)));
     let begun = begun.chain(ending.iter().filter_map(|pod| pod.deleted)).min();
     let held = dead.iter().map(|(_, pod)| pod).chain(broken).chain(ending);
     let facts = Facts::title("the update does not go on")
-        .cause(cause)
+        .cause(who.join("; "))
         .effect(counted.consequence())
         .since(begun.unwrap_or_default())
         .pods(held.map(|pod| &*pod.name))
-        .nodes(dead.iter().map(|(node, _)| node.place.name.as_str()));
+        .nodes(dead.iter().map(|(node, _)| node.place.name.as_str()))
+        .outlook(Outlook::new("budget", hold));
     let help = help.unwrap_or_else(|| despite_dead_nodes(query, daemons, eaten));
-    Report::new(&MAX_UNAVAILABLE, message, help).facts(facts).stuck(true)
+    Report::new(&MAX_UNAVAILABLE, facts, help).stuck(true)
 }
 
 /// `node n1 is not ready since …`.
@@ -87,15 +83,15 @@ fn of_dead(dead: &[(&Node, &Pod)]) -> Option<String> {
     })
 }
 
-/// `agent-x and 2 other new pods on node n1 is not ready since …: …`.
+/// `agent-x and 2 other new pods on node n1 is not ready: …`.
 fn of_broken(query: &StatusQuery<'_>, pod: &Pod, all: usize) -> String {
     let others = match all {
         1 => String::new(),
         count => format!(" and {} other new pods", count - 1),
     };
-    let (why, when) = (query.why(pod), since(query.unready_since(pod)));
+    let (why, is) = (query.why(pod), query.is_how(pod));
     let node = pod.node.as_deref().unwrap_or_default();
-    format!("{}{others} on node {node} {} {when}: {why}", pod.name, query.is_how(pod))
+    format!("{}{others} on node {node} {is}: {why}", pod.name)
 }
 
 /// The advice if only nodes that are down hold up the update.
@@ -139,10 +135,11 @@ fn of_surge(
     );
     let begun = broken.iter().map(|pod| query.unready_since(pod)).min();
     let facts = Facts::title("the update does not go on")
-        .cause(&who)
-        .effect(effect.clone())
+        .cause(who)
+        .effect(effect)
         .since(begun.unwrap_or_default())
-        .pods(broken.iter().map(|pod| &*pod.name));
+        .pods(broken.iter().map(|pod| &*pod.name))
+        .outlook(pod.map_or_else(Outlook::default, |pod| query.outlook(pod)));
     let is_pending =
         |pod: &&Pod| pod.trouble.as_ref().is_some_and(|it| it.kind == NotReadyKind::Unschedulable);
     let help = match pod {
@@ -158,7 +155,7 @@ fn of_surge(
         Some(pod) => query.look_or_undo(true, pod),
         None => Help::say(""),
     };
-    Report::new(&SURGE, format!("{who}; {effect}"), help).facts(facts).stuck(true)
+    Report::new(&SURGE, facts, help).stuck(true)
 }
 
 static SURGE: Path<'static> = ROLLING_UPDATE.child("maxSurge");

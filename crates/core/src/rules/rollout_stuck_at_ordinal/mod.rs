@@ -1,12 +1,12 @@
 //! A StatefulSet that waits for a pod that does not become ready.
 
 use super::status::{
-    phrases::{lacking, since},
+    phrases::lacking,
     stateful_set::Replicas,
     waiting_pod::Halt,
 };
 use crate::{
-    finding::{Effect, Facts, Help, Mode, paths::STATUS},
+    finding::{Effect, Facts, Help, Hold, Mode, paths::STATUS},
     kubernetes::kind::Kind,
     observed::{NotReadyKind, Pod},
     rules::{
@@ -18,26 +18,19 @@ use crate::{
     },
 };
 
-pub(super) static RULE: Rule = Rule {
-    meta: meta! {
-        id: "rollout-stuck-at-ordinal",
-        title: "the StatefulSet waits for a pod",
-        summary: "a StatefulSet that waits for a pod that does not become ready",
-        group: Cluster,
-        mode: Mode::Warn,
-        adjustable: true,
-    },
-    scopes: &[Scope::Status { kinds: &[Kind::StatefulSet], check: StatusCheck::Workload(check) }],
-    cel: None,
+pub(super) static RULE: Rule = rule! {
+    id: "rollout-stuck-at-ordinal",
+    title: "the StatefulSet waits for a pod",
+    summary: "a StatefulSet that waits for a pod that does not become ready",
+    group: Cluster,
+    mode: Mode::Warn,
+    scopes: [Scope::Status { kinds: &[Kind::StatefulSet], check: StatusCheck::Workload(check) }],
 };
 
 fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
     let Some(replicas) = Replicas::of(query) else { return };
     let Some(halt) = Halt::of(query, &replicas) else { return };
     let pod = halt.pod;
-    let (begun, why) = (query.unready_since(pod), query.why(pod));
-    let title = format!("{} {}", pod.name, query.is_how(pod));
-    let who = format!("{title} {}: {why}", since(begun));
     let is_ordered = replicas.settings.is_ordered;
     let is_old = !pod.is_of(replicas.update_revision());
     let effect = match (is_ordered, is_old) {
@@ -46,18 +39,21 @@ fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
         (true, false) => held_up(query, &replicas, &halt),
         (false, _) => replicas.is_updating().then(|| WAITS.to_owned()),
     };
-    let message = match &effect {
-        Some(_) if is_ordered && is_old => rollout_waits::ordered(&who),
-        Some(effect) => format!("{who}; {effect}"),
-        None => who,
-    };
-    let facts = Facts::title(title).cause(why).effect(effect);
-    let facts = facts.since(begun).pods([&*pod.name]).nodes(pod.node.as_deref());
+    let facts = Facts::title(format!("{} {}", pod.name, query.is_how(pod))).cause(query.why(pod));
+    let facts = facts.effect(effect).since(query.unready_since(pod)).outlook(query.outlook(pod));
+    let mut facts = facts.pods([&*pod.name]).nodes(pod.node.as_deref());
+    if is_ordered && is_old && replicas.replaces(halt.ordinal) {
+        // Even the fix does not replace it.
+        if facts.outlook.hold == Hold::Slow {
+            facts.outlook.hold = Hold::Passing;
+        }
+        facts.in_the_way = (facts.outlook.state != "node").then(|| pod.name.to_string());
+    }
     let help =
         if is_old { release(query, &replicas, &halt) } else { repair(query, &replicas, pod) };
     let is_stuck = replicas.is_updating() && !query.set.is_on_delete();
     let path = STATUS.child("readyReplicas");
-    found.add(Report::new(&path, message, help).facts(facts).stuck(is_stuck));
+    found.add(Report::new(&path, facts, help).stuck(is_stuck));
 }
 
 /// The effect on an update without an order.
@@ -124,10 +120,15 @@ fn repair(query: &StatusQuery<'_>, replicas: &Replicas<'_>, pod: &Pod) -> Help {
     if let Some(help) = query.not_of_template(pod) {
         return help;
     }
+    let is_unschedulable =
+        pod.trouble.as_ref().is_some_and(|it| it.kind == NotReadyKind::Unschedulable);
+    if let Some(uncordon) = query.uncordon(pod).filter(|_| is_unschedulable) {
+        let help = Help::say("if the nodes may have pods again, run ").run(uncordon).and("; ");
+        return help.run(query.look(pod)).and(" shows more");
+    }
     if let Some(undo) = undo {
         return Help::say("to go back to the previous template, run ").run(undo);
     }
-    let kind = pod.trouble.as_ref().map(|it| it.kind);
     let node_is_down = pod.node.as_deref().and_then(|name| query.audit.observed.node(name));
     if let Some(node) = node_is_down.filter(|node| node.not_ready.is_some()) {
         let kubectl = query.audit.kubectl_anywhere();
@@ -135,20 +136,11 @@ fn repair(query: &StatusQuery<'_>, replicas: &Replicas<'_>, pod: &Pod) -> Help {
         return Help::say("repair or remove the node; ").run(describe).and(" shows more");
     }
     let look = query.look(pod);
-    match kind {
-        Some(NotReadyKind::Unschedulable) if let Some(uncordon) = query.uncordon(pod) => {
-            Help::say("if the nodes may have pods again, run ")
-                .run(uncordon)
-                .and("; ")
-                .run(look)
-                .and(" shows more")
-        }
-        Some(NotReadyKind::Unschedulable) => {
-            Help::say("make room for it, or change what the scheduler names; ")
-                .run(look)
-                .and(" shows more")
-        }
-        _ => Help::say("")
+    match is_unschedulable {
+        true => Help::say("make room for it, or change what the scheduler names; ")
+            .run(look)
+            .and(" shows more"),
+        false => Help::say("")
             .run(look)
             .and(" shows more; if the template is at fault, correct it, apply it and then run ")
             .run(delete),

@@ -1,5 +1,6 @@
 //! The set that a rule about status checks, and the findings of the rule.
 
+pub(in crate::rules) use super::{Rule, SETS, Scope, StatusCheck};
 use jiff::{SignedDuration, Timestamp};
 
 use crate::{
@@ -92,41 +93,22 @@ pub struct StatusFinding {
 #[derive(Debug)]
 pub(in crate::rules) struct Report<'p> {
     path: &'p Path<'p>,
-    message: String,
+    facts: Facts,
     help: Help,
     about: Option<ObjectName>,
     is_note: bool,
     is_stuck: bool,
     instead_of: Option<&'static str>,
-    facts: Option<Facts>,
 }
 
 impl<'p> Report<'p> {
     /// Creates a report that something is wrong with this field of the set; see
     /// [`Findings::report`]. The help names in backticks the commands to run next: in this order,
     /// they repair the set.
-    pub(in crate::rules) fn new(
-        path: &'p Path<'p>,
-        message: String,
-        help: impl Into<Help>,
-    ) -> Self {
+    pub(in crate::rules) fn new(path: &'p Path<'p>, facts: Facts, help: impl Into<Help>) -> Self {
         let help = help.into();
-        Report {
-            path,
-            message,
-            help,
-            about: None,
-            is_note: false,
-            is_stuck: false,
-            instead_of: None,
-            facts: None,
-        }
-    }
-
-    /// Sets the parts of the message.
-    pub(in crate::rules) fn facts(mut self, facts: Facts) -> Self {
-        self.facts = Some(facts);
-        self
+        let (about, instead_of) = (None, None);
+        Report { path, facts, help, about, is_note: false, is_stuck: false, instead_of }
     }
 
     /// Marks the report as a note.
@@ -173,16 +155,14 @@ impl StatusFindings {
 
     /// Adds a finding.
     pub(in crate::rules) fn add(&mut self, report: Report<'_>) {
-        let Report { path, message, help, about, is_note, is_stuck, instead_of, facts } = report;
+        let Report { path, facts, help, about, is_note, is_stuck, instead_of } = report;
         // Only one finding is added for each of the other objects.
         if about.is_none() && self.list.len() >= MOST {
             self.left_out += 1;
             return;
         }
-        // The text format prints only the parts, so without parts the whole message is the title.
-        let facts = facts.unwrap_or_else(|| Facts::title(&message));
         let mut found = Findings::of(self.rule);
-        found.report(path, Reason::Invalid, message, help);
+        found.report(path, Reason::Invalid, facts.message(), help);
         let finding = found.into_vec().pop();
         self.list.extend(finding.map(|mut finding| {
             finding.facts = Some(Box::new(facts));

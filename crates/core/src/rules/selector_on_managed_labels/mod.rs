@@ -7,24 +7,17 @@ use crate::{
     finding::{Findings, Mode, Path, Reason, paths::SELECTOR},
     kubernetes::{cluster::Cluster, managed_labels, resource::WorkloadKind},
     object::{Object, Subject},
-    rules::rule::{Cel, ObjectCheck, OpenKruise, Phase, Rule, Scope},
+    rules::rule::{Cel, ObjectCheck, OpenKruise, Rule, Scope},
 };
 
-pub(super) static RULE: Rule = Rule {
-    meta: meta! {
-        id: "selector-on-managed-labels",
-        title: "the selector uses a label of the controller",
-        summary: "a selector on a label that the controller itself sets on its pods",
-        group: NeverStarts,
-        mode: Mode::Deny,
-        adjustable: true,
-    },
-    scopes: &[Scope::Object {
-        phase: Phase::After,
-        openkruise: OpenKruise::Applies,
-        check: ObjectCheck::Both(check),
-    }],
-    cel: Some(&CEL),
+pub(super) static RULE: Rule = rule! {
+    id: "selector-on-managed-labels",
+    title: "the selector uses a label of the controller",
+    summary: "a selector on a label that the controller itself sets on its pods",
+    group: NeverStarts,
+    mode: Mode::Deny,
+    scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::Both(check))],
+    cel: CEL,
 };
 
 static CEL: Cel = Cel {

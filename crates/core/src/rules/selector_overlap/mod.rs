@@ -7,28 +7,16 @@ mod tests;
 use self::overlap::Overlap;
 use crate::{
     finding::{Mode, Reason, paths::SELECTOR},
-    kubernetes::kind::Kind,
-    rules::rule::{
-        Rule, Scope,
-        inventory::{Evidence, InventoryFindings, Query},
-    },
+    rules::rule::inventory::{Evidence, InventoryFindings, Query, Rule, SETS, Scope},
 };
 
-pub(super) static RULE: Rule = Rule {
-    meta: meta! {
-        id: "selector-overlap",
-        title: "the selector matches pods of another controller",
-        summary: "a selector that also matches the pods of another controller",
-        group: Names,
-        mode: Mode::Warn,
-        adjustable: true,
-    },
-    scopes: &[Scope::Inventory {
-        kinds: &[Kind::DaemonSet, Kind::StatefulSet],
-        evidence: Evidence::Presence,
-        check,
-    }],
-    cel: None,
+pub(super) static RULE: Rule = rule! {
+    id: "selector-overlap",
+    title: "the selector matches pods of another controller",
+    summary: "a selector that also matches the pods of another controller",
+    group: Names,
+    mode: Mode::Warn,
+    scopes: [Scope::Inventory { kinds: SETS, evidence: Evidence::Presence, check }],
 };
 
 fn check(query: &Query<'_>, found: &mut InventoryFindings) {

@@ -5,24 +5,17 @@ use crate::{
     finding::{Findings, Mode, Reason, paths::POD_SPEC},
     kubernetes::cluster::Cluster,
     object::{DaemonSetSpec, Subject},
-    rules::rule::{Cel, ObjectCheck, OpenKruise, Phase, Rule, Scope},
+    rules::rule::{Cel, ObjectCheck, OpenKruise, Rule, Scope},
 };
 
-pub(super) static RULE: Rule = Rule {
-    meta: meta! {
-        id: "self-affinity-in-daemonset",
-        title: "all pods must be where the first is",
-        summary: "a DaemonSet whose pods must all run in the zone or on the node of the first",
-        group: Nodes,
-        mode: Mode::Warn,
-        adjustable: true,
-    },
-    scopes: &[Scope::Object {
-        phase: Phase::After,
-        openkruise: OpenKruise::Applies,
-        check: ObjectCheck::DaemonSet(check),
-    }],
-    cel: Some(&CEL),
+pub(super) static RULE: Rule = rule! {
+    id: "self-affinity-in-daemonset",
+    title: "all pods must be where the first is",
+    summary: "a DaemonSet whose pods must all run in the zone or on the node of the first",
+    group: Nodes,
+    mode: Mode::Warn,
+    scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::DaemonSet(check))],
+    cel: CEL,
 };
 
 static CEL: Cel = Cel {

@@ -5,24 +5,17 @@ use crate::{
     finding::{Findings, Mode, Reason, paths::POD_SPEC},
     kubernetes::cluster::Cluster,
     object::{StatefulSetSpec, Subject},
-    rules::rule::{Cel, ObjectCheck, OpenKruise, Phase, Rule, Scope},
+    rules::rule::{Cel, ObjectCheck, OpenKruise, Rule, Scope},
 };
 
-pub(super) static RULE: Rule = Rule {
-    meta: meta! {
-        id: "self-anti-affinity",
-        title: "each replica needs its own node or zone",
-        summary: "replicas that must not share a node or zone, so that each needs its own",
-        group: Nodes,
-        mode: Mode::Audit,
-        adjustable: true,
-    },
-    scopes: &[Scope::Object {
-        phase: Phase::After,
-        openkruise: OpenKruise::Applies,
-        check: ObjectCheck::StatefulSet(check),
-    }],
-    cel: Some(&CEL),
+pub(super) static RULE: Rule = rule! {
+    id: "self-anti-affinity",
+    title: "each replica needs its own node or zone",
+    summary: "replicas that must not share a node or zone, so that each needs its own",
+    group: Nodes,
+    mode: Mode::Audit,
+    scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::StatefulSet(check))],
+    cel: CEL,
 };
 
 static CEL: Cel = Cel {

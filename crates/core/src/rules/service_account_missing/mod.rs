@@ -4,27 +4,16 @@ use super::neighbors::missing::is_missing;
 use crate::{
     finding::{Mode, Reason, paths::POD_SPEC},
     kubernetes::kind::Kind,
-    rules::rule::{
-        Rule, Scope,
-        inventory::{Evidence, InventoryFindings, Query},
-    },
+    rules::rule::inventory::{Evidence, InventoryFindings, Query, Rule, SETS, Scope},
 };
 
-pub(super) static RULE: Rule = Rule {
-    meta: meta! {
-        id: "service-account-missing",
-        title: "the ServiceAccount does not exist",
-        summary: "a template whose ServiceAccount does not exist",
-        group: NeverStarts,
-        mode: Mode::Warn,
-        adjustable: true,
-    },
-    scopes: &[Scope::Inventory {
-        kinds: &[Kind::DaemonSet, Kind::StatefulSet],
-        evidence: Evidence::AbsentNeighbor,
-        check,
-    }],
-    cel: None,
+pub(super) static RULE: Rule = rule! {
+    id: "service-account-missing",
+    title: "the ServiceAccount does not exist",
+    summary: "a template whose ServiceAccount does not exist",
+    group: NeverStarts,
+    mode: Mode::Warn,
+    scopes: [Scope::Inventory { kinds: SETS, evidence: Evidence::AbsentNeighbor, check }],
 };
 
 fn check(query: &Query<'_>, found: &mut InventoryFindings) {

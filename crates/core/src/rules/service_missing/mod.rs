@@ -4,27 +4,16 @@ use super::neighbors::services::Governed;
 use crate::{
     finding::{Mode, Reason, paths::SPEC},
     kubernetes::kind::Kind,
-    rules::rule::{
-        Rule, Scope,
-        inventory::{Evidence, InventoryFindings, Query},
-    },
+    rules::rule::inventory::{Evidence, InventoryFindings, Query, Rule, Scope},
 };
 
-pub(super) static RULE: Rule = Rule {
-    meta: meta! {
-        id: "service-missing",
-        title: "the Service does not exist",
-        summary: "a StatefulSet whose serviceName names a Service that does not exist",
-        group: Names,
-        mode: Mode::Warn,
-        adjustable: true,
-    },
-    scopes: &[Scope::Inventory {
-        kinds: &[Kind::StatefulSet],
-        evidence: Evidence::AbsentNeighbor,
-        check,
-    }],
-    cel: None,
+pub(super) static RULE: Rule = rule! {
+    id: "service-missing",
+    title: "the Service does not exist",
+    summary: "a StatefulSet whose serviceName names a Service that does not exist",
+    group: Names,
+    mode: Mode::Warn,
+    scopes: [Scope::Inventory { kinds: &[Kind::StatefulSet], evidence: Evidence::AbsentNeighbor, check }],
 };
 
 fn check(query: &Query<'_>, found: &mut InventoryFindings) {

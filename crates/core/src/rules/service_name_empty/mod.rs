@@ -5,24 +5,17 @@ use crate::{
     finding::{Findings, Mode, Reason, paths::SPEC},
     kubernetes::cluster::Cluster,
     object::{StatefulSetSpec, Subject},
-    rules::rule::{Cel, ObjectCheck, OpenKruise, Operation, Phase, Rule, Scope},
+    rules::rule::{Cel, ObjectCheck, OpenKruise, Operation, Rule, Scope},
 };
 
-pub(super) static RULE: Rule = Rule {
-    meta: meta! {
-        id: "service-name-empty",
-        title: "pods get no DNS names without serviceName",
-        summary: "a StatefulSet without serviceName: its pods get no DNS names",
-        group: Names,
-        mode: Mode::Warn,
-        adjustable: true,
-    },
-    scopes: &[Scope::Object {
-        phase: Phase::After,
-        openkruise: OpenKruise::Applies,
-        check: ObjectCheck::StatefulSet(check),
-    }],
-    cel: Some(&CEL),
+pub(super) static RULE: Rule = rule! {
+    id: "service-name-empty",
+    title: "pods get no DNS names without serviceName",
+    summary: "a StatefulSet without serviceName: its pods get no DNS names",
+    group: Names,
+    mode: Mode::Warn,
+    scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::StatefulSet(check))],
+    cel: CEL,
 };
 
 static CEL: Cel = Cel {

@@ -4,27 +4,16 @@ use super::neighbors::services::Governed;
 use crate::{
     finding::{Mode, Reason, paths::SPEC},
     kubernetes::kind::Kind,
-    rules::rule::{
-        Rule, Scope,
-        inventory::{Evidence, InventoryFindings, Query},
-    },
+    rules::rule::inventory::{Evidence, InventoryFindings, Query, Rule, Scope},
 };
 
-pub(super) static RULE: Rule = Rule {
-    meta: meta! {
-        id: "service-not-headless",
-        title: "the Service is not headless",
-        summary: "a StatefulSet whose Service is not headless",
-        group: Names,
-        mode: Mode::Warn,
-        adjustable: true,
-    },
-    scopes: &[Scope::Inventory {
-        kinds: &[Kind::StatefulSet],
-        evidence: Evidence::Presence,
-        check,
-    }],
-    cel: None,
+pub(super) static RULE: Rule = rule! {
+    id: "service-not-headless",
+    title: "the Service is not headless",
+    summary: "a StatefulSet whose Service is not headless",
+    group: Names,
+    mode: Mode::Warn,
+    scopes: [Scope::Inventory { kinds: &[Kind::StatefulSet], evidence: Evidence::Presence, check }],
 };
 
 fn check(query: &Query<'_>, found: &mut InventoryFindings) {

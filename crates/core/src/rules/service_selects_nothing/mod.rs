@@ -5,27 +5,16 @@ use crate::{
     finding::{ClusterAssumption, Mode, Reason, paths::SPEC},
     inventory::object_summary::{Controller, ObjectSummary, Service},
     kubernetes::{kind::Kind, managed_labels, resource::WorkloadKind},
-    rules::rule::{
-        Rule, Scope,
-        inventory::{Evidence, InventoryFindings, Query},
-    },
+    rules::rule::inventory::{Evidence, InventoryFindings, Query, Rule, Scope},
 };
 
-pub(super) static RULE: Rule = Rule {
-    meta: meta! {
-        id: "service-selects-nothing",
-        title: "the Service does not select the pods",
-        summary: "a StatefulSet whose Service does not select its pods",
-        group: Names,
-        mode: Mode::Warn,
-        adjustable: true,
-    },
-    scopes: &[Scope::Inventory {
-        kinds: &[Kind::StatefulSet],
-        evidence: Evidence::Presence,
-        check,
-    }],
-    cel: None,
+pub(super) static RULE: Rule = rule! {
+    id: "service-selects-nothing",
+    title: "the Service does not select the pods",
+    summary: "a StatefulSet whose Service does not select its pods",
+    group: Names,
+    mode: Mode::Warn,
+    scopes: [Scope::Inventory { kinds: &[Kind::StatefulSet], evidence: Evidence::Presence, check }],
 };
 
 fn check(query: &Query<'_>, found: &mut InventoryFindings) {

@@ -1,29 +1,17 @@
 //! Sets whose deletion does not end.
 
-use super::status::phrases::since;
 use crate::{
     finding::{Effect, Facts, Help, Mode, paths::FINALIZERS},
-    kubernetes::kind::Kind,
-    rules::rule::{
-        Rule, Scope, StatusCheck,
-        status::{Audit, ObjectName, Report, StatusFindings, StatusQuery},
-    },
+    rules::rule::status::{Audit, ObjectName, Report, Rule, SETS, Scope, StatusCheck, StatusFindings, StatusQuery},
 };
 
-pub(super) static RULE: Rule = Rule {
-    meta: meta! {
-        id: "set-stuck-terminating",
-        title: "the deletion of the set does not end",
-        summary: "a DaemonSet or StatefulSet whose deletion does not end",
-        group: Cluster,
-        mode: Mode::Warn,
-        adjustable: true,
-    },
-    scopes: &[Scope::Status {
-        kinds: &[Kind::DaemonSet, Kind::StatefulSet],
-        check: StatusCheck::Others(check),
-    }],
-    cel: None,
+pub(super) static RULE: Rule = rule! {
+    id: "set-stuck-terminating",
+    title: "the deletion of the set does not end",
+    summary: "a DaemonSet or StatefulSet whose deletion does not end",
+    group: Cluster,
+    mode: Mode::Warn,
+    scopes: [Scope::Status { kinds: SETS, check: StatusCheck::Others(check) }],
 };
 
 /// The finalizer of a deletion that waits for the pods.
@@ -39,19 +27,12 @@ fn check(audit: &Audit<'_>, found: &mut StatusFindings) {
         {
             continue;
         }
-        let message = format!(
-            "the set is being deleted {}, and waits for its finalizers ({}); no pod of it is created \
-             or replaced meanwhile",
-            since(deletion.requested),
-            deletion.finalizers.join(", ")
-        );
         let facts = Facts::title("the deletion of the set does not end")
             .cause(format!("it waits for its finalizers ({})", deletion.finalizers.join(", ")))
             .effect("no pod of it is created or replaced meanwhile".to_owned())
             .since(deletion.requested);
         let help = advice(&StatusQuery { set, audit }, waits_for_pods);
-        found
-            .add(Report::new(&FINALIZERS, message, help).about(ObjectName::from(set)).facts(facts));
+        found.add(Report::new(&FINALIZERS, facts, help).about(ObjectName::from(set)));
     }
 }
 

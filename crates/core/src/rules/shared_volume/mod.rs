@@ -9,24 +9,16 @@ use crate::{
     finding::{Findings, Mode, Reason, paths::VOLUMES},
     kubernetes::{cluster::Cluster, containers::containers},
     object::{Subject, Workload},
-    rules::rule::{ObjectCheck, OpenKruise, Phase, Rule, Scope},
+    rules::rule::{ObjectCheck, OpenKruise, Rule, Scope},
 };
 
-pub(super) static RULE: Rule = Rule {
-    meta: meta! {
-        id: "shared-volume",
-        title: "all pods share one volume",
-        summary: "a claim or disk in the template: all pods on all nodes share it",
-        group: Data,
-        mode: Mode::Warn,
-        adjustable: true,
-    },
-    scopes: &[Scope::Object {
-        phase: Phase::After,
-        openkruise: OpenKruise::Applies,
-        check: ObjectCheck::Both(check),
-    }],
-    cel: None,
+pub(super) static RULE: Rule = rule! {
+    id: "shared-volume",
+    title: "all pods share one volume",
+    summary: "a claim or disk in the template: all pods on all nodes share it",
+    group: Data,
+    mode: Mode::Warn,
+    scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::Both(check))],
 };
 
 fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {

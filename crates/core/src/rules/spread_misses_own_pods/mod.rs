@@ -9,24 +9,16 @@ use crate::{
     finding::{Findings, Mode, Reason, nearest_of, paths::POD_SPEC},
     kubernetes::{cluster::Cluster, managed_labels, selector},
     object::Subject,
-    rules::rule::{ObjectCheck, OpenKruise, Phase, Rule, Scope},
+    rules::rule::{ObjectCheck, OpenKruise, Rule, Scope},
 };
 
-pub(super) static RULE: Rule = Rule {
-    meta: meta! {
-        id: "spread-misses-own-pods",
-        title: "the constraint selects none of its pods",
-        summary: "a spread constraint or anti-affinity that misses the pods of its own set",
-        group: Nodes,
-        mode: Mode::Warn,
-        adjustable: true,
-    },
-    scopes: &[Scope::Object {
-        phase: Phase::After,
-        openkruise: OpenKruise::Applies,
-        check: ObjectCheck::Both(check),
-    }],
-    cel: None,
+pub(super) static RULE: Rule = rule! {
+    id: "spread-misses-own-pods",
+    title: "the constraint selects none of its pods",
+    summary: "a spread constraint or anti-affinity that misses the pods of its own set",
+    group: Nodes,
+    mode: Mode::Warn,
+    scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::Both(check))],
 };
 
 type Labels = BTreeMap<String, String>;

@@ -14,7 +14,7 @@ use crate::{
 };
 
 /// A claim that is not bound, and the reason.
-pub struct Unbound<'a> {
+pub(crate) struct Unbound<'a> {
     /// The name of the claim.
     pub name: String,
     /// The claim.
@@ -25,7 +25,7 @@ pub struct Unbound<'a> {
 
 /// The reason why a claim is not bound.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum WhyUnbound<'a> {
+pub(crate) enum WhyUnbound<'a> {
     /// The volume is gone.
     Lost,
     /// The storage class does not exist.
@@ -44,7 +44,7 @@ pub enum WhyUnbound<'a> {
 
 impl WhyUnbound<'_> {
     /// Describes the reason.
-    pub fn text(&self, observed: &Observed) -> String {
+    pub(crate) fn text(&self, observed: &Observed) -> String {
         match self {
             WhyUnbound::Lost => "its volume does not exist any more".to_owned(),
             WhyUnbound::NoClass(name) => format!("the storage class {name} does not exist"),
@@ -103,7 +103,7 @@ pub(in crate::rules) fn of_set<'a>(query: &StatusQuery<'a>) -> impl Iterator<Ite
 
 /// Returns the claims of an ordinal that are not bound, although they could be. `pod` is the pod of this
 /// ordinal, if it exists.
-pub fn unbound<'a>(
+pub(crate) fn unbound<'a>(
     query: &StatusQuery<'a>,
     settings: &Settings,
     ordinal: i64,

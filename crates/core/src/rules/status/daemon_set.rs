@@ -4,13 +4,14 @@ use std::collections::BTreeMap;
 
 use crate::{
     kubernetes::kind::Kind,
-    observed::{DaemonSet, Node, NotReadyKind, Pod, WorkloadState},
+    observed::{DaemonSet, Node, NotReadyKind, Pod, WorkloadState, WorkloadStatus},
     rollout::node::{Placement, placements},
     rules::rule::status::StatusQuery,
 };
 
 /// A DaemonSet, and what is known about each node and each pod.
 pub(in crate::rules) struct Daemons<'a> {
+    of: &'a WorkloadStatus,
     pub(in crate::rules) set: &'a DaemonSet,
     /// Every node, whether it gets a pod, and its pods.
     pub(in crate::rules) nodes: Vec<(&'a Node, Placement, Vec<&'a Pod>)>,
@@ -47,9 +48,8 @@ impl<'a> Daemons<'a> {
             let pods = pods.remove(node.place.name.as_str()).unwrap_or_default();
             (node, placement, pods)
         });
-        let newest = observed.revisions(query.set).max_by_key(|it| it.number);
-        let hash = newest.filter(|it| it.number.is_some()).map(|it| it.on_pods());
-        Some(Daemons { set, nodes: nodes.collect(), hash })
+        let nodes = nodes.collect();
+        Some(Daemons { of: query.set, set, nodes, hash: observed.newest(query.set) })
     }
 
     /// Returns the pods of a DaemonSet by node, if pods are known. Those of a healthy set may not have been read.
@@ -61,8 +61,7 @@ impl<'a> Daemons<'a> {
     ///
     /// Kubernetes: `IsPodUpdated`, pkg/controller/daemon/util/daemonset_util.go.
     pub(in crate::rules) fn is_updated(&self, pod: &Pod) -> bool {
-        self.hash.is_some_and(|hash| pod.is_of(hash))
-            || self.set.generation.as_deref().is_some_and(|it| pod.is_of_generation(it))
+        self.hash.is_some_and(|hash| pod.is_of(hash)) || self.of.has_generation_of(pod)
     }
 
     /// Returns whether it is known which pods have the current template.

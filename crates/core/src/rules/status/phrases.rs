@@ -1,14 +1,12 @@
 //! Words and commands that the rules about status have in common.
 
-use jiff::Timestamp;
-
 pub(in crate::rules) use super::foreign_text::{names, one_line};
 use super::{nearest_nodes, pod_events, scheduler};
+pub(in crate::rules) use crate::finding::{at, count};
 use crate::{
     finding::{Command, Effect, Help},
     kubernetes::{kind::Kind, resource::WorkloadKind},
-    observed::{Ended, NotReadyKind, NotReadyReason, Pod, WorkloadState, WorkloadStatus},
-    rollout::undo::Undo,
+    observed::{Ended, NotReadyKind, NotReadyReason, Pod, WorkloadStatus},
     rules::{
         command::Kubectl,
         rule::status::{Audit, StatusQuery},
@@ -47,32 +45,6 @@ impl<'a> StatusQuery<'a> {
     /// Returns the set as kubectl names it, such as `daemonset/agent`.
     pub(crate) fn target(&self) -> String {
         format!("{}/{}", self.set.kind().as_str().to_ascii_lowercase(), self.set.name())
-    }
-
-    /// Returns the command that goes back to the newest other template with a ready pod, or else to the previous one,
-    /// if there is one.
-    pub(in crate::rules) fn undo(&self) -> Option<Command> {
-        let observed = self.audit.observed;
-        let all: Vec<_> = observed.revisions(self.set).collect();
-        let newest = all.iter().filter_map(|it| it.number).max();
-        let others = all.iter().filter_map(|it| Some((it.number?, it.on_pods())));
-        let others = others.filter(|(number, _)| Some(*number) != newest);
-        let pods = observed.pods(self.set);
-        let works = |label: &str| pods.iter().any(|pod| pod.is_of(label) && pod.ready.0);
-        let undo = match newest {
-            Some(_) => Undo::among(others.map(|(number, label)| (number, works(label)))),
-            None if all.len() > 1 => Undo::Before,
-            None => Undo::None,
-        };
-        let updated = match &self.set.state {
-            WorkloadState::DaemonSet(it) => it.status.updated_number_scheduled,
-            WorkloadState::StatefulSet(it) => it.status.updated_replicas,
-        };
-        // One pod is about to be replaced in any case.
-        let effect = Effect::Restarts(positive(updated.unwrap_or_default()).max(1));
-        let (target, option) = (self.target(), undo.option());
-        let words: Vec<&str> = [&*target].into_iter().chain(option.as_deref()).collect();
-        (undo != Undo::None).then(|| self.kubectl().does(effect, "rollout undo", &words))
     }
 
     /// Returns the command that merges a patch into the set.
@@ -217,17 +189,9 @@ pub(in crate::rules) fn positive(count: i32) -> usize {
     usize::try_from(count).unwrap_or_default()
 }
 
-/// `since 2026-11-22 06:10 UTC`. Not how long ago: the same finding has the same words each time.
+/// `since 2026-11-22 06:10 UTC`
 pub(in crate::rules) fn since(seconds: i64) -> String {
     format!("since {}", at(seconds))
-}
-
-/// `2026-11-22 06:10 UTC`.
-pub(in crate::rules) fn at(seconds: i64) -> String {
-    match Timestamp::from_second(seconds) {
-        Ok(time) if seconds > 0 => format!("{} UTC", time.strftime("%Y-%m-%d %H:%M")),
-        _ => "an unknown time".to_owned(),
-    }
 }
 
 /// `2 StatefulSets (shop/db, shop/queue)` and the same for DaemonSets.
@@ -248,11 +212,6 @@ pub(in crate::rules) fn words<'n, 'l>(list: &'l [&'n str]) -> (&'l [&'n str], &'
         Some(first) if list.len() > MOST_WORDS => (first, " and likewise for the others"),
         _ => (list, ""),
     }
-}
-
-/// `1 node` or `3 nodes`.
-pub(in crate::rules) fn count(count: usize, one: &str) -> String {
-    if count == 1 { format!("1 {one}") } else { format!("{count} {one}s") }
 }
 
 #[cfg(test)]

@@ -86,7 +86,9 @@ impl StatusQuery<'_> {
     /// Returns the time at which a pod became ready or unready. If that is in the future, the clock of its node is
     /// ahead, by about as much as the start of the pod seems to be later than its assignment to the node.
     fn changed(&self, pod: &Pod) -> i64 {
-        let (since, now) = (pod.ready.1, self.audit.now.as_second());
+        let is_idle = pod.trouble.as_ref().is_some_and(|it| it.kind == NotReadyKind::NoKubelet);
+        let since = if is_idle { pod.bound } else { pod.ready.1 };
+        let now = self.audit.now.as_second();
         if since <= now + SOON || pod.created > now {
             return since;
         }

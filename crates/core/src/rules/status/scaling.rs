@@ -8,7 +8,7 @@ use crate::{
 };
 
 impl StatusQuery<'_> {
-    fn scaling(&self, pod: &Pod) -> Option<Scaling<'_>> {
+    pub(super) fn scaling(&self, pod: &Pod) -> Option<Scaling<'_>> {
         self.audit.observed.scaling(self.set.namespace(), pod, self.audit.now.as_second())
     }
 

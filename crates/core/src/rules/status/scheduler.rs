@@ -1,5 +1,8 @@
 //! The message of the scheduler about a pod that has no place, taken apart.
 
+/// The most reasons that are named.
+const MOST: usize = 3;
+
 /// Returns why the nodes do not fit: how many for which reason, the most frequent first. `pinned` is the node that
 /// the affinity of a daemon pod names: the others do not matter. `None` if the message says something else.
 ///
@@ -16,7 +19,10 @@ pub(in crate::rules) fn apart(message: &str, pinned: Option<&str>) -> Option<Str
             .then(|| format!("its node {node} has no place for it: {}", list.join(", ")));
     }
     reasons.sort_by_key(|(count, _)| std::cmp::Reverse(*count));
-    let list: Vec<_> = reasons.iter().map(|(count, reason)| format!("{count} {reason}")).collect();
+    let mut list: Vec<_> =
+        reasons.iter().take(MOST).map(|(count, reason)| format!("{count} {reason}")).collect();
+    let rest: usize = reasons.iter().skip(MOST).map(|(count, _)| count).sum();
+    list.extend((rest > 0).then(|| format!("{rest} for other reasons")));
     Some(format!("none of {all} nodes has a place for it: {}", list.join(", ")))
 }
 

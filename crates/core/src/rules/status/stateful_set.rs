@@ -47,6 +47,11 @@ impl<'a> Replicas<'a> {
         }
     }
 
+    /// Returns whether an update replaces the pod with this ordinal.
+    pub(in crate::rules) fn replaces(&self, ordinal: i64) -> bool {
+        self.settings.replaced().contains(&ordinal)
+    }
+
     /// Returns the revision of the current template.
     pub(in crate::rules) fn update_revision(&self) -> &'a str {
         self.set.status.update_revision.as_deref().unwrap_or_default()

@@ -47,6 +47,6 @@ pub(in crate::rules) fn report(query: &StatusQuery<'_>) -> Option<Report<'static
     let help = Help::say("find out which clients change it, and let only one do so; ")
         .run(query.kubectl().looks("get", &words))
         .and(" shows who wrote which field last");
-    let facts = Facts::title(title).cause(&cause).effect(effect.to_owned());
-    Some(Report::new(&TEMPLATE, format!("{title}: {cause}; {effect}"), help).facts(facts))
+    let facts = Facts::title(title).cause(cause).effect(effect.to_owned());
+    Some(Report::new(&TEMPLATE, facts, help))
 }

@@ -27,15 +27,20 @@ impl<'a> Halt<'a> {
         };
         let is_fine = |(_, pod): &(i64, &Pod)| !query.is_unready(pod) && pod.deleted.is_none();
         let Range { start, end } = replicas.settings.ordinals;
-        let mut pods = replicas.pods.range(start..end).map(|(ordinal, pod)| (*ordinal, *pod));
+        let pods = replicas.pods.range(start..end).map(|(ordinal, pod)| (*ordinal, *pod));
         let halt = if replicas.settings.is_ordered {
             let exist = (start..end).zip(pods).take_while(|(wanted, (at, _))| wanted == at);
             exist.map(|(_, pod)| pod).find(|pod| !is_fine(pod)).filter(is_late)
         } else if Refusal::of_creation(query).is_some() {
             None
         } else {
-            // An update begins with the last pod.
-            pods.rfind(|pod| !is_fine(pod) && is_late(pod))
+            // An update begins with the last pod, and replaces the broken ones of the old template.
+            let is_open = |(at, pod): &(i64, &Pod)| {
+                let is_old = replicas.is_updating() && !pod.is_of(replicas.update_revision());
+                !(is_old && replicas.replaces(*at))
+            };
+            let unready = pods.rev().filter(|it| !is_fine(it) && is_late(it) && is_open(it));
+            unready.min_by_key(|(_, pod)| query.outlook(pod).hold)
         };
         halt.map(|(ordinal, pod)| Halt { ordinal, pod })
     }

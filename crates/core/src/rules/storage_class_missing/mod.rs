@@ -4,27 +4,16 @@ use super::neighbors::missing::is_missing;
 use crate::{
     finding::{Mode, Reason, paths::CLAIM_TEMPLATES},
     kubernetes::kind::Kind,
-    rules::rule::{
-        Rule, Scope,
-        inventory::{Evidence, InventoryFindings, Query},
-    },
+    rules::rule::inventory::{Evidence, InventoryFindings, Query, Rule, Scope},
 };
 
-pub(super) static RULE: Rule = Rule {
-    meta: meta! {
-        id: "storage-class-missing",
-        title: "the StorageClass does not exist",
-        summary: "a claim template whose StorageClass does not exist, or that needs a default one",
-        group: NeverStarts,
-        mode: Mode::Warn,
-        adjustable: true,
-    },
-    scopes: &[Scope::Inventory {
-        kinds: &[Kind::StatefulSet],
-        evidence: Evidence::AbsentNeighbor,
-        check,
-    }],
-    cel: None,
+pub(super) static RULE: Rule = rule! {
+    id: "storage-class-missing",
+    title: "the StorageClass does not exist",
+    summary: "a claim template whose StorageClass does not exist, or that needs a default one",
+    group: NeverStarts,
+    mode: Mode::Warn,
+    scopes: [Scope::Inventory { kinds: &[Kind::StatefulSet], evidence: Evidence::AbsentNeighbor, check }],
 };
 
 fn check(query: &Query<'_>, found: &mut InventoryFindings) {

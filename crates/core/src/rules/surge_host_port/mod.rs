@@ -5,24 +5,17 @@ use crate::{
     finding::{Findings, Fix, Mode, Reason, paths::ROLLING_UPDATE},
     kubernetes::cluster::Cluster,
     object::{DaemonSetSpec, Subject},
-    rules::rule::{Cel, ObjectCheck, OpenKruise, Phase, Rule, Scope},
+    rules::rule::{Cel, ObjectCheck, OpenKruise, Rule, Scope},
 };
 
-pub(super) static RULE: Rule = Rule {
-    meta: meta! {
-        id: "surge-host-port",
-        title: "the new pod cannot get the host port",
-        summary: "a DaemonSet with maxSurge whose pods use a host port",
-        group: Rollout,
-        mode: Mode::Deny,
-        adjustable: true,
-    },
-    scopes: &[Scope::Object {
-        phase: Phase::After,
-        openkruise: OpenKruise::Applies,
-        check: ObjectCheck::DaemonSet(check),
-    }],
-    cel: Some(&CEL),
+pub(super) static RULE: Rule = rule! {
+    id: "surge-host-port",
+    title: "the new pod cannot get the host port",
+    summary: "a DaemonSet with maxSurge whose pods use a host port",
+    group: Rollout,
+    mode: Mode::Deny,
+    scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::DaemonSet(check))],
+    cel: CEL,
 };
 
 static CEL: Cel = Cel {

@@ -10,24 +10,17 @@ use crate::{
     finding::{Findings, Fix, Mode, Reason, paths::ROLLING_UPDATE},
     kubernetes::{cluster::Cluster, containers::is_sidecar},
     object::{DaemonSetSpec, Subject},
-    rules::rule::{Cel, ObjectCheck, OpenKruise, Phase, Rule, Scope},
+    rules::rule::{Cel, ObjectCheck, OpenKruise, Rule, Scope},
 };
 
-pub(super) static RULE: Rule = Rule {
-    meta: meta! {
-        id: "surge-shared-node-resource",
-        title: "old and new pod need the same port",
-        summary: "a DaemonSet with maxSurge whose pods listen on undeclared ports of the node",
-        group: Rollout,
-        mode: Mode::Warn,
-        adjustable: true,
-    },
-    scopes: &[Scope::Object {
-        phase: Phase::After,
-        openkruise: OpenKruise::Applies,
-        check: ObjectCheck::DaemonSet(check),
-    }],
-    cel: Some(&CEL),
+pub(super) static RULE: Rule = rule! {
+    id: "surge-shared-node-resource",
+    title: "old and new pod need the same port",
+    summary: "a DaemonSet with maxSurge whose pods listen on undeclared ports of the node",
+    group: Rollout,
+    mode: Mode::Warn,
+    scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::DaemonSet(check))],
+    cel: CEL,
 };
 
 static CEL: Cel = Cel {

@@ -6,23 +6,16 @@ use crate::{
     finding::{Mode, Reason, paths::POD_SPEC},
     inventory::object_summary::ObjectSummary,
     kubernetes::kind::Kind,
-    rules::rule::{
-        Rule, Scope,
-        inventory::{Evidence, InventoryFindings, Query},
-    },
+    rules::rule::inventory::{Evidence, InventoryFindings, Query, Rule, Scope},
 };
 
-pub(super) static RULE: Rule = Rule {
-    meta: meta! {
-        id: "taint-no-longer-tolerated",
-        title: "a taint is no longer tolerated",
-        summary: "a new template that does not tolerate a taint of nodes, as the former did",
-        group: Nodes,
-        mode: Mode::Warn,
-        adjustable: true,
-    },
-    scopes: &[Scope::Inventory { kinds: &[Kind::DaemonSet], evidence: Evidence::Presence, check }],
-    cel: None,
+pub(super) static RULE: Rule = rule! {
+    id: "taint-no-longer-tolerated",
+    title: "a taint is no longer tolerated",
+    summary: "a new template that does not tolerate a taint of nodes, as the former did",
+    group: Nodes,
+    mode: Mode::Warn,
+    scopes: [Scope::Inventory { kinds: &[Kind::DaemonSet], evidence: Evidence::Presence, check }],
 };
 
 fn check(query: &Query<'_>, found: &mut InventoryFindings) {

@@ -4,25 +4,18 @@ use crate::{
     finding::{Findings, Fix, Mode, Reason, paths::TEMPLATE},
     kubernetes::cluster::Cluster,
     object::Subject,
-    rules::rule::{Cel, ObjectCheck, OpenKruise, Phase, Rule, Scope},
+    rules::rule::{Cel, ObjectCheck, OpenKruise, Rule, Scope},
     validation::object_meta,
 };
 
-pub(super) static RULE: Rule = Rule {
-    meta: meta! {
-        id: "template-finalizers",
-        title: "deleted pods stay Terminating",
-        summary: "a template with finalizers: every deleted pod stays Terminating",
-        group: Rollout,
-        mode: Mode::Warn,
-        adjustable: true,
-    },
-    scopes: &[Scope::Object {
-        phase: Phase::After,
-        openkruise: OpenKruise::Applies,
-        check: ObjectCheck::Both(check),
-    }],
-    cel: Some(&CEL),
+pub(super) static RULE: Rule = rule! {
+    id: "template-finalizers",
+    title: "deleted pods stay Terminating",
+    summary: "a template with finalizers: every deleted pod stays Terminating",
+    group: Rollout,
+    mode: Mode::Warn,
+    scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::Both(check))],
+    cel: CEL,
 };
 
 static CEL: Cel = Cel {

@@ -5,24 +5,17 @@ use crate::{
     finding::{Findings, Fix, Mode, Reason, paths::POD_SPEC},
     kubernetes::cluster::Cluster,
     object::{Subject, Workload},
-    rules::rule::{Cel, ObjectCheck, OpenKruise, Phase, Rule, Scope},
+    rules::rule::{Cel, ObjectCheck, OpenKruise, Rule, Scope},
 };
 
-pub(super) static RULE: Rule = Rule {
-    meta: meta! {
-        id: "template-hostname-ignored",
-        title: "hostname has no effect",
-        summary: "a template with a hostname: it is ignored, or the same for all pods",
-        group: Names,
-        mode: Mode::Warn,
-        adjustable: true,
-    },
-    scopes: &[Scope::Object {
-        phase: Phase::After,
-        openkruise: OpenKruise::Applies,
-        check: ObjectCheck::Both(check),
-    }],
-    cel: Some(&CEL),
+pub(super) static RULE: Rule = rule! {
+    id: "template-hostname-ignored",
+    title: "hostname has no effect",
+    summary: "a template with a hostname: it is ignored, or the same for all pods",
+    group: Names,
+    mode: Mode::Warn,
+    scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::Both(check))],
+    cel: CEL,
 };
 
 static CEL: Cel = Cel {

@@ -4,24 +4,17 @@ use crate::{
     finding::{Findings, Mode, Reason, paths::TEMPLATE},
     kubernetes::{cluster::Cluster, resource::WorkloadKind},
     object::{Subject, annotations::NODE_ANNOTATION},
-    rules::rule::{Cel, ObjectCheck, OpenKruise, Phase, Rule, Scope},
+    rules::rule::{Cel, ObjectCheck, OpenKruise, Rule, Scope},
 };
 
-pub(super) static RULE: Rule = Rule {
-    meta: meta! {
-        id: "template-node-annotation",
-        title: "all pods ask for one node",
-        summary: "setguard.io/node in a template: all pods ask for one node",
-        group: Guard,
-        mode: Mode::Warn,
-        adjustable: true,
-    },
-    scopes: &[Scope::Object {
-        phase: Phase::After,
-        openkruise: OpenKruise::Applies,
-        check: ObjectCheck::Both(check),
-    }],
-    cel: Some(&CEL),
+pub(super) static RULE: Rule = rule! {
+    id: "template-node-annotation",
+    title: "all pods ask for one node",
+    summary: "setguard.io/node in a template: all pods ask for one node",
+    group: Guard,
+    mode: Mode::Warn,
+    scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::Both(check))],
+    cel: CEL,
 };
 
 static CEL: Cel = Cel {

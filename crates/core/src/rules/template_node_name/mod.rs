@@ -5,25 +5,18 @@ use crate::{
     finding::{Findings, Fix, Mode, Reason, paths::POD_SPEC},
     kubernetes::{cluster::Cluster, resource::WorkloadKind},
     object::Subject,
-    rules::rule::{Cel, ObjectCheck, OpenKruise, Phase, Rule, Scope},
+    rules::rule::{Cel, ObjectCheck, OpenKruise, Rule, Scope},
     validation::created_pod,
 };
 
-pub(super) static RULE: Rule = Rule {
-    meta: meta! {
-        id: "template-node-name",
-        title: "all pods go to one node",
-        summary: "a template with nodeName: all pods go to one node, without the scheduler",
-        group: Nodes,
-        mode: Mode::Warn,
-        adjustable: true,
-    },
-    scopes: &[Scope::Object {
-        phase: Phase::After,
-        openkruise: OpenKruise::Applies,
-        check: ObjectCheck::Both(check),
-    }],
-    cel: Some(&CEL),
+pub(super) static RULE: Rule = rule! {
+    id: "template-node-name",
+    title: "all pods go to one node",
+    summary: "a template with nodeName: all pods go to one node, without the scheduler",
+    group: Nodes,
+    mode: Mode::Warn,
+    scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::Both(check))],
+    cel: CEL,
 };
 
 static CEL: Cel = Cel {

@@ -5,25 +5,18 @@ use crate::{
     finding::{Findings, Fix, Mode, Reason, paths::POD_SPEC},
     kubernetes::cluster::Cluster,
     object::Subject,
-    rules::rule::{Cel, ObjectCheck, OpenKruise, Phase, Rule, Scope},
+    rules::rule::{Cel, ObjectCheck, OpenKruise, Rule, Scope},
     validation::created_pod,
 };
 
-pub(super) static RULE: Rule = Rule {
-    meta: meta! {
-        id: "template-scheduling-gates",
-        title: "every pod waits for its scheduling gates",
-        summary: "a template with schedulingGates: every pod waits for them to be removed",
-        group: NeverStarts,
-        mode: Mode::Warn,
-        adjustable: true,
-    },
-    scopes: &[Scope::Object {
-        phase: Phase::After,
-        openkruise: OpenKruise::Applies,
-        check: ObjectCheck::Both(check),
-    }],
-    cel: Some(&CEL),
+pub(super) static RULE: Rule = rule! {
+    id: "template-scheduling-gates",
+    title: "every pod waits for its scheduling gates",
+    summary: "a template with schedulingGates: every pod waits for them to be removed",
+    group: NeverStarts,
+    mode: Mode::Warn,
+    scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::Both(check))],
+    cel: CEL,
 };
 
 static CEL: Cel = Cel {

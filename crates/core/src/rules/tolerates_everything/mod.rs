@@ -5,24 +5,17 @@ use crate::{
     finding::{Findings, Mode, Reason, paths::TOLERATIONS},
     kubernetes::cluster::Cluster,
     object::Subject,
-    rules::rule::{Cel, ObjectCheck, OpenKruise, Phase, Rule, Scope},
+    rules::rule::{Cel, ObjectCheck, OpenKruise, Rule, Scope},
 };
 
-pub(super) static RULE: Rule = Rule {
-    meta: meta! {
-        id: "tolerates-everything",
-        title: "no taint can move the pods",
-        summary: "a toleration of every taint, so that no taint can move the pods off a node",
-        group: Nodes,
-        mode: Mode::Audit,
-        adjustable: true,
-    },
-    scopes: &[Scope::Object {
-        phase: Phase::After,
-        openkruise: OpenKruise::Applies,
-        check: ObjectCheck::Both(check),
-    }],
-    cel: Some(&CEL),
+pub(super) static RULE: Rule = rule! {
+    id: "tolerates-everything",
+    title: "no taint can move the pods",
+    summary: "a toleration of every taint, so that no taint can move the pods off a node",
+    group: Nodes,
+    mode: Mode::Audit,
+    scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::Both(check))],
+    cel: CEL,
 };
 
 static CEL: Cel = Cel {

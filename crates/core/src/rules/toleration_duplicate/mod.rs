@@ -10,24 +10,17 @@ use crate::{
         tolerations::{Index, covers},
     },
     object::Subject,
-    rules::rule::{Cel, ObjectCheck, OpenKruise, Phase, Rule, Scope},
+    rules::rule::{Cel, ObjectCheck, OpenKruise, Rule, Scope},
 };
 
-pub(super) static RULE: Rule = Rule {
-    meta: meta! {
-        id: "toleration-duplicate",
-        title: "another toleration covers this one",
-        summary: "a toleration that a broader one in the list covers already",
-        group: Nodes,
-        mode: Mode::Audit,
-        adjustable: true,
-    },
-    scopes: &[Scope::Object {
-        phase: Phase::After,
-        openkruise: OpenKruise::Applies,
-        check: ObjectCheck::Both(check),
-    }],
-    cel: Some(&CEL),
+pub(super) static RULE: Rule = rule! {
+    id: "toleration-duplicate",
+    title: "another toleration covers this one",
+    summary: "a toleration that a broader one in the list covers already",
+    group: Nodes,
+    mode: Mode::Audit,
+    scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::Both(check))],
+    cel: CEL,
 };
 
 static CEL: Cel = Cel {

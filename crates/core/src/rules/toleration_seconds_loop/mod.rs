@@ -6,28 +6,21 @@ use crate::{
     finding::{Findings, Mode, Reason, paths::TOLERATIONS},
     kubernetes::{cluster::Cluster, kind::Kind, tolerations::Index},
     object::{DaemonSetSpec, Subject},
-    rules::rule::{Cel, ObjectCheck, OpenKruise, Phase, Rule, Runner, Scope},
+    rules::rule::{Cel, ObjectCheck, OpenKruise, Rule, Runner, Scope},
 };
 
-pub(crate) static RULE: Rule = Rule {
-    meta: meta! {
-        id: "toleration-seconds-loop",
-        title: "the daemon is evicted again and again",
-        summary: "tolerationSeconds on a daemon: it is evicted and recreated again and again",
-        group: Nodes,
-        mode: Mode::Warn,
-        adjustable: true,
-    },
-    scopes: &[
-        Scope::Object {
-            phase: Phase::After,
-            openkruise: OpenKruise::Applies,
-            check: ObjectCheck::DaemonSet(check),
-        },
+pub(crate) static RULE: Rule = rule! {
+    id: "toleration-seconds-loop",
+    title: "the daemon is evicted again and again",
+    summary: "tolerationSeconds on a daemon: it is evicted and recreated again and again",
+    group: Nodes,
+    mode: Mode::Warn,
+    scopes: [
+        Scope::trap(OpenKruise::Applies, ObjectCheck::DaemonSet(check)),
         // Injection reports it for pods.
         Scope::Engine { kinds: &[Kind::Pod], by: &[Runner::Mutate] },
     ],
-    cel: Some(&CEL),
+    cel: CEL,
 };
 
 static CEL: Cel = Cel {

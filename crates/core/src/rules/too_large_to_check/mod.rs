@@ -8,20 +8,16 @@ use crate::{
 };
 
 /// The rule for objects that are too large to evaluate.
-pub static RULE: Rule = Rule {
-    meta: meta! {
-        id: "too-large-to-check",
-        title: "the object is too large to check",
-        summary: "an object with so many items or so much text that setguard skips it",
-        group: Guard,
-        mode: Mode::Warn,
-        adjustable: true,
-    },
-    scopes: &[Scope::Engine {
+pub static RULE: Rule = rule! {
+    id: "too-large-to-check",
+    title: "the object is too large to check",
+    summary: "an object with so many items or so much text that setguard skips it",
+    group: Guard,
+    mode: Mode::Warn,
+    scopes: [Scope::Engine {
         kinds: &[Kind::DaemonSet, Kind::StatefulSet, Kind::Pod],
         by: &[Runner::Check, Runner::Validate],
     }],
-    cel: None,
 };
 
 /// The description of this rule.

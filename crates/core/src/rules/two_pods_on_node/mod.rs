@@ -10,23 +10,16 @@ use crate::{
     kubernetes::kind::Kind,
     observed::Pod,
     rollout::daemon_set::Settings,
-    rules::rule::{
-        Rule, Scope, StatusCheck,
-        status::{Report, StatusFindings, StatusQuery},
-    },
+    rules::rule::status::{Report, Rule, Scope, StatusCheck, StatusFindings, StatusQuery},
 };
 
-pub(super) static RULE: Rule = Rule {
-    meta: meta! {
-        id: "two-pods-on-node",
-        title: "a node has two pods of the DaemonSet",
-        summary: "nodes with two pods of the DaemonSet, or more",
-        group: Cluster,
-        mode: Mode::Warn,
-        adjustable: true,
-    },
-    scopes: &[Scope::Status { kinds: &[Kind::DaemonSet], check: StatusCheck::Workload(check) }],
-    cel: None,
+pub(super) static RULE: Rule = rule! {
+    id: "two-pods-on-node",
+    title: "a node has two pods of the DaemonSet",
+    summary: "nodes with two pods of the DaemonSet, or more",
+    group: Cluster,
+    mode: Mode::Warn,
+    scopes: [Scope::Status { kinds: &[Kind::DaemonSet], check: StatusCheck::Workload(check) }],
 };
 
 fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
@@ -43,7 +36,6 @@ fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
     );
     let list = names(excess.iter().copied());
     let cause = format!("{list} should not be there{}", why.as_deref().unwrap_or_default());
-    let message = format!("{title}: {cause}");
     let facts =
         Facts::title(title).cause(cause).pods(excess.iter().copied()).nodes(nodes.iter().copied());
     let (first, more) = words(&excess);
@@ -58,7 +50,7 @@ fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
             .and("; if they come back, see why the controller does not delete them"),
     };
     let path = STATUS.child("currentNumberScheduled");
-    found.add(Report::new(&path, message, help).facts(facts));
+    found.add(Report::new(&path, facts, help));
 }
 
 /// Returns the nodes with too many pods, and the pods that the controller should have deleted.

@@ -7,17 +7,13 @@ use crate::{
 };
 
 /// The rule against the annotation from a user that is not a paired controller.
-pub static RULE: Rule = Rule {
-    meta: meta! {
-        id: "unpaired-node-annotation",
-        title: "the user is not a paired controller",
-        summary: "setguard.io/node on a pod from a user that is not a paired controller",
-        group: Guard,
-        mode: Mode::Warn,
-        adjustable: true,
-    },
-    scopes: &[Scope::Engine { kinds: &[Kind::Pod], by: &[Runner::Mutate] }],
-    cel: None,
+pub static RULE: Rule = rule! {
+    id: "unpaired-node-annotation",
+    title: "the user is not a paired controller",
+    summary: "setguard.io/node on a pod from a user that is not a paired controller",
+    group: Guard,
+    mode: Mode::Warn,
+    scopes: [Scope::Engine { kinds: &[Kind::Pod], by: &[Runner::Mutate] }],
 };
 
 /// The description of this rule.

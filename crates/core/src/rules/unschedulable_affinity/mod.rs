@@ -5,24 +5,16 @@ use crate::{
     finding::{Findings, Mode, Reason, paths::POD_SPEC},
     kubernetes::{cluster::Cluster, node_selector, resource::WorkloadKind},
     object::Subject,
-    rules::rule::{ObjectCheck, OpenKruise, Phase, Rule, Scope},
+    rules::rule::{ObjectCheck, OpenKruise, Rule, Scope},
 };
 
-pub(super) static RULE: Rule = Rule {
-    meta: meta! {
-        id: "unschedulable-affinity",
-        title: "no node can meet this affinity",
-        summary: "node affinity that no node can ever meet",
-        group: NeverStarts,
-        mode: Mode::Warn,
-        adjustable: true,
-    },
-    scopes: &[Scope::Object {
-        phase: Phase::After,
-        openkruise: OpenKruise::Applies,
-        check: ObjectCheck::Both(check),
-    }],
-    cel: None,
+pub(super) static RULE: Rule = rule! {
+    id: "unschedulable-affinity",
+    title: "no node can meet this affinity",
+    summary: "node affinity that no node can ever meet",
+    group: NeverStarts,
+    mode: Mode::Warn,
+    scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::Both(check))],
 };
 
 fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {

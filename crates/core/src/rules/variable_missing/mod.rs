@@ -13,24 +13,16 @@ use crate::{
         containers::visit,
     },
     object::Subject,
-    rules::rule::{ObjectCheck, OpenKruise, Phase, Rule, Scope},
+    rules::rule::{ObjectCheck, OpenKruise, Rule, Scope},
 };
 
-pub(super) static RULE: Rule = Rule {
-    meta: meta! {
-        id: "variable-missing",
-        title: "the variable is not defined",
-        summary: "a reference $(NAME) to a variable that is not defined, or only later",
-        group: NeverStarts,
-        mode: Mode::Warn,
-        adjustable: true,
-    },
-    scopes: &[Scope::Object {
-        phase: Phase::After,
-        openkruise: OpenKruise::Applies,
-        check: ObjectCheck::Both(check),
-    }],
-    cel: None,
+pub(super) static RULE: Rule = rule! {
+    id: "variable-missing",
+    title: "the variable is not defined",
+    summary: "a reference $(NAME) to a variable that is not defined, or only later",
+    group: NeverStarts,
+    mode: Mode::Warn,
+    scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::Both(check))],
 };
 
 /// Kubernetes: `makeEnvironmentVariables`, pkg/kubelet/kubelet_pods.go; `ExpandContainerCommandAndArgs` and

@@ -1,7 +1,7 @@
 //! A pod whose volume can be used only on nodes where the pod cannot run.
 
 use super::status::{
-    phrases::{names, since},
+    phrases::names,
     stateful_set::Replicas,
     volumes::{Elsewhere, elsewhere},
 };
@@ -9,23 +9,16 @@ use crate::{
     finding::{Effect, Facts, Help, Mode, paths::CLAIM_TEMPLATES},
     kubernetes::kind::Kind,
     observed::Pod,
-    rules::rule::{
-        Rule, Scope, StatusCheck,
-        status::{Report, StatusFindings, StatusQuery},
-    },
+    rules::rule::status::{Report, Rule, Scope, StatusCheck, StatusFindings, StatusQuery},
 };
 
-pub(super) static RULE: Rule = Rule {
-    meta: meta! {
-        id: "volume-elsewhere",
-        title: "no node of the volume runs the pod",
-        summary: "a pod of a StatefulSet whose volume is bound to nodes that cannot run it",
-        group: Cluster,
-        mode: Mode::Warn,
-        adjustable: true,
-    },
-    scopes: &[Scope::Status { kinds: &[Kind::StatefulSet], check: StatusCheck::Workload(check) }],
-    cel: None,
+pub(super) static RULE: Rule = rule! {
+    id: "volume-elsewhere",
+    title: "no node of the volume runs the pod",
+    summary: "a pod of a StatefulSet whose volume is bound to nodes that cannot run it",
+    group: Cluster,
+    mode: Mode::Warn,
+    scopes: [Scope::Status { kinds: &[Kind::StatefulSet], check: StatusCheck::Workload(check) }],
 };
 
 fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
@@ -33,11 +26,9 @@ fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
     for (ordinal, elsewhere) in elsewhere(query, &replicas) {
         if let Some(pod) = replicas.pods.get(&ordinal) {
             let (cause, help) = explain(query, pod, &elsewhere);
-            let begun = query.unready_since(pod);
-            let message = format!("{} is Pending {}: {cause}", pod.name, since(begun));
             let facts = Facts::title(format!("{} is Pending", pod.name)).cause(cause);
-            let facts = facts.since(begun).pods([&*pod.name]);
-            found.add(Report::new(&CLAIM_TEMPLATES, message, help).facts(facts));
+            let facts = facts.since(query.unready_since(pod)).pods([&*pod.name]);
+            found.add(Report::new(&CLAIM_TEMPLATES, facts.outlook(query.outlook(pod)), help));
         }
     }
 }

@@ -9,26 +9,19 @@ use crate::{
     finding::{Facts, Help, Mode, Path},
     kubernetes::kind::Kind,
     observed::{Call, Webhook, WorkloadStatus},
-    rules::rule::{
-        Rule, Scope, StatusCheck,
-        status::{Audit, ObjectName, Report, StatusFindings, StatusQuery},
-    },
+    rules::rule::status::{Audit, ObjectName, Report, Rule, Scope, StatusCheck, StatusFindings, StatusQuery},
 };
 
-pub(super) static RULE: Rule = Rule {
-    meta: meta! {
-        id: "webhook-down",
-        title: "a webhook cannot be called",
-        summary: "a webhook that cannot be called, so that pods, claims or nodes are refused",
-        group: Cluster,
-        mode: Mode::Warn,
-        adjustable: true,
-    },
-    scopes: &[Scope::Status {
+pub(super) static RULE: Rule = rule! {
+    id: "webhook-down",
+    title: "a webhook cannot be called",
+    summary: "a webhook that cannot be called, so that pods, claims or nodes are refused",
+    group: Cluster,
+    mode: Mode::Warn,
+    scopes: [Scope::Status {
         kinds: &[Kind::MutatingWebhookConfiguration, Kind::ValidatingWebhookConfiguration],
         check: StatusCheck::Others(check),
     }],
-    cel: None,
 };
 
 /// The number of sets whose refusals name a webhook from which it is reported without a known fault.
@@ -97,8 +90,6 @@ fn report(
         }
         None => String::new(),
     };
-    let message =
-        format!("webhook {}: {why}, and its failurePolicy is Fail: {effect}{own}", webhook.name);
     let facts = Facts::title(format!("webhook {} cannot be called", webhook.name))
         .cause(format!("{why}, and its failurePolicy is Fail"))
         .effect(format!("{effect}{own}"))
@@ -110,11 +101,7 @@ fn report(
         api_version: webhook.kind.api_version(),
         uid: webhook.uid.clone(),
     };
-    Some(
-        Report::new(&CONFIG, message, advice(audit, webhook, fault.as_ref()))
-            .about(about)
-            .facts(facts),
-    )
+    Some(Report::new(&CONFIG, facts, advice(audit, webhook, fault.as_ref())).about(about))
 }
 
 fn advice(audit: &Audit<'_>, webhook: &Webhook, fault: Option<&CallFailure<'_>>) -> Help {

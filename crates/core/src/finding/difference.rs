@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use serde_json::{Map, Value};
 
-use crate::finding::shorten;
+use super::shorten;
 
 /// The longest value that is shown whole, in bytes.
 const LONG: usize = 80;

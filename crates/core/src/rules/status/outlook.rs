@@ -1,0 +1,94 @@
+//! Whether a pod becomes ready by itself, for a program that waits.
+
+use crate::{
+    finding::{Hold, Outlook},
+    kubernetes::kind::Kind,
+    observed::{NewNode, NotReadyKind, Pod},
+    rules::rule::status::StatusQuery,
+};
+
+/// The state in which nothing goes on, as it is for a moment between two pods.
+pub const IDLE: &str = "idle";
+/// The state of containers that start and end again.
+pub const CRASH: &str = "crash";
+
+/// The words of registries and kubelets for an image that does not exist.
+const NO_IMAGE: [&str; 6] = [
+    "not found",
+    "manifest unknown",
+    "name unknown",
+    "does not exist",
+    "no match for platform",
+    "no matching manifest",
+];
+/// The words of registries and kubelets for a program that does not exist, or not for this processor.
+const NO_PROGRAM: [&str; 3] =
+    ["executable file not found", "no such file or directory", "exec format error"];
+/// The event of a kubelet that has no credentials for a registry. Another client may be about to create them.
+const NO_PULL_SECRET: &str = "FailedToRetrieveImagePullSecret";
+/// The time for which an event of a kubelet counts, in seconds. A kubelet tries again after two
+/// minutes at most.
+const LATEST: i64 = 150;
+
+impl StatusQuery<'_> {
+    /// Returns whether a pod that is not ready becomes ready by itself. Its status decides that, and its events only make
+    /// the patience longer: whoever may create events can write any event.
+    pub(in crate::rules) fn outlook(&self, pod: &Pod) -> Outlook {
+        let (observed, node) = (self.audit.observed, pod.node.as_deref().filter(|_| pod.is_bound));
+        match node.map(|name| observed.node(name).map(|node| node.not_ready)) {
+            // A pod on a node that is down does not end, whatever its grace period is.
+            Some(Some(Some(since))) => return Outlook::new("node", Hold::Since(since)),
+            Some(None) if observed.knows(Kind::Node, "") => {
+                return Outlook::new("node", Hold::Passing);
+            }
+            _ => {}
+        }
+        if let Some(end) = pod.deleted {
+            return Outlook::new("deleted", Hold::Since(end));
+        }
+        let slow = Outlook::new("slow", Hold::Slow);
+        let Some(trouble) = pod.trouble.as_deref() else { return slow };
+        let says = |words: &[&str]| words.iter().any(|word| trouble.message.contains(word));
+        match (trouble.kind, &*trouble.reason) {
+            (NotReadyKind::Ended, _) => Outlook::new("ended", Hold::Passing),
+            (NotReadyKind::Unschedulable, _) if says(&["persistentvolumeclaim \""]) => {
+                Outlook::new("place", Hold::Seldom)
+            }
+            (NotReadyKind::Unschedulable, _) => match self.scaling(pod).map(|it| it.node) {
+                Some(NewNode::Coming(end)) => Outlook::new("place", Hold::Until(end)),
+                _ => Outlook::new("place", Hold::Passing),
+            },
+            (NotReadyKind::NoKubelet, _) => Outlook::new("kubelet", Hold::Passing),
+            (NotReadyKind::Waiting, "Pending") => Outlook::new("begin", Hold::Passing),
+            (NotReadyKind::Waiting, _) if pod.has_sandbox == Some(false) => {
+                Outlook::new("mount", Hold::Passing)
+            }
+            (NotReadyKind::Waiting, _) => slow,
+            (_, "InvalidImageName" | "ErrImageNeverPull" | "SignatureValidationFailed") => {
+                Outlook::new("image", Hold::Lasting)
+            }
+            (_, "ErrImagePull" | "ImagePullBackOff")
+                if says(&NO_IMAGE) && !self.lacks_secret(pod) =>
+            {
+                Outlook::new("image", Hold::Lasting)
+            }
+            (
+                _,
+                "ErrImagePull" | "ImagePullBackOff" | "ImageInspectError" | "RegistryUnavailable",
+            ) => Outlook::new("image", Hold::Passing),
+            // What it lacks may come late, such as a Secret from cert-manager or external-secrets.
+            (_, "CreateContainerConfigError") => Outlook::new("config", Hold::Passing),
+            (_, "CreateContainerError") => Outlook::new("config", Hold::Seldom),
+            _ if says(&NO_PROGRAM) => Outlook::new(CRASH, Hold::Seldom),
+            _ => Outlook::new(CRASH, Hold::Crash(pod.restarts)),
+        }
+    }
+
+    /// Returns whether the kubelet has lately reported that the credentials for a registry do not exist.
+    fn lacks_secret(&self, pod: &Pod) -> bool {
+        let now = self.audit.now.as_second();
+        let events = self.audit.observed.events(self.set.namespace(), Kind::Pod, &pod.name);
+        let is_recent = |last: i64| last + LATEST > now && last >= pod.created;
+        events.iter().any(|it| &*it.reason == NO_PULL_SECRET && is_recent(it.last))
+    }
+}

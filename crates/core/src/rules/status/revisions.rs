@@ -1,0 +1,74 @@
+//! The revisions of a set: the way back, and what the newest changes.
+
+use super::phrases::positive;
+use crate::{
+    finding::{
+        Command, Effect,
+        difference::{Difference, differences},
+    },
+    observed::{Revision, WorkloadState},
+    rollout::undo::Undo,
+    rules::rule::status::StatusQuery,
+};
+
+impl<'a> StatusQuery<'a> {
+    /// Returns the revisions whose numbers are known, the newest first, and the way back from the newest: to the newest
+    /// other one with a ready pod, or else to the previous one.
+    fn way_back(&self) -> (Vec<(i64, &'a Revision)>, Undo) {
+        let observed = self.audit.observed;
+        let all = observed.revisions(self.set);
+        let mut all: Vec<_> = all.filter_map(|it| Some((it.number?, it))).collect();
+        all.sort_unstable_by_key(|(number, _)| std::cmp::Reverse(*number));
+        let pods = observed.pods(self.set);
+        let works = |label: &str| pods.iter().any(|pod| pod.is_of(label) && pod.ready.0);
+        let others = all.iter().skip(1).map(|(number, it)| (*number, works(it.on_pods())));
+        let undo = match all.is_empty() && observed.revisions(self.set).nth(1).is_some() {
+            true => Undo::Before,
+            false => Undo::among(others),
+        };
+        (all, undo)
+    }
+
+    /// Returns the command that goes back to the newest other template with a ready pod, or else to the previous one,
+    /// if there is one.
+    pub(in crate::rules) fn undo(&self) -> Option<Command> {
+        let (_, undo) = self.way_back();
+        let updated = match &self.set.state {
+            WorkloadState::DaemonSet(it) => it.status.updated_number_scheduled,
+            WorkloadState::StatefulSet(it) => it.status.updated_replicas,
+        };
+        // One pod is about to be replaced in any case.
+        let effect = Effect::Restarts(positive(updated.unwrap_or_default()).max(1));
+        let (target, option) = (self.target(), undo.option());
+        let words: Vec<&str> = [&*target].into_iter().chain(option.as_deref()).collect();
+        (undo != Undo::None).then(|| self.kubectl().does(effect, "rollout undo", &words))
+    }
+
+    /// Returns the fields in which the template that is being rolled out differs from the one to go back to.
+    pub(crate) fn changes(&self) -> Vec<Difference> {
+        let is_updating = match &self.set.state {
+            WorkloadState::DaemonSet(it) => {
+                it.status.updated_number_scheduled.unwrap_or_default()
+                    < it.status.desired_number_scheduled
+            }
+            WorkloadState::StatefulSet(it) => {
+                it.status.current_revision != it.status.update_revision
+            }
+        };
+        let (all, undo) = self.way_back();
+        let old = match undo {
+            Undo::To(wanted) => all.iter().find(|(number, _)| *number == wanted),
+            _ => all.get(1),
+        };
+        let data =
+            |revision: &(i64, &Revision)| serde_json::from_str(revision.1.data.as_deref()?).ok();
+        let mut found = Vec::new();
+        if is_updating
+            && let Some(new) = all.first().and_then(data)
+            && let Some(old) = old.and_then(data)
+        {
+            differences(&old, &new, "", &mut found);
+        }
+        found
+    }
+}
