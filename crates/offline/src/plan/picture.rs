@@ -3,7 +3,7 @@
 mod nodes;
 mod waves;
 
-use setguard_core::{object::difference::Difference, rollout::Action};
+use setguard_core::{finding::difference::Difference, rollout::Action};
 
 use super::{
     forecast::{ChangeKind, Forecast, OfKind, Rollout},
