@@ -1,6 +1,6 @@
 //! Sets that are not healthy, and how findings about them are shown.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::{COVERED, Cluster, covered, stored, waiting};
 
