@@ -33,10 +33,10 @@ pub struct ManifestArgs {
     #[arg(long, value_name = "DIR")]
     render: Vec<PathBuf>,
     /// The name of the release of a chart [default: the name of its folder]
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", hide_short_help = true)]
     release: Option<String>,
     /// The most time to render a chart or a kustomization
-    #[arg(long, value_name = "SECONDS", default_value_t = 60)]
+    #[arg(long, value_name = "SECONDS", default_value_t = 60, hide_short_help = true)]
     render_timeout: u32,
 }
 

@@ -88,7 +88,11 @@ fn totals(shown: &[&Forecast]) -> Line {
         line = line.and(Tone::Plain, separator).and(tone, format!("{count} {noun}{s} {what}"));
         separator = ", ";
     }
+    let is_unknown = |it: &&Forecast| it.id.kind == "DaemonSet" && it.rollout.is_none();
     match separator {
+        ": " if shown.iter().any(|it| is_unknown(it)) => {
+            line.and(Tone::Plain, ": the pods of DaemonSets aren't counted without --nodes")
+        }
         ": " => line.and(Tone::Plain, ": no pod is created or deleted"),
         _ => line,
     }
