@@ -1,10 +1,6 @@
 //! A StatefulSet that waits for a pod that does not become ready.
 
-use super::status::{
-    phrases::lacking,
-    stateful_set::Replicas,
-    waiting_pod::Halt,
-};
+use super::status::{phrases::lacking, stateful_set::Replicas, waiting_pod::Halt};
 use crate::{
     finding::{Effect, Facts, Help, Hold, Mode, paths::STATUS},
     kubernetes::kind::Kind,
@@ -33,6 +29,8 @@ fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
     let pod = halt.pod;
     let is_ordered = replicas.settings.is_ordered;
     let is_old = !pod.is_of(replicas.update_revision());
+    // After a rollback the status shows no rollout, and yet the broken pod is in its way.
+    let is_in_the_way = is_ordered && is_old && replicas.replaces(halt.ordinal);
     let effect = match (is_ordered, is_old) {
         (true, true) if query.set.is_on_delete() => None,
         (true, true) => Some(rollout_waits::ORDERED.to_owned()),
@@ -42,7 +40,7 @@ fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
     let facts = Facts::title(format!("{} {}", pod.name, query.is_how(pod))).cause(query.why(pod));
     let facts = facts.effect(effect).since(query.unready_since(pod)).outlook(query.outlook(pod));
     let mut facts = facts.pods([&*pod.name]).nodes(pod.node.as_deref());
-    if is_ordered && is_old && replicas.replaces(halt.ordinal) {
+    if is_in_the_way {
         // Even the fix does not replace it.
         if facts.outlook.hold == Hold::Slow {
             facts.outlook.hold = Hold::Passing;
@@ -51,7 +49,7 @@ fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
     }
     let help =
         if is_old { release(query, &replicas, &halt) } else { repair(query, &replicas, pod) };
-    let is_stuck = replicas.is_updating() && !query.set.is_on_delete();
+    let is_stuck = (replicas.is_updating() || is_in_the_way) && !query.set.is_on_delete();
     let path = STATUS.child("readyReplicas");
     found.add(Report::new(&path, facts, help).stuck(is_stuck));
 }
