@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
-use k8s_openapi::api::core::v1::{Container, KeyToPath, PodSpec};
+use k8s_openapi::api::core::v1::{Container, KeyToPath, PodSpec, Volume};
 use serde::Deserialize;
 use serde_json::Value;
 use setguard_core::object::namespace_or_default;
@@ -57,7 +57,7 @@ pub(super) struct Configs {
 }
 
 /// How a pod reads a ConfigMap or a Secret.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy)]
 enum Use {
     /// When a container starts: a variable, or a file mounted by subPath.
     AtStart,
@@ -86,101 +86,102 @@ impl Configs {
 
     /// Returns a note for each object that changes, and that pods with this unchanged spec use.
     pub(super) fn notes(&self, namespace: &str, pod: &PodSpec) -> Vec<String> {
-        let mut uses = BTreeMap::<(&'static str, &str), Vec<(Use, BTreeSet<String>)>>::new();
-        let mut changed = HashMap::new();
-        visit(pod, &mut |kind, name, how, keys| {
-            let all =
-                changed.entry((kind, name)).or_insert_with(|| self.changed(kind, namespace, name));
-            let hit = all.iter().filter(|key| keys.is_none_or(|keys| keys.contains(&key.as_str())));
-            let hit: BTreeSet<_> = hit.cloned().collect();
-            if !hit.is_empty() {
-                uses.entry((kind, name)).or_default().push((how, hit));
-            }
-        });
-        let note = |((kind, name), uses): ((&'static str, &str), Vec<(Use, BTreeSet<String>)>)| {
-            let keys = |how| -> Vec<String> {
-                let of_kind = uses.iter().filter(|(it, _)| *it == how);
-                let keys: BTreeSet<_> = of_kind.flat_map(|(_, keys)| keys.clone()).collect();
-                keys.into_iter().collect()
-            };
+        // The changed keys of an object that are read at the start, and of mounted files.
+        let mut changes = BTreeMap::<(&'static str, &str), [BTreeSet<String>; 2]>::new();
+        for Reading { kind, name, how, keys } in readings(pod) {
             let id = (kind, namespace.to_owned(), name.to_owned());
-            if self.old.get(&id).is_some_and(|it| it.immutable == Some(true)) {
-                return format!(
-                    "{kind} {name} is immutable, so the API server refuses its change; give it another name, and use \
-                     that name in the template"
-                );
-            }
-            let at_start = keys(Use::AtStart);
-            if at_start.is_empty() {
-                let keys = keys(Use::Mounted).join(", ");
-                return format!(
-                    "{kind} {name} changes ({keys}) and no pod is replaced: the kubelet writes the mounted files \
-                     again within about two minutes, and a program that reads them only once keeps the old values"
-                );
-            }
-            format!(
-                "{kind} {name} changes ({}) and no pod is replaced: containers read it when they start, so each pod \
-                 keeps the old values until it is made again",
-                at_start.join(", ")
-            )
+            let Some((old, new)) = self.old.get(&id).zip(self.new.get(&id)) else { continue };
+            let changed = old.changed(new).into_iter();
+            let read = changed.filter(|key| keys.as_ref().is_none_or(|it| it.contains(&&**key)));
+            changes.entry((kind, name)).or_default()[how as usize].extend(read);
+        }
+        let note = |((kind, name), [at_start, mounted]): (_, [BTreeSet<String>; 2])| {
+            let keys = if at_start.is_empty() { &mounted } else { &at_start };
+            let list = keys.iter().map(String::as_str).collect::<Vec<_>>().join(", ");
+            let id = (kind, namespace.to_owned(), str::to_owned(name));
+            let is_immutable = self.old.get(&id).is_some_and(|it| it.immutable == Some(true));
+            let effect = match (keys.is_empty(), is_immutable, at_start.is_empty()) {
+                (true, ..) => return None,
+                (_, true, _) => {
+                    return Some(format!(
+                        "{kind} {name} is immutable, so the API server refuses its change; give it another name, \
+                         and use that name in the template"
+                    ));
+                }
+                (.., false) => {
+                    "containers read it when they start, so each pod keeps the old values until it is made again"
+                }
+                (.., true) => {
+                    "the kubelet writes the mounted files again within about two minutes, and a program that reads \
+                     them only once keeps the old values"
+                }
+            };
+            Some(format!("{kind} {name} changes ({list}) and no pod is replaced: {effect}"))
         };
-        uses.into_iter().map(note).collect()
-    }
-
-    fn changed(&self, kind: &'static str, namespace: &str, name: &str) -> BTreeSet<String> {
-        let id = (kind, namespace.to_owned(), name.to_owned());
-        let both = self.old.get(&id).zip(self.new.get(&id));
-        both.map(|(old, new)| old.changed(new)).unwrap_or_default()
+        changes.into_iter().filter_map(note).collect()
     }
 }
 
-/// Calls `see` with each use of a ConfigMap or Secret: its kind and name, how it is read, and the keys that are read
-/// (`None` for all).
-fn visit<'a>(pod: &'a PodSpec, see: &mut dyn FnMut(&'static str, &'a str, Use, Option<&[&str]>)) {
+/// A use of a ConfigMap or Secret in a pod.
+struct Reading<'a> {
+    kind: &'static str,
+    name: &'a str,
+    how: Use,
+    /// The keys that are read; `None` for all.
+    keys: Option<Vec<&'a str>>,
+}
+
+/// Returns where a pod uses ConfigMaps and Secrets.
+fn readings(pod: &PodSpec) -> Vec<Reading<'_>> {
+    let mut all = Vec::new();
     let containers = || pod.init_containers.iter().flatten().chain(&pod.containers);
     for container in containers() {
+        let mut at_start = |kind, name, keys| {
+            all.push(Reading { kind, name, how: Use::AtStart, keys });
+        };
         for source in container.env_from.iter().flatten() {
-            if let Some(it) = &source.config_map_ref {
-                see("ConfigMap", &it.name, Use::AtStart, None);
-            }
-            if let Some(it) = &source.secret_ref {
-                see("Secret", &it.name, Use::AtStart, None);
-            }
+            source.config_map_ref.iter().for_each(|it| at_start("ConfigMap", &it.name, None));
+            source.secret_ref.iter().for_each(|it| at_start("Secret", &it.name, None));
         }
         for source in container.env.iter().flatten().filter_map(|it| it.value_from.as_ref()) {
             if let Some(it) = &source.config_map_key_ref {
-                see("ConfigMap", &it.name, Use::AtStart, Some(&[&it.key]));
+                at_start("ConfigMap", &it.name, Some(vec![&it.key]));
             }
             if let Some(it) = &source.secret_key_ref {
-                see("Secret", &it.name, Use::AtStart, Some(&[&it.key]));
+                at_start("Secret", &it.name, Some(vec![&it.key]));
             }
         }
     }
     for volume in pod.volumes.iter().flatten() {
-        let mut see = |kind, name: &'a str, items: Option<&'a [KeyToPath]>| {
-            let keys: Option<Vec<&str>> = items
-                .filter(|it| !it.is_empty())
-                .map(|items| items.iter().map(|it| it.key.as_str()).collect());
+        for (kind, name, items) in sources(volume) {
+            let keys = items.filter(|it| !it.is_empty());
+            let keys = keys.map(|items| items.iter().map(|it| it.key.as_str()).collect::<Vec<_>>());
             for how in containers().flat_map(|it| mounts(it, &volume.name)) {
-                see(kind, name, how, keys.as_deref());
-            }
-        };
-        if let Some(it) = &volume.config_map {
-            see("ConfigMap", &it.name, it.items.as_deref());
-        }
-        if let Some(it) = &volume.secret {
-            see("Secret", it.secret_name.as_deref().unwrap_or_default(), it.items.as_deref());
-        }
-        let projected = volume.projected.iter().flat_map(|it| it.sources.iter().flatten());
-        for source in projected {
-            if let Some(it) = &source.config_map {
-                see("ConfigMap", &it.name, it.items.as_deref());
-            }
-            if let Some(it) = &source.secret {
-                see("Secret", &it.name, it.items.as_deref());
+                all.push(Reading { kind, name, how, keys: keys.clone() });
             }
         }
     }
+    all
+}
+
+/// Returns the ConfigMaps and Secrets of a volume, each with its kind, its name and its items.
+fn sources(volume: &Volume) -> Vec<(&'static str, &str, Option<&[KeyToPath]>)> {
+    let mut all = Vec::new();
+    if let Some(it) = &volume.config_map {
+        all.push(("ConfigMap", &*it.name, it.items.as_deref()));
+    }
+    if let Some(it) = &volume.secret {
+        all.push(("Secret", it.secret_name.as_deref().unwrap_or_default(), it.items.as_deref()));
+    }
+    for source in volume.projected.iter().flat_map(|it| it.sources.iter().flatten()) {
+        if let Some(it) = &source.config_map {
+            all.push(("ConfigMap", &*it.name, it.items.as_deref()));
+        }
+        if let Some(it) = &source.secret {
+            all.push(("Secret", &*it.name, it.items.as_deref()));
+        }
+    }
+    all
 }
 
 /// Returns how a container reads a volume, for each of its mounts.

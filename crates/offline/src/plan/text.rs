@@ -90,7 +90,7 @@ fn totals(shown: &[&Forecast]) -> Line {
     }
     let is_unknown = |it: &&Forecast| it.id.kind == "DaemonSet" && it.rollout.is_none();
     match separator {
-        ": " if shown.iter().any(|it| is_unknown(it)) => {
+        ": " if shown.iter().any(is_unknown) => {
             line.and(Tone::Plain, ": the pods of DaemonSets aren't counted without --nodes")
         }
         ": " => line.and(Tone::Plain, ": no pod is created or deleted"),

@@ -4,7 +4,9 @@ use super::status::phrases::{count, names};
 use crate::{
     finding::{Facts, Help, Mode, Path, paths::STATUS},
     observed::WorkloadStatus,
-    rules::rule::status::{Audit, ObjectName, Report, Rule, SETS, Scope, StatusCheck, StatusFindings},
+    rules::rule::status::{
+        Audit, ObjectName, Report, Rule, SETS, Scope, StatusCheck, StatusFindings,
+    },
 };
 
 pub(super) static RULE: Rule = rule! {
@@ -30,7 +32,8 @@ fn check(audit: &Audit<'_>, found: &mut StatusFindings) {
         generation => format!("it has observed generation {generation}"),
     };
     let effect = (!others.is_empty()).then(|| {
-        let all = others.iter().map(|(_, it)| format!("{} {}/{}", it.kind(), it.namespace(), it.name()));
+        let all =
+            others.iter().map(|(_, it)| format!("{} {}/{}", it.kind(), it.namespace(), it.name()));
         let all: Vec<_> = all.collect();
         let list = names(all.iter().map(String::as_str));
         format!("the same holds for {} ({list})", count(others.len(), "other set"))

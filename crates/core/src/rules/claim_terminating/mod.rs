@@ -2,11 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::status::{
-    claims::of_set,
-    phrases::names,
-    stateful_set::Replicas,
-};
+use super::status::{claims::of_set, phrases::names, stateful_set::Replicas};
 use crate::{
     finding::{Command, Effect, Facts, Help, Mode, paths::CLAIM_TEMPLATES},
     kubernetes::kind::Kind,

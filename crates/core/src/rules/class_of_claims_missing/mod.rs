@@ -10,7 +10,9 @@ use crate::{
     finding::{Facts, Help, Mode, Path, paths::METADATA},
     kubernetes::kind::Kind,
     observed::WorkloadStatus,
-    rules::rule::status::{Audit, ObjectName, Report, Rule, Scope, StatusCheck, StatusFindings, StatusQuery},
+    rules::rule::status::{
+        Audit, ObjectName, Report, Rule, Scope, StatusCheck, StatusFindings, StatusQuery,
+    },
 };
 
 pub(super) static RULE: Rule = rule! {

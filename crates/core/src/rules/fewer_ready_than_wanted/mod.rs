@@ -53,7 +53,8 @@ fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
         None if query.set.ends => Help::say(no_container_restarts::HELP).and("; "),
         None => Help::say(""),
     };
-    let ended = if query.set.ends { recreated(query) } else { replaced(query).or_else(|| looping(query)) };
+    let ended =
+        if query.set.ends { recreated(query) } else { replaced(query).or_else(|| looping(query)) };
     let restarts = ended.as_ref().filter(|_| query.set.ends);
     let (is_stuck, of_spec) =
         (ended.is_some(), restarts.map(|_| no_container_restarts::RULE.meta.id));
@@ -62,9 +63,7 @@ fn check(query: &StatusQuery<'_>, found: &mut StatusFindings) {
         (Some((first, why)), _) => {
             (first, format!("its pods end and are replaced again and again: {why}"))
         }
-        (None, Some(written)) => {
-            (written, ending(query).unwrap_or_else(|| unknown(query)))
-        }
+        (None, Some(written)) => (written, ending(query).unwrap_or_else(|| unknown(query))),
         (None, None) => return,
     };
     let facts = Facts::title(format!("{ready} of {wanted} pods are ready")).cause(why).since(when);
@@ -135,7 +134,8 @@ fn looping(query: &StatusQuery<'_>) -> Option<(i64, String)> {
             && query.audit.is_long_ago(it.first)
             && (it.last - it.first) / i64::from(it.count) < LONGEST_GAP
     };
-    let worst = query.audit.observed.creations(query.set).filter(goes_on).max_by_key(|it| it.count)?;
+    let worst =
+        query.audit.observed.creations(query.set).filter(goes_on).max_by_key(|it| it.count)?;
     // `create Pod db-0 in StatefulSet db successful`
     let pod = worst.message.split(' ').nth(2).unwrap_or_default();
     Some((worst.first, format!("{pod} has been created at least {} times", worst.count)))

@@ -16,7 +16,7 @@ use super::{
 };
 use crate::{
     finding::{Findings, Meta, Mode, Reason},
-    kubernetes::{cluster::Cluster},
+    kubernetes::cluster::Cluster,
     object::Subject,
     rules::rule::{Cel, Rule, Runner, SETS, Scope},
 };

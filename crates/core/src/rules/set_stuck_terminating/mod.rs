@@ -2,7 +2,9 @@
 
 use crate::{
     finding::{Effect, Facts, Help, Mode, paths::FINALIZERS},
-    rules::rule::status::{Audit, ObjectName, Report, Rule, SETS, Scope, StatusCheck, StatusFindings, StatusQuery},
+    rules::rule::status::{
+        Audit, ObjectName, Report, Rule, SETS, Scope, StatusCheck, StatusFindings, StatusQuery,
+    },
 };
 
 pub(super) static RULE: Rule = rule! {

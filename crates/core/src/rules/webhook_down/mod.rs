@@ -9,7 +9,9 @@ use crate::{
     finding::{Facts, Help, Mode, Path},
     kubernetes::kind::Kind,
     observed::{Call, Webhook, WorkloadStatus},
-    rules::rule::status::{Audit, ObjectName, Report, Rule, Scope, StatusCheck, StatusFindings, StatusQuery},
+    rules::rule::status::{
+        Audit, ObjectName, Report, Rule, Scope, StatusCheck, StatusFindings, StatusQuery,
+    },
 };
 
 pub(super) static RULE: Rule = rule! {

@@ -335,7 +335,7 @@ fn within(keys: &[KeyLine<'_>], object: &Node<'_>, path: &[Step<'_>]) -> Option<
                 };
                 // A name that stands there counts more than one that is a value.
                 let mut all: Vec<_> = starts.iter().filter_map(named).collect();
-                all.sort_by(|a, b| b.0.cmp(&a.0));
+                all.sort_by_key(|it| std::cmp::Reverse(it.0));
                 match (&all[..], &starts[..]) {
                     ([(likeness, one), rest @ ..], _) => {
                         rest.first().is_none_or(|(other, _)| other < likeness).then_some(*one)
