@@ -42,7 +42,9 @@ pub(super) fn build(
     let built = program::run(&program, &args, &wrapper, settings.timeout).map_err(|why| {
         let why = why.replace(&*way.to_string_lossy(), &root.folder.to_string_lossy());
         // The error repeats itself for each kustomization on the way to the one that is wrong.
-        let last = why.rfind(ACCUMULATING).and_then(|at| why.get(at..)).unwrap_or(&why);
+        let last = why.rfind(ACCUMULATING).and_then(|at| why.get(at..));
+        // Some releases quote the errors in each other.
+        let last = last.map_or(&*why, |it| it.trim_end_matches(['"', '\'']));
         let is_remote = ["proxyconnect", "no 'git' program"].iter().any(|it| last.contains(it));
         let remote = if is_remote { "; setguard fetches no remote base" } else { "" };
         format!("{name}: {last}{remote}")
