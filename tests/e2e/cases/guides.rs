@@ -231,7 +231,7 @@ impl Reader<'_> {
         for part in [
             "* 1. queue-1 replaced\n",
             "* 2. queue-0 replaced, once queue-1 has been ready for 1 s\n",
-            "- queue-2 is left alone\n",
+            "= queue-2 is left alone\n",
         ] {
             assert!(plan.contains(part), "{plan}");
         }
