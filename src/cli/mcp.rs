@@ -18,18 +18,22 @@ use rmcp::{
     service::RequestContext,
 };
 use setguard_files::exit::Exit;
+use tokio::sync::Semaphore;
 
 use self::{program::Answer, tools::TOOLS};
 
-/// The most that a tool returns as JSON: 200 KB, or about 50,000 tokens.
-const MOST: usize = 200_000;
+/// The most that a tool returns as JSON. The protocol sends it twice, as text too: 40 KB, or about 10,000 tokens.
+const MOST: usize = 20_000;
+
+/// The most calls that run at a time. Others wait.
+const MOST_CALLS: usize = 4;
 
 /// Answer programs such as AI agents, by the Model Context Protocol
 ///
 /// Speaks the protocol on standard input and output. The tools only read: check and plan read
 /// manifests, audit reads the cluster of the kubeconfig, explain describes rules. Their results are
-/// the JSON of the commands with the same names. A result of more than 200 KB has shorter lists, and
-/// says how many entries are left out.
+/// the JSON of the commands with the same names. A result of more than 20 KB has shorter lists, the
+/// worst findings first, and says how many entries are left out.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 The file that a client reads its servers from, such as .mcp.json:
@@ -47,7 +51,8 @@ pub(super) struct McpArgs {
 pub(super) fn run(args: &McpArgs) -> anyhow::Result<Exit> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let runtime = runtime.context("cannot start the async runtime")?;
-    let server = Server { context: args.context.clone(), is_offline: args.offline };
+    let calls = Semaphore::new(MOST_CALLS);
+    let server = Server { context: args.context.clone(), is_offline: args.offline, calls };
     runtime.block_on(async {
         let (input, output) = rmcp::transport::io::stdio_pipes();
         let service = rmcp::serve_server(server, (input, output)).await;
@@ -60,6 +65,7 @@ pub(super) fn run(args: &McpArgs) -> anyhow::Result<Exit> {
 struct Server {
     context: Option<String>,
     is_offline: bool,
+    calls: Semaphore,
 }
 
 impl ServerHandler for Server {
@@ -95,13 +101,21 @@ impl ServerHandler for Server {
     async fn call_tool(
         &self,
         request: CallToolRequestParams,
-        _: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
         let arguments = request.arguments.unwrap_or_default().into();
-        let result =
-            tools::call(&request.name, arguments, self.context.as_deref(), self.is_offline);
-        Ok(match result.await {
-            Ok(Answer { value, is_complete }) => {
+        let result = async {
+            let _permit = self.calls.acquire().await;
+            tools::call(&request.name, arguments, self.context.as_deref(), self.is_offline).await
+        };
+        // Without this future, the command of the call ends.
+        let result = tokio::select! {
+            result = result => result,
+            () = context.ct.cancelled() => Err("the call was cancelled".to_owned()),
+        };
+        Ok(match result {
+            Ok(Answer { mut value, is_complete }) => {
+                bound::worst_first(&mut value);
                 let value = bound::within(value, MOST);
                 // An agent must not take a partial result for the whole.
                 match is_complete {

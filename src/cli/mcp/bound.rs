@@ -1,8 +1,24 @@
 //! Results of a bounded size.
 
-use std::cmp::Reverse;
+use std::{cmp::Reverse, collections::BTreeMap};
 
 use serde_json::{Map, Value, json};
+
+/// Sorts the findings of a report by severity, the worst first, so that a cut leaves out the least severe, and adds
+/// how many each rule has.
+pub(super) fn worst_first(value: &mut Value) {
+    let Some(Value::Array(findings)) = value.pointer_mut("/report/findings") else { return };
+    findings.sort_by_key(|it| match it["severity"].as_str() {
+        Some("error") => 0,
+        Some("warning") => 1,
+        _ => 2,
+    });
+    let mut rules = BTreeMap::<String, u64>::new();
+    for rule in findings.iter().filter_map(|it| it["rule"].as_str()) {
+        *rules.entry(rule.to_owned()).or_default() += 1;
+    }
+    value["findingsByRule"] = json!(rules);
+}
 
 /// Cuts the longest lists of a value until it has at most `most` bytes as JSON, and adds how many
 /// entries are missing, by the path of the list.

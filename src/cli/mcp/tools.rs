@@ -67,6 +67,11 @@ struct CheckTool {
     before: Option<String>,
     /// A git commit or branch to compare with. Only with paths.
     against_ref: Option<String>,
+    /// The namespace of manifests that name none.
+    namespace: Option<String>,
+    /// The ids of rules, to see only their findings, such as those that a large result left out.
+    #[serde(default)]
+    rules: Vec<String>,
     /// The release of the cluster, such as 1.36.
     kube_version: Option<String>,
 }
@@ -161,7 +166,7 @@ pub(super) async fn call(
 }
 
 async fn check(it: CheckTool) -> Result<Answer, String> {
-    let CheckTool { manifests, paths, before, against_ref, kube_version } = it;
+    let CheckTool { manifests, paths, before, against_ref, namespace, rules, kube_version } = it;
     let manifests = source(manifests, &paths)?;
     if manifests.is_some() {
         without(&against_ref, "againstRef", "paths")?;
@@ -170,6 +175,8 @@ async fn check(it: CheckTool) -> Result<Answer, String> {
     let mut args = vec!["check".to_owned(), "--format=json".to_owned()];
     args.extend(before.flag());
     args.extend(against_ref.map(|it| format!("--against-ref={it}")));
+    args.extend(namespace.map(|it| format!("--namespace={it}")));
+    args.extend(rules.iter().map(|it| format!("--select={it}")));
     args.extend(kube_version.map(|it| format!("--kube-version={it}")));
     args.push("--".to_owned());
     args.extend(if manifests.is_some() { vec!["-".to_owned()] } else { paths });
