@@ -1,6 +1,9 @@
 //! ConfigMaps and Secrets that change while the template of a set that uses them does not.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::{
+    cell::OnceCell,
+    collections::{BTreeMap, BTreeSet, HashMap},
+};
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use k8s_openapi::api::core::v1::{Container, KeyToPath, PodSpec, Volume};
@@ -49,11 +52,20 @@ impl Data {
     }
 }
 
+/// A ConfigMap or Secret whose data changes.
+#[derive(Debug)]
+struct Change {
+    keys: BTreeSet<String>,
+    is_immutable: bool,
+}
+
 /// The ConfigMaps and Secrets of the manifests, before and after. Their values are compared and never printed.
 #[derive(Debug, Default)]
 pub(super) struct Configs {
     old: HashMap<Name, Data>,
     new: HashMap<Name, Data>,
+    /// Those that change; computed on first use.
+    changes: OnceCell<HashMap<Name, Change>>,
 }
 
 /// How a pod reads a ConfigMap or a Secret.
@@ -87,38 +99,49 @@ impl Configs {
     /// Returns a note for each object that changes, and that pods with this unchanged spec use.
     pub(super) fn notes(&self, namespace: &str, pod: &PodSpec) -> Vec<String> {
         // The changed keys of an object that are read at the start, and of mounted files.
-        let mut changes = BTreeMap::<(&'static str, &str), [BTreeSet<String>; 2]>::new();
+        let mut read = BTreeMap::<(&'static str, &str), [BTreeSet<&str>; 2]>::new();
         for Reading { kind, name, how, keys } in readings(pod) {
-            let id = (kind, namespace.to_owned(), name.to_owned());
-            let Some((old, new)) = self.old.get(&id).zip(self.new.get(&id)) else { continue };
-            let changed = old.changed(new).into_iter();
-            let read = changed.filter(|key| keys.as_ref().is_none_or(|it| it.contains(&&**key)));
-            changes.entry((kind, name)).or_default()[how as usize].extend(read);
+            let Some(change) = self.change(kind, namespace, name) else { continue };
+            let changed = change.keys.iter().map(String::as_str);
+            let own = changed.filter(|key| keys.as_ref().is_none_or(|it| it.contains(key)));
+            read.entry((kind, name)).or_default()[how as usize].extend(own);
         }
-        let note = |((kind, name), [at_start, mounted]): (_, [BTreeSet<String>; 2])| {
+        let note = |((kind, name), [at_start, mounted]): (_, [BTreeSet<&str>; 2])| {
             let keys = if at_start.is_empty() { &mounted } else { &at_start };
-            let list = keys.iter().map(String::as_str).collect::<Vec<_>>().join(", ");
-            let id = (kind, namespace.to_owned(), str::to_owned(name));
-            let is_immutable = self.old.get(&id).is_some_and(|it| it.immutable == Some(true));
-            let effect = match (keys.is_empty(), is_immutable, at_start.is_empty()) {
-                (true, ..) => return None,
-                (_, true, _) => {
-                    return Some(format!(
-                        "{kind} {name} is immutable, so the API server refuses its change; give it another name, \
-                         and use that name in the template"
-                    ));
-                }
-                (.., false) => {
+            if keys.is_empty() {
+                return None;
+            }
+            if self.change(kind, namespace, name).is_some_and(|it| it.is_immutable) {
+                return Some(format!(
+                    "{kind} {name} is immutable, so the API server refuses its change; give it another name, and use \
+                     that name in the template"
+                ));
+            }
+            let effect = match at_start.is_empty() {
+                false => {
                     "containers read it when they start, so each pod keeps the old values until it is made again"
                 }
-                (.., true) => {
+                true => {
                     "the kubelet writes the mounted files again within about two minutes, and a program that reads \
                      them only once keeps the old values"
                 }
             };
+            let list = keys.iter().copied().collect::<Vec<_>>().join(", ");
             Some(format!("{kind} {name} changes ({list}) and no pod is replaced: {effect}"))
         };
-        changes.into_iter().filter_map(note).collect()
+        read.into_iter().filter_map(note).collect()
+    }
+
+    fn change(&self, kind: &'static str, namespace: &str, name: &str) -> Option<&Change> {
+        let changes = self.changes.get_or_init(|| {
+            let both = self.old.iter().filter_map(|(id, old)| Some((id, old, self.new.get(id)?)));
+            let changes = both.map(|(id, old, new)| {
+                let is_immutable = old.immutable == Some(true);
+                (id.clone(), Change { keys: old.changed(new), is_immutable })
+            });
+            changes.filter(|(_, it)| !it.keys.is_empty()).collect()
+        });
+        changes.get(&(kind, namespace.to_owned(), name.to_owned()))
     }
 }
 

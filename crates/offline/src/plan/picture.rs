@@ -3,6 +3,8 @@
 mod nodes;
 mod waves;
 
+use std::collections::HashMap;
+
 use setguard_core::{finding::difference::Difference, rollout::Action};
 
 use super::{
@@ -85,20 +87,18 @@ fn told(forecast: &Forecast, symbols: Symbols) -> Vec<Line> {
 
 /// Returns a line for each field that changes. Containers in which the same changes share a line.
 fn differences(all: &[Difference], symbols: Symbols) -> Vec<Line> {
-    let mut groups: Vec<(&Difference, Vec<String>)> = Vec::new();
+    let mut groups: Vec<(&Difference, Vec<&str>)> = Vec::new();
+    let mut indexes = HashMap::new();
     for it in all {
         let [list, element, rest] = parts(&it.path);
-        let same = groups.iter_mut().find(|(first, _)| {
-            let [other, _, end] = parts(&first.path);
-            !element.is_empty()
-                && (other, end, &first.old, &first.new) == (list, rest, &it.old, &it.new)
-        });
-        match same {
-            Some((_, elements)) => elements.push(element.to_owned()),
-            None => groups.push((it, vec![element.to_owned()])),
+        let next = groups.len();
+        let index = *indexes.entry((list, rest, &it.old, &it.new)).or_insert(next);
+        match groups.get_mut(index) {
+            Some((_, elements)) => elements.push(element),
+            None => groups.push((it, vec![element])),
         }
     }
-    let line = |(it, elements): (&Difference, Vec<String>)| {
+    let line = |(it, elements): (&Difference, Vec<&str>)| {
         let [list, _, rest] = parts(&it.path);
         let path = format!("{list}{}{rest}: ", elements.join(", "));
         let line = |tone, sign, value: &str| {
