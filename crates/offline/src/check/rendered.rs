@@ -14,7 +14,7 @@ pub(super) use setguard_files::{
         source::Source,
     },
     report::{
-        diagnostic::{Diagnostic, ObjectReport},
+        diagnostic::{Diagnostic, ObjectReport, Severity},
         reports::Reports,
     },
 };
@@ -46,6 +46,9 @@ struct Key {
     field: String,
     message: String,
     kind: String,
+    /// An exception or a comment may lower it in one root and not in others.
+    severity: Severity,
+    downgrade: Option<String>,
 }
 
 impl RenderedFindings {
@@ -117,6 +120,8 @@ impl RenderedFindings {
             field: diagnostic.field.clone(),
             message: diagnostic.message.clone(),
             kind: object.id.kind.clone(),
+            severity: diagnostic.severity,
+            downgrade: diagnostic.downgrade.clone(),
         };
         let next = self.all.len();
         let index = *self.known.entry(key).or_insert(next);

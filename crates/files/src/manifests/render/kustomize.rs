@@ -64,14 +64,17 @@ impl Reader<'_> {
     fn read(&mut self, built: &str) -> (String, Vec<Part>) {
         let (mut text, mut parts) = (String::new(), Vec::new());
         let mut count = 0;
-        for (_, lines) in documents(built) {
-            let document = lines.join("\n");
-            let parsed = kube_yaml::documents(&document).flatten().next();
+        for (_, range) in documents(built) {
+            let document = built.get(range).unwrap_or_default();
+            let lines: Vec<_> = document.lines().collect();
+            let parsed = kube_yaml::documents(document).flatten().next();
             let (origin, dropped) =
                 parsed.as_ref().map_or((Origin::Unknown, vec![]), |it| self.origin(it, &lines));
             let comments =
                 parsed.as_ref().map_or_else(BTreeMap::new, |it| self.comments(it, &origin));
-            let mut part = Part { line: count + 1, origin, comments: Vec::new() };
+            let start = text.len() + "---\n".len();
+            let (line, range) = (count + 1, start..start);
+            let mut part = Part { line, range, origin, comments: Vec::new() };
             let mut add = |line: &str| {
                 text.push_str(line);
                 text.push('\n');
@@ -88,6 +91,7 @@ impl Reader<'_> {
                     add(line);
                 }
             }
+            part.range.end = text.len();
             parts.push(part);
         }
         (text, parts)
@@ -157,8 +161,7 @@ impl Reader<'_> {
     ) -> BTreeMap<usize, Vec<(String, usize)>> {
         let mut found = BTreeMap::<usize, Vec<_>>::new();
         let Origin::Kustomize { name, file, .. } = origin else { return found };
-        let Some(source) = self.files.get(file, name) else { return found };
-        place::source_of(source.text(), &document.root, |root, comments| {
+        self.files.source_of(file, name, &document.root, |root, comments, before| {
             let of_setguard = |it: &&Comment<'_>| it.text.starts_with("setguard:");
             for comment in comments.iter().filter(of_setguard) {
                 let is_meant = |line: usize| {
@@ -167,7 +170,7 @@ impl Reader<'_> {
                 let path: Vec<Step<'_>> = place::first_path(root, &is_meant);
                 let (steps, at, _) = place::follow(&document.root, root, &path);
                 if steps == path.len() {
-                    let entry = (comment.text.to_owned(), comment.line);
+                    let entry = (comment.text.to_owned(), before + comment.line);
                     found.entry(at.line).or_default().push(entry);
                 }
             }

@@ -1,14 +1,16 @@
 //! From a position in a rendered text back to the file that people edit.
 
 use std::{
+    cell::OnceCell,
     collections::HashMap,
+    ops::Range,
     path::{Path, PathBuf},
     rc::Rc,
 };
 
 use kube_yaml::{Comment, Mark, Node, Value};
 
-use super::{Root, helm};
+use super::{Root, documents, helm};
 use crate::manifests::{
     files::{self, LARGEST_IN_FOLDER},
     objects::ManifestObject,
@@ -31,6 +33,8 @@ pub struct Rendered {
 pub(super) struct Part {
     /// The line before its first one.
     pub(super) line: usize,
+    /// Where it is in the text.
+    pub(super) range: Range<usize>,
     pub(super) origin: Origin,
     /// The lines of comments that were added, each with its line in the source.
     pub(super) comments: Vec<(usize, usize)>,
@@ -52,17 +56,85 @@ pub(super) enum Origin {
 
 /// The files of sources that were read.
 #[derive(Debug, Default)]
-pub struct Files(HashMap<PathBuf, Option<Rc<Source>>>);
+pub struct Files(HashMap<PathBuf, Option<Rc<SourceFile>>>);
+
+/// A file, and where its objects are.
+#[derive(Debug)]
+struct SourceFile {
+    source: Rc<Source>,
+    /// Computed on first use.
+    objects: OnceCell<Vec<SourceObject>>,
+}
+
+#[derive(Debug)]
+struct SourceObject {
+    kind: String,
+    name: String,
+    /// The line before its document, the document, and the number of objects before it there.
+    line: usize,
+    range: Range<usize>,
+    index: usize,
+}
 
 impl Files {
-    /// Returns a file under a name. `None` if it cannot be read.
-    pub(super) fn get(&mut self, file: &Path, name: &Path) -> Option<Rc<Source>> {
+    fn file(&mut self, file: &Path, name: &Path) -> Option<Rc<SourceFile>> {
         let read = || {
             let bytes = files::read_regular(file, LARGEST_IN_FOLDER).ok()?;
             let text = String::from_utf8(bytes).ok()?;
-            Some(Rc::new(Source::named(name.display().to_string(), text)))
+            let source = Rc::new(Source::named(name.display().to_string(), text));
+            Some(Rc::new(SourceFile { source, objects: OnceCell::new() }))
         };
         self.0.entry(file.to_owned()).or_insert_with(read).clone()
+    }
+
+    /// Returns a file under a name. `None` if it cannot be read.
+    pub(super) fn get(&mut self, file: &Path, name: &Path) -> Option<Rc<Source>> {
+        self.file(file, name).map(|it| Rc::clone(&it.source))
+    }
+
+    /// Calls `see` with the object in a file that an object was rendered from, the comments of its document, and the number of lines
+    /// before that document.
+    pub(super) fn source_of<T>(
+        &mut self,
+        file: &Path,
+        name: &Path,
+        object: &Node<'_>,
+        see: impl FnOnce(&Node<'_>, &[Comment<'_>], usize) -> T,
+    ) -> Option<T> {
+        let file = self.file(file, name)?;
+        let (kind, name) = (text_of(object, "kind"), name_of(object));
+        let mut best: Option<(usize, &SourceObject)> = None;
+        for it in file.objects().iter().filter(|it| it.kind == kind) {
+            // A kustomization adds to names.
+            let is_part = name.contains(&it.name);
+            let likeness = if it.name == name { 3 } else { 1 + usize::from(is_part) };
+            if best.is_none_or(|(most, _)| most < likeness) {
+                best = Some((likeness, it));
+            }
+        }
+        let (_, SourceObject { line, range, index, .. }) = best?;
+        let text = file.source.text().get(range.clone())?;
+        let document = kube_yaml::documents(text).flatten().next()?;
+        let comments = document.comments;
+        let node = ManifestObject::all(document.root).into_iter().nth(*index)?.node;
+        Some(see(&node, &comments, *line))
+    }
+}
+
+impl SourceFile {
+    fn objects(&self) -> &[SourceObject] {
+        self.objects.get_or_init(|| {
+            let mut all = Vec::new();
+            for (line, range) in documents(self.source.text()) {
+                let text = self.source.text().get(range.clone()).unwrap_or_default();
+                let Some(document) = kube_yaml::documents(text).flatten().next() else { continue };
+                for (index, it) in ManifestObject::all(document.root).into_iter().enumerate() {
+                    let (kind, name) = (it.kind().to_owned(), name_of(&it.node).to_owned());
+                    all.push(SourceObject { kind, name, line, range: range.clone(), index });
+                }
+            }
+            all
+        })
     }
 }
 
@@ -82,6 +154,11 @@ impl Rendered {
         self.root.name()
     }
 
+    /// Returns whether there is no document.
+    pub fn is_empty(&self) -> bool {
+        self.parts.is_empty()
+    }
+
     /// Returns the file that stands for the root in reports.
     pub fn file(&self) -> String {
         self.root.file().display().to_string()
@@ -91,10 +168,8 @@ impl Rendered {
     pub fn place(&self, text: &str, mark: Mark, files: &mut Files) -> Option<(Rc<Source>, Mark)> {
         let last = self.parts.partition_point(|it| it.line < mark.line).checked_sub(1)?;
         let part = self.parts.get(last)?;
-        let count = self.parts.get(last + 1).map_or(usize::MAX, |next| next.line - part.line - 1);
-        let lines: Vec<_> = text.lines().skip(part.line).take(count).collect();
-        let document = lines.join("\n");
-        let root = kube_yaml::documents(&document).flatten().next()?.root;
+        let document = text.get(part.range.clone())?;
+        let root = kube_yaml::documents(document).flatten().next()?.root;
         let line = mark.line - part.line;
         let path = path_to(&root, Mark { line, ..mark });
         match &part.origin {
@@ -103,8 +178,9 @@ impl Rendered {
                 if let Some((_, line)) = part.comments.iter().find(|(line, _)| *line == mark.line) {
                     return Some((source, Mark { line: *line, column: 1, width: 0 }));
                 }
-                let at = source_of(source.text(), &root, |from, _| {
+                let at = files.source_of(file, name, &root, |from, _, before| {
                     let (steps, at, node) = follow(from, &root, &path);
+                    let at = Mark { line: before + at.line, ..at };
                     (at, steps == path.len() && is_same(node, value_at(&root, &path)))
                 });
                 let Some((at, is_there)) = at else {
@@ -121,39 +197,14 @@ impl Rendered {
                 Some(change.unwrap_or((source, at)))
             }
             Origin::Helm(template) => {
-                let comment =
-                    lines.get(line.checked_sub(1)?).filter(|it| it.trim().starts_with('#'));
+                let comment = document.lines().nth(line.checked_sub(1)?);
+                let comment = comment.filter(|it| it.trim().starts_with('#'));
                 let chart = helm::Chart { root: &self.root, folder: &self.folder };
-                chart.place(template, &root, &path, comment.copied(), files)
+                chart.place(template, &root, &path, comment, files)
             }
             Origin::Unknown => None,
         }
     }
-}
-
-/// Calls `see` with the object in a source that an object was rendered from, and with the comments of its document.
-pub(super) fn source_of<T>(
-    text: &str,
-    object: &Node<'_>,
-    see: impl FnOnce(&Node<'_>, &[Comment<'_>]) -> T,
-) -> Option<T> {
-    let name = name_of(object);
-    let mut best: Option<(usize, Node<'_>, Vec<Comment<'_>>)> = None;
-    for document in kube_yaml::documents(text).flatten() {
-        let comments = document.comments;
-        for candidate in ManifestObject::all(document.root) {
-            if candidate.kind() != text_of(object, "kind") {
-                continue;
-            }
-            let own = name_of(&candidate.node).to_owned();
-            // A kustomization adds to names.
-            let likeness = if own == name { 3 } else { 1 + usize::from(name.contains(&own)) };
-            if best.as_ref().is_none_or(|(it, ..)| *it < likeness) {
-                best = Some((likeness, candidate.node, comments.clone()));
-            }
-        }
-    }
-    best.map(|(_, node, comments)| see(&node, &comments))
 }
 
 /// Returns the place in a kustomization, or in one of its patches, that sets a value of an object.
@@ -293,7 +344,7 @@ fn find<'n>(node: &'n Node<'_>, is_it: &dyn Fn(Mark) -> bool) -> Option<Vec<Step
 }
 
 /// Returns the value at the end of a way.
-fn value_at<'n, 'a>(root: &'n Node<'a>, path: &[Step<'_>]) -> Option<&'n Node<'a>> {
+pub(super) fn value_at<'n, 'a>(root: &'n Node<'a>, path: &[Step<'_>]) -> Option<&'n Node<'a>> {
     path.iter().try_fold(root, |at, step| match step {
         Step::Key(key) => at.get(key),
         Step::Item(i) => items(Some(at)).nth(*i),
