@@ -53,8 +53,6 @@ pub enum FileError {
         roots: Vec<String>,
         /// The words of the program, or the reason why there are none.
         why: String,
-        /// Whether this is a failure: a chart with values for tests may lack defaults.
-        is_needed: bool,
     },
     /// A file cannot be replaced.
     #[error("{}: cannot be written: {error}; {rest}", path.display())]

@@ -221,6 +221,10 @@ pub fn run(args: &CheckArgs) -> anyhow::Result<Exit> {
     let mut listing = listing::list(&paths, &exclude, &policy.folder_names);
     let names = &policy.folder_names;
     listing.extend(rendering.read(None, &exclude, names, &mut Progress::rendering()));
+    for (root, mut empty) in std::mem::take(&mut listing.empty) {
+        empty.is_changed = old.has_rendered(&root);
+        listing.not_checked.push(empty);
+    }
     let new = NewManifests::read(listing, &clusters, stdin_path, &mut progress);
     exempt_files(&mut policy, &root, new.readable().filter_map(Source::file));
     if args.known.new_only {

@@ -47,10 +47,13 @@ impl<T> Alternatives<T> {
         has_nearer: &dyn Fn(&str, usize) -> bool,
     ) -> Option<&T> {
         // A root continues itself, whatever else has the object.
-        if let Group::Rendered(_) = group {
+        if let Group::Rendered { .. } = group {
             let of_root = self.0.iter().find(|it| it.group == *group);
             let named = || self.0.iter().find(|it| it.group == Group::Named);
-            return of_root.or_else(named).map(|it| &it.value);
+            let before = of_root.or_else(named);
+            if before.is_some() || self.has_variant(group) {
+                return before.map(|it| &it.value);
+            }
         }
         let is_open = |it: &&Alternative<T>| {
             it.group == Group::Named || !has_nearer(&it.file, common(&it.file, file))
@@ -73,9 +76,19 @@ impl<T> Alternatives<T> {
         open.or_else(second).map(|it| &it.value)
     }
 
+    /// Returns whether the chart of a root has the object with other values. Values for tests make no object of a cluster.
+    fn has_variant(&self, group: &Group) -> bool {
+        let Group::Rendered { folder: own, .. } = group else { return false };
+        let folders = self.0.iter().filter_map(|it| match &it.group {
+            Group::Rendered { folder, .. } => Some(folder),
+            _ => None,
+        });
+        folders.into_iter().any(|folder| folder == own)
+    }
+
     /// Returns a note for an object that continues none of these, although there are some.
     pub fn unclear(&self, group: &Group) -> Option<String> {
-        let first = self.near(group).next()?;
+        let first = self.near(group).next().filter(|_| !self.has_variant(group))?;
         Some(format!(
             "there was this object before, in {} and in other folders, and it is not clear whether this one changes it: \
              it counts as a new one. If it is for another cluster, say so under `clusters` in the policy",
@@ -88,7 +101,6 @@ impl<T> Alternatives<T> {
         self.0.iter().filter(move |it| {
             let clusters = (&it.group, group);
             !matches!(clusters, (Group::Cluster(one), Group::Cluster(other)) if one != other)
-                && !matches!(group, Group::Rendered(_))
         })
     }
 

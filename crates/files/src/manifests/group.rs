@@ -12,8 +12,13 @@ pub enum Group {
     Folder(PathBuf),
     /// The resources of the kustomization in a folder.
     Kustomization(PathBuf),
-    /// The objects that a kustomization or a chart renders to, by the name of the root.
-    Rendered(String),
+    /// The objects that a kustomization or a chart renders to.
+    Rendered {
+        /// The name of the root.
+        name: String,
+        /// Its folder. A chart has several roots, one for each file of values.
+        folder: PathBuf,
+    },
     /// The files that the policy assigns to a cluster, by its name.
     Cluster(String),
     /// No other file.
@@ -24,14 +29,16 @@ pub enum Group {
 impl Group {
     /// Returns whether the user named the files, or a program has written them: everything in them is meant.
     pub const fn is_meant(&self) -> bool {
-        matches!(self, Group::Named | Group::Rendered(_))
+        matches!(self, Group::Named | Group::Rendered { .. })
     }
 
     /// Returns whether the group has everything that is applied together. What it lacks then has to be
     /// in the cluster.
     pub const fn is_whole(&self) -> bool {
         match self {
-            Group::Named | Group::Folder(_) | Group::Kustomization(_) | Group::Rendered(_) => true,
+            Group::Named | Group::Folder(_) | Group::Kustomization(_) | Group::Rendered { .. } => {
+                true
+            }
             // Files that several clusters share belong to none of them.
             Group::Cluster(_) | Group::Alone => false,
         }

@@ -63,6 +63,8 @@ pub struct Listing {
     pub contexts: HashMap<String, PathContext>,
     /// The charts and kustomizations to render.
     pub(super) roots: Vec<Root>,
+    /// The roots that render to nothing, by their names.
+    pub empty: Vec<(String, NotChecked)>,
 }
 
 impl Listing {
@@ -74,11 +76,13 @@ impl Listing {
         self.wrong.extend(other.wrong);
         self.contexts.extend(other.contexts);
         self.roots.extend(other.roots);
+        self.empty.extend(other.empty);
     }
 
     /// Returns the notes of a command that reports nothing else about files.
     pub fn all_notes(&self) -> impl Iterator<Item = String> {
-        let not_read = self.not_checked.iter().map(|it| {
+        let empty = self.empty.iter().map(|(_, it)| it);
+        let not_read = self.not_checked.iter().chain(empty).map(|it| {
             let NotChecked { file, why, .. } = it;
             format!("{file} is not read: {why}")
         });

@@ -98,7 +98,7 @@ impl Broken {
     /// Returns the importance of a source that cannot be read.
     pub fn of(text: &str, group: &Group) -> Broken {
         match group {
-            Group::Named | Group::Rendered(_) => Broken::Error,
+            Group::Named | Group::Rendered { .. } => Broken::Error,
             _ if is_template(text) || !mentions_an_object(text) => Broken::NotAManifest,
             Group::Alone if !may_have_set(text) => Broken::OtherKind,
             _ => Broken::Error,

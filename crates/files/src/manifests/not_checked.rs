@@ -43,12 +43,14 @@ pub enum Cause {
     Kustomization,
     /// It is a chart, or a template of one.
     Chart,
+    /// It is a chart or a kustomization that renders to nothing, or a chart whose default values do not suffice.
+    Empty,
     /// It is a set in a version of its group that setguard does not know.
     Version,
 }
 
 impl Cause {
-    pub(crate) const ALL: [Cause; 10] = [
+    pub(crate) const ALL: [Cause; 11] = [
         Cause::Excluded,
         Cause::Foreign,
         Cause::Ignored,
@@ -58,6 +60,7 @@ impl Cause {
         Cause::Placeholder,
         Cause::Kustomization,
         Cause::Chart,
+        Cause::Empty,
         Cause::Version,
     ];
 
@@ -72,6 +75,7 @@ impl Cause {
             Cause::Placeholder => "placeholder",
             Cause::Kustomization => "kustomization",
             Cause::Chart => "chart",
+            Cause::Empty => "empty",
             Cause::Version => "version",
         }
     }
@@ -96,11 +100,12 @@ impl NotChecked {
     }
 
     /// Returns whether a change of it fails the run: what the policy or a flag excludes is not the
-    /// change's decision, unless the change excludes more, and a file that git ignores is no part of it.
+    /// change's decision, unless the change excludes more, and a file that git ignores is no part of it. What renders
+    /// to nothing fails it only if it rendered to something before.
     pub const fn must_be_checked(&self, excludes_more: bool) -> bool {
         match self.cause {
             Cause::Excluded => excludes_more,
-            Cause::Ignored => false,
+            Cause::Ignored | Cause::Empty => false,
             _ => true,
         }
     }

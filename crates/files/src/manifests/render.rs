@@ -9,6 +9,7 @@ pub mod root;
 
 use std::{
     num::NonZero,
+    ops::Range,
     path::{Path, PathBuf},
     sync::{
         Arc, Mutex, PoisonError,
@@ -28,6 +29,7 @@ use super::{
     group::Group,
     layout::clean,
     listing::{self, Listing},
+    not_checked::{Cause, NotChecked},
     source::Source,
 };
 use crate::error::FileError;
@@ -87,38 +89,49 @@ impl Rendering {
             listing.extend(found);
         }
         let count = roots.len();
-        for rendered in all(&roots, &self.settings, &mut || done(count)) {
+        let rendered = all(&roots, &self.settings, &mut || done(count));
+        for (root, rendered) in roots.iter().zip(rendered) {
+            let empty =
+                |why| NotChecked::file(root.file().display().to_string(), Cause::Empty, why);
             match rendered {
-                Err(error @ FileError::Render { is_needed: false, .. }) => {
-                    listing.notes.push(error.to_string());
+                // A chart with values for tests may lack defaults.
+                Err(why) if root.may_fail => {
+                    let why = format!(
+                        "its default values do not suffice, its values for tests are checked: {why}"
+                    );
+                    listing.empty.push((root.name(), empty(why)));
                 }
-                Err(FileError::Render { roots, why, is_needed }) => {
+                Err(why) => {
                     let why = at.map_or(why.clone(), |at| at.without_folder(&why));
                     let known = listing.sources.iter_mut().find_map(|it| match it {
-                        Err(FileError::Render { roots, why: known, .. }) if *known == why => {
+                        Err(FileError::Render { roots, why: known }) if *known == why => {
                             Some(roots)
                         }
                         _ => None,
                     });
                     match known {
-                        Some(known) => known.extend(roots),
+                        Some(known) => known.push(root.name()),
                         None => {
-                            let error = FileError::Render { roots, why, is_needed };
-                            listing.sources.push(Err(error));
+                            let roots = vec![root.name()];
+                            listing.sources.push(Err(FileError::Render { roots, why }));
                         }
                     }
                 }
-                rendered => listing.sources.push(rendered),
+                Ok(source) => {
+                    if source.rendered().is_some_and(Rendered::is_empty) {
+                        let why = format!("{} renders to nothing", root.name());
+                        listing.empty.push((root.name(), empty(why)));
+                    }
+                    listing.sources.push(Ok(source));
+                }
             }
         }
         listing
     }
 }
 
-type Result<T> = std::result::Result<T, FileError>;
-
 /// Renders all roots, beside each other on all cores. Calls `done` for each.
-fn all(roots: &[Root], settings: &Settings, done: &mut dyn FnMut()) -> Vec<Result<Source>> {
+fn all(roots: &[Root], settings: &Settings, done: &mut dyn FnMut()) -> Vec<Result<Source, String>> {
     let threads = thread::available_parallelism().map_or(1, NonZero::get).min(roots.len());
     let open = Mutex::new(roots.iter().enumerate());
     let work = |send: &Sender<_>| {
@@ -141,24 +154,17 @@ fn all(roots: &[Root], settings: &Settings, done: &mut dyn FnMut()) -> Vec<Resul
     rendered.into_iter().map(|(_, it)| it).collect()
 }
 
-fn one(root: &Root, settings: &Settings) -> Result<Source> {
-    let fail = |why| {
-        let (roots, is_needed) = (vec![root.name()], !root.may_fail);
-        FileError::Render { roots, why, is_needed }
-    };
-    let folder = dunce::canonicalize(&root.at);
-    let folder = folder.map_err(|error| fail(error.to_string()))?;
+fn one(root: &Root, settings: &Settings) -> Result<Source, String> {
+    let folder = dunce::canonicalize(&root.at).map_err(|error| error.to_string())?;
     let (text, parts) = match &root.kind {
         Kind::Kustomization => kustomize::build(root, &folder, settings),
         Kind::Chart(values) => helm::template(root, &folder, values, settings),
-    }
-    .map_err(fail)?;
+    }?;
     // A chart that is found can have nothing by default.
     if parts.is_empty() && !settings.may_be_empty && !root.is_found {
-        let why = "it renders to nothing; if that is meant, use --allow-empty";
-        return Err(fail(why.to_owned()));
+        return Err("it renders to nothing; if that is meant, use --allow-empty".to_owned());
     }
-    let group = Group::Rendered(root.name());
+    let group = Group::Rendered { name: root.name(), folder: root.folder.clone() };
     let rendered = Rendered { root: root.clone(), folder, parts };
     Ok(Source::of(root.name(), text, group).with_rendered(Arc::new(rendered)))
 }
@@ -178,18 +184,20 @@ fn shown(root: &Root, folder: &Path, file: &Path) -> PathBuf {
     relative(folder, file).map_or_else(|| file.to_owned(), |way| clean(&root.folder.join(way)))
 }
 
-/// Returns the documents of a text, each with the line before its first one.
-fn documents(text: &str) -> Vec<(usize, Vec<&str>)> {
-    let mut documents = vec![(0, Vec::new())];
-    for (i, line) in text.lines().enumerate() {
+/// Returns where the documents of a text are, each with the line before its first one.
+fn documents(text: &str) -> Vec<(usize, Range<usize>)> {
+    let (mut all, mut at, mut first) = (Vec::new(), 0, (0, 0));
+    for (i, line) in text.split_inclusive('\n').enumerate() {
         if line.starts_with("---") {
-            documents.push((i + 1, Vec::new()));
-        } else if let Some((_, lines)) = documents.last_mut() {
-            lines.push(line);
+            all.push((first.0, first.1..at));
+            first = (i + 1, at + line.len());
         }
+        at += line.len();
     }
-    documents.retain(|(_, lines)| {
-        lines.iter().any(|it| !it.trim().is_empty() && !it.trim_start().starts_with('#'))
-    });
-    documents
+    all.push((first.0, first.1..at));
+    let has_object = |text: &str| {
+        text.lines().any(|it| !it.trim().is_empty() && !it.trim_start().starts_with('#'))
+    };
+    all.retain(|(_, range)| text.get(range.clone()).is_some_and(has_object));
+    all
 }

@@ -15,7 +15,7 @@ use super::changes::Change;
 use crate::{exit::Exit, manifests::id::ObjectId};
 
 /// The severity of a finding.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, ValueEnum)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, ValueEnum)]
 pub enum Severity {
     /// Worth knowing.
     #[default]

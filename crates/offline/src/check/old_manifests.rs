@@ -55,6 +55,12 @@ fn old(
 }
 
 impl OldManifests {
+    /// Returns whether a root rendered to something at the commit.
+    pub(super) fn has_rendered(&self, root: &str) -> bool {
+        let mut rendered = self.sources.iter().filter_map(Source::rendered);
+        rendered.any(|it| it.name() == root && !it.is_empty())
+    }
+
     /// Reads the manifests below `against`, or those below `paths` as they were at a commit. A manifest of a
     /// commit that cannot be read is only a note: a change that fixes such a file must not fail because of it.
     pub(super) fn read(

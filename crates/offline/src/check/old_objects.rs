@@ -33,7 +33,7 @@ pub(crate) struct OldObjects {
     /// The new files in folders.
     new: Files,
     /// The clusters to which the policy assigns new files, and the groups of what is rendered, by their names.
-    clusters: HashMap<String, Group>,
+    groups: HashMap<String, Group>,
 }
 
 impl OldObjects {
@@ -50,10 +50,10 @@ impl OldObjects {
             .filter_map(|it| Some((it.path_in_folder()?, it.group())))
             .collect();
         let assigned = new.iter().filter(|(_, group)| matches!(group, Group::Cluster(_)));
-        self.clusters =
+        self.groups =
             assigned.map(|(path, group)| (path.display().to_string(), (*group).clone())).collect();
         let rendered = sources.iter().flatten().filter(|it| it.rendered().is_some());
-        self.clusters.extend(rendered.map(|it| (it.name().to_owned(), it.group().clone())));
+        self.groups.extend(rendered.map(|it| (it.name().to_owned(), it.group().clone())));
         self.new = new.into_iter().map(|(path, _)| path).collect();
         self
     }
@@ -104,15 +104,17 @@ impl OldObjects {
     /// API server generates the name, because such an object is always new.
     pub(crate) fn get(&self, id: &ObjectId, file: &str) -> Option<&str> {
         let alternatives = self.objects.get(id).filter(|_| !id.is_generated)?;
-        let has_nearer =
-            |old: &str, common: usize| self.new.nearer(old, common).any(|path| self.has(path, id));
-        let group = self.clusters.get(file).unwrap_or(&Group::Alone);
+        let has_nearer = |old: &str, common: usize| {
+            let is_root = matches!(self.groups.get(old), Some(Group::Rendered { .. }));
+            is_root || self.new.nearer(old, common).any(|path| self.has(path, id))
+        };
+        let group = self.groups.get(file).unwrap_or(&Group::Alone);
         alternatives.continued_by(file, group, &has_nearer).map(String::as_str)
     }
 
     /// Returns a note if there were several of an object, and the object of a file continues none of them.
     pub(crate) fn unclear(&self, id: &ObjectId, file: &str) -> Option<String> {
-        let group = self.clusters.get(file).unwrap_or(&Group::Alone);
+        let group = self.groups.get(file).unwrap_or(&Group::Alone);
         self.objects.get(id).filter(|_| !id.is_generated)?.unclear(group)
     }
 

@@ -148,11 +148,9 @@ impl Input {
             complain(message);
         };
         let (new, contexts, mut not_read) = texts(paths.new, &mut complain_of_new);
-        // A change must not decide what is planned.
-        let compared = commit.map(|it| it.compare(&mut not_read, false));
+        let compared =
+            commit.map(|it| complain_of_edited(&it, &mut not_read, &mut complain_of_new));
         compared.and_then(Result::err).into_iter().for_each(|it| complain_of_new(it.to_string()));
-        let edited = not_read.iter().filter(|it| it.is_changed);
-        edited.map(|it| of_plan(&it.sentence())).for_each(&mut complain_of_new);
         input.contexts = contexts;
         if !paths.may_be_empty {
             let empty = new.iter().find(|it| it.is_named() && is_empty(it)).map(nothing_in);
@@ -361,6 +359,18 @@ pub(super) fn texts(
         }
     }
     (texts, listing.contexts, listing.not_checked)
+}
+
+/// Complains of what is not read and differs from a commit: a change must not decide what is planned.
+pub(super) fn complain_of_edited(
+    commit: &Commit,
+    not_read: &mut [NotChecked],
+    complain: &mut dyn FnMut(String),
+) -> Result<(), FileError> {
+    commit.compare(not_read, false)?;
+    let edited = not_read.iter().filter(|it| it.is_changed);
+    edited.map(|it| of_plan(&it.sentence())).for_each(complain);
+    Ok(())
 }
 
 /// Returns a sentence with the command for a plan instead of that for a check.

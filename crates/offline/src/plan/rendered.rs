@@ -24,7 +24,7 @@ pub(super) fn sides(
     complain: &mut dyn FnMut(String),
 ) -> BTreeMap<Option<String>, Side> {
     let mut sides = BTreeMap::<_, Side>::new();
-    let new = read(rendering, None);
+    let mut new = read(rendering, None);
     new.all_notes().for_each(|note| report::note(&input::of_plan(&note)));
     for source in sort(new.sources) {
         match source {
@@ -39,10 +39,23 @@ pub(super) fn sides(
     if let Some(reference) = paths.old_commit {
         let checkout = Commit::find_start("--against-ref", reference).and_then(|(commit, note)| {
             note.iter().for_each(|note| report::note(note));
+            input::complain_of_edited(&commit, &mut new.not_checked, complain)?;
             commit.check_out()
         });
         match checkout {
-            Ok(checkout) => add_old(&mut sides, rendering, &checkout),
+            Ok(checkout) => {
+                // Without its defaults, a chart says nothing about its objects.
+                let without = new.empty.into_iter().filter_map(|(root, empty)| {
+                    let side = sides.entry(Some(root.clone())).or_default();
+                    side.lacks_new = side.new.is_empty();
+                    side.lacks_new.then_some((Some(root), empty))
+                });
+                let without: Vec<_> = without.collect();
+                add_old(&mut sides, rendering, &checkout);
+                let is_known = |root| sides.get(root).is_some_and(|it| !it.old.is_empty());
+                let broken = without.iter().filter(|(root, _)| is_known(root));
+                broken.for_each(|(_, empty)| complain(input::of_plan(&empty.sentence())));
+            }
             Err(error) => {
                 complain(error.to_string());
                 sides.values_mut().for_each(|it| it.lacks_old = true);
@@ -78,7 +91,7 @@ fn add_old(sides: &mut BTreeMap<Option<String>, Side>, rendering: &Rendering, ch
     }
     for (root, side) in sides {
         let Some(root) = root else { continue };
-        if side.old.is_empty() && !side.lacks_old {
+        if side.old.is_empty() && !side.new.is_empty() && !side.lacks_old {
             report::note(&format!("{root} is new"));
         } else if side.new.is_empty() && !side.lacks_new {
             report::note(&format!("{root} is gone: what it renders to is deleted"));

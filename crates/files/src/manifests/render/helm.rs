@@ -2,6 +2,7 @@
 
 use std::{
     fs,
+    ops::Range,
     path::{Path, PathBuf},
     rc::Rc,
 };
@@ -11,7 +12,7 @@ use walkdir::WalkDir;
 
 use super::{
     Root, Settings, documents,
-    place::{Files, Origin, Part, Place, Step, follow, name_of, text_of},
+    place::{Files, Origin, Part, Place, Step, follow, name_of, text_of, value_at},
     program,
     root::Kind,
     shown,
@@ -31,9 +32,8 @@ pub(super) fn template(
     add_dependencies(root, chart);
     let home = tempfile::Builder::new().prefix("setguard-").tempdir();
     let home = home.map_err(|error| format!("there is no temporary folder: {error}"))?;
-    let name = chart.file_stem().unwrap_or_default().to_string_lossy().to_lowercase();
-    let name = settings.release.clone().unwrap_or(name);
-    let mut args = vec!["template".into(), name.into(), chart.as_os_str().to_owned()];
+    let name = settings.release.clone().unwrap_or_else(|| release(chart));
+    let mut args = vec!["template".into()];
     for (name, file) in values {
         let file = dunce::canonicalize(file);
         let file = file.map_err(|error| format!("{}: {error}", name.display()))?;
@@ -43,6 +43,8 @@ pub(super) fn template(
     for (flag, value) in flags {
         args.extend(value.iter().flat_map(|value| [flag.into(), value.into()]));
     }
+    // A change chooses the name of a folder, which must not be a flag.
+    args.extend(["--".into(), name.into(), chart.as_os_str().to_owned()]);
     let text = program::run(&program, &args, home.path(), settings.timeout).map_err(|why| {
         let why = why.replace(&*chart.to_string_lossy(), &root.folder.to_string_lossy());
         let is_missing = why.contains("missing in charts/ directory");
@@ -50,13 +52,25 @@ pub(super) fn template(
         let why = why.split("\n\nUse --debug flag").next().unwrap_or_default();
         format!("helm: {why}{}", if is_missing { &build } else { "" })
     })?;
-    let part = |(line, lines): (usize, Vec<&str>)| {
-        let template = lines.iter().find_map(|it| it.strip_prefix("# Source: "));
+    let part = |(line, range): (usize, Range<usize>)| {
+        let mut lines = text.get(range.clone()).unwrap_or_default().lines();
+        let template = lines.find_map(|it| it.strip_prefix("# Source: "));
         let origin = template.map_or(Origin::Unknown, |it| Origin::Helm(it.trim().to_owned()));
-        Part { line, origin, comments: Vec::new() }
+        Part { line, range, origin, comments: Vec::new() }
     };
     let parts = documents(&text).into_iter().map(part).collect();
     Ok((text, parts))
+}
+
+/// Returns a name for the release of a chart: that of its folder, in the characters that Helm allows.
+fn release(chart: &Path) -> String {
+    let name = chart.file_stem().unwrap_or_default().to_string_lossy().to_lowercase();
+    let is_allowed = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit();
+    let name: String = name.chars().map(|c| if is_allowed(c) { c } else { '-' }).take(53).collect();
+    match name.trim_matches('-') {
+        "" => "release".to_owned(),
+        name => name.to_owned(),
+    }
 }
 
 /// Copies the archives of dependencies into a chart as it was at a commit, if it had the same ones: git often ignores them. Without
@@ -360,10 +374,7 @@ fn within(keys: &[KeyLine<'_>], object: &Node<'_>, path: &[Step<'_>]) -> Option<
                 rest.get(..next.map_or(rest.len(), |it| it + 1)).unwrap_or_default()
             }
         };
-        at = at.and_then(|it| match step {
-            Step::Key(key) => it.get(key),
-            Step::Item(i) => items(Some(it)).nth(*i),
-        });
+        at = at.and_then(|it| value_at(it, std::slice::from_ref(step)));
         if region.is_empty() {
             return nearest;
         }
