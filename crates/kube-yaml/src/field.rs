@@ -1,8 +1,7 @@
 //! Paths of fields in a Kubernetes object.
 //!
-//! A [`Path`] is a linked list on the stack, so rules extend it without allocating. A [`Field`] is the
-//! owned path of a finding. Both have the same steps, so a message (`spec.containers[0].image`), a
-//! patch (`/spec/containers/0/image`) and the line in a file always name the same place.
+//! A [`Path`] is a linked list on the stack, so extending it allocates nothing. A [`Field`] owns its steps. A message
+//! (`spec.containers[0].image`), a patch (`/spec/containers/0/image`) and the line in a file share the same steps.
 
 use std::fmt;
 
@@ -101,7 +100,7 @@ impl Field {
         Field { steps: self.steps.iter().take(n).cloned().collect() }
     }
 
-    /// Returns the path without a prefix; `None` if it does not begin with it.
+    /// Returns the path without `prefix`, or `None` if the path does not start with it.
     pub fn strip_prefix(&self, prefix: &Field) -> Option<Field> {
         let steps = self.steps.strip_prefix(prefix.steps.as_slice())?;
         Some(Field { steps: steps.to_vec() })
