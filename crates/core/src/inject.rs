@@ -1,7 +1,7 @@
 //! Injection into pods, and into templates that request it.
 //!
-//! Reads are typed and minimal. Patches are explicit operations on the original JSON, never the
-//! difference from a typed round trip. A second pass patches nothing.
+//! Patches are explicit operations on the original JSON, never the difference from a typed round trip. A second pass
+//! patches nothing.
 
 pub mod left_over;
 mod node_pin;
@@ -104,8 +104,7 @@ pub fn pod(pod: &PartialPod<'_>, user: &User<'_>, settings: &Settings) -> Inject
     injection
 }
 
-/// Determines the injection into the template of a DaemonSet, if the DaemonSet or its namespace
-/// requests it.
+/// Determines the injection into the template of a DaemonSet, if the DaemonSet or its namespace requests it.
 pub fn template(object: &Object<'_>, by_namespace: bool, settings: &Settings) -> Injection {
     let asks = object.metadata.label(CONTROL_PLANE_LABEL) == Some("true");
     if object.kind() != WorkloadKind::DaemonSet || !(asks || by_namespace) {

@@ -1,7 +1,7 @@
 //! Pins a pod to the node that it was created for, without ever letting it run on more nodes.
 //!
-//! The terms of a node selector are ORed, and the requirements within a term are ANDed. So the pin
-//! is added to every term; a separate term would allow more nodes.
+//! The terms of a node selector are ORed, and the requirements within a term are ANDed. So the pin is added to every
+//! term; a separate term would allow more nodes.
 
 use json_patch::PatchOperation;
 use k8s_openapi::api::core::v1::{NodeSelectorRequirement, NodeSelectorTerm};
@@ -26,7 +26,6 @@ static REQUIRED: Path<'static> = NODE_AFFINITY.child(REQUIRED_NAME);
 static TERMS: Path<'static> = REQUIRED.child("nodeSelectorTerms");
 const REQUIRED_NAME: &str = "requiredDuringSchedulingIgnoredDuringExecution";
 
-/// Pins a pod to a node, or reports why that is impossible.
 pub(super) fn pin(
     spec: &PodSpec,
     node: &str,
@@ -71,8 +70,7 @@ pub(super) fn pin(
     }
 }
 
-/// Adds a required node affinity to a pod without one. Which field is added depends on whether the
-/// pod has an affinity, and in it a node affinity.
+/// The pod may have an affinity without a node affinity, and a node affinity without requirements.
 fn add_required(node: &str, (has_affinity, has_node_affinity): (bool, bool)) -> PatchOperation {
     let required = json!({ "nodeSelectorTerms": [{ "matchFields": [requirement(node)] }] });
     if has_node_affinity {
@@ -85,7 +83,7 @@ fn add_required(node: &str, (has_affinity, has_node_affinity): (bool, bool)) -> 
     add(&AFFINITY, None, json!({ "nodeAffinity": node_affinity }))
 }
 
-/// Pins every term to the node, except for terms that are pinned already.
+/// Skips terms that are pinned already.
 fn add_to_each(terms: &[NodeSelectorTerm], node: &str, patch: &mut Vec<PatchOperation>) {
     for (i, term) in terms.iter().enumerate() {
         // An empty term selects nothing. With a pin, it would select the node.
@@ -101,7 +99,6 @@ fn add_to_each(terms: &[NodeSelectorTerm], node: &str, patch: &mut Vec<PatchOper
     }
 }
 
-/// Returns why a term, together with the pod's `nodeSelector`, never selects the node.
 fn why_not(spec: &PodSpec, term: &NodeSelectorTerm, node: &str) -> Option<String> {
     why_not_node(spec.node_selector.as_ref(), term, node)
 }
@@ -114,8 +111,7 @@ fn fields(term: &NodeSelectorTerm) -> &[NodeSelectorRequirement] {
     term.match_fields.as_deref().unwrap_or_default()
 }
 
-/// Kubernetes: `isEmptyNodeSelectorTerm`, component-helpers
-/// scheduling/corev1/nodeaffinity/nodeaffinity.go.
+/// Kubernetes: `isEmptyNodeSelectorTerm`, component-helpers scheduling/corev1/nodeaffinity/nodeaffinity.go.
 fn is_empty(term: &NodeSelectorTerm) -> bool {
     fields(term).is_empty() && term.match_expressions.as_deref().unwrap_or_default().is_empty()
 }
@@ -128,7 +124,6 @@ fn is_pinned_to(term: &NodeSelectorTerm, node: &str) -> bool {
     })
 }
 
-/// Reports for each term why it excludes the node. All terms do.
 fn conflict(spec: &PodSpec, terms: &[NodeSelectorTerm], node: &str, found: &mut Findings) {
     for (i, term) in terms.iter().enumerate() {
         let term_path = TERMS.index(i);

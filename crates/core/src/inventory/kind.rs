@@ -1,4 +1,4 @@
-//! The kinds of objects that an inventory has.
+//! The kinds of objects in an inventory.
 
 use crate::kubernetes::kind::Kind;
 
@@ -20,10 +20,10 @@ pub const KINDS: [Kind; 14] = [
     Kind::StorageClass,
 ];
 
-/// The kind of an object, if an inventory has objects of this kind. OpenKruise's aren't included.
+/// Returns the kind of an object if an inventory contains this kind. Excludes OpenKruise's kinds.
 pub fn of(api_version: &str, kind: &str) -> Option<Kind> {
     let is_right = |it: &Kind| match it {
-        // Only fields that all versions have are read.
+        // Only fields that exist in all versions are read.
         Kind::HorizontalPodAutoscaler => api_version.starts_with("autoscaling/"),
         _ => it.api_version() == api_version,
     };

@@ -4,8 +4,7 @@ use k8s_openapi::api::core::v1::{Container, ContainerRestartRule, PodSpec};
 
 use crate::finding::Path;
 
-/// Visits all containers like `VisitContainersWithPath`, except ephemeral containers: a template
-/// cannot have any.
+/// Kubernetes: `VisitContainersWithPath`. A template cannot have ephemeral containers.
 pub(crate) fn visit(
     spec: &PodSpec,
     path: &Path<'_>,
@@ -21,20 +20,18 @@ pub(crate) fn visit(
     }
 }
 
-/// Returns init containers and containers. A template has no ephemeral ones.
+/// Init containers, then the others.
 pub(crate) fn containers(spec: &PodSpec) -> impl Iterator<Item = &Container> {
     spec.init_containers.iter().flatten().chain(&spec.containers)
 }
 
-/// Returns whether an init container is a sidecar: `IsRestartableInitContainer`.
+/// Kubernetes: `IsRestartableInitContainer`.
 pub(crate) fn is_sidecar(container: &Container) -> bool {
     container.restart_policy.as_deref() == Some("Always")
 }
 
-/// Returns whether the pod ends once all containers have exited with 0. `false` for a pod without
-/// containers.
-///
-/// Kubernetes: `ShouldContainerBeRestarted`, pkg/kubelet/container/helpers.go.
+/// Returns whether the pod ends once all containers have exited with 0. Kubernetes: `ShouldContainerBeRestarted`,
+/// pkg/kubelet/container/helpers.go.
 pub(crate) fn ends(spec: &PodSpec) -> bool {
     !spec.containers.is_empty() && !spec.containers.iter().any(is_restarted)
 }

@@ -1,7 +1,6 @@
 //! Numbers that may also be percentages.
 //!
-//! Kubernetes: `ValidatePositiveIntOrPercent` and its neighbours,
-//! `pkg/apis/apps/validation/validation.go`.
+//! Kubernetes: `ValidatePositiveIntOrPercent` and its neighbours, `pkg/apis/apps/validation/validation.go`.
 
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 
@@ -23,16 +22,14 @@ pub fn validate(value: &IntOrString, path: &Path<'_>, found: &mut Findings) {
     }
 }
 
-/// Validates that a percentage is at most 100; plain numbers have no limit:
-/// `IsNotMoreThan100Percent`.
+/// Validates that a percentage is at most 100; plain numbers have no limit: `IsNotMoreThan100Percent`.
 pub fn not_more_than_100_percent(value: &IntOrString, path: &Path<'_>, found: &mut Findings) {
     if percentage(value).is_some_and(|percent| percent > 100) {
         found.invalid(path, to_value(value), "must not be greater than 100%");
     }
 }
 
-/// Returns the number, or the number before the percent sign. Other text counts as the number that
-/// it contains, or as 0: `getIntOrPercentValue`.
+/// Returns the number or percentage; other text counts as the number in it, or as 0: `getIntOrPercentValue`.
 pub fn number(value: &IntOrString) -> i64 {
     match value {
         IntOrString::Int(number) => i64::from(*number),
@@ -56,8 +53,7 @@ pub fn percentage(value: &IntOrString) -> Option<i64> {
     }
 }
 
-/// Like Go's `strconv.Atoi` with the error ignored: a number out of range becomes the nearest in
-/// range.
+/// Go's `strconv.Atoi` with the error ignored: a number out of range becomes the nearest in range.
 fn atoi(text: &str) -> i64 {
     text.parse().unwrap_or_else(|_| {
         let digits = text.strip_prefix(['-', '+']).unwrap_or(text);
@@ -72,9 +68,7 @@ fn atoi(text: &str) -> i64 {
     })
 }
 
-/// Returns the value as a count, with a percentage taken of `total`. `None` for a string that the
-/// API server rejects.
-///
+/// Returns the value as a count, with a percentage taken of `total`; `None` for a string that the API server rejects.
 /// Kubernetes: `GetScaledValueFromIntOrPercent`, apimachinery pkg/util/intstr/intstr.go.
 pub fn scaled(value: &IntOrString, total: i32, round_up: bool) -> Option<i64> {
     match value {

@@ -1,5 +1,4 @@
-//! Decides whether a node, a node with a given name, or any node at all can match a node selector
-//! term.
+//! Whether a node, a node with a given name, or any node at all can match a node selector term.
 
 use std::{collections::BTreeMap, fmt};
 
@@ -10,9 +9,8 @@ use super::allowed::{Allowed, Test};
 /// The only field of a node that a term can match.
 const NAME: &str = "metadata.name";
 
-/// Returns why no node can match both a `nodeSelector` and a term, or `None` if one can.
-///
-/// Requirements that the API server rejects are ignored.
+/// Returns why no node can match both a `nodeSelector` and a term, or `None` if one can. Ignores requirements that the
+/// API server rejects.
 ///
 /// Kubernetes: `RequiredNodeAffinity.Match` and `isEmptyNodeSelectorTerm`, component-helpers
 /// scheduling/corev1/nodeaffinity/nodeaffinity.go.
@@ -23,8 +21,7 @@ pub fn why_not(
     contradiction(node_selector, term, None)
 }
 
-/// Returns why a node with this name cannot match both a `nodeSelector` and a term, or `None` if it
-/// can. Other constraints are not evaluated.
+/// Like [`why_not`], for a node with this name.
 pub fn why_not_node(
     node_selector: Option<&BTreeMap<String, String>>,
     term: &NodeSelectorTerm,
@@ -56,11 +53,7 @@ fn contradiction(
     labels.into_values().chain(names).find_map(|constraints| explain_conflict(&constraints))
 }
 
-/// Returns whether a node matches a term.
-///
-/// Requirements that the API server rejects are ignored.
-///
-/// Kubernetes: see [`why_not`].
+/// Ignores requirements that the API server rejects. Kubernetes: see [`why_not`].
 pub(crate) fn matches<'l>(
     term: &NodeSelectorTerm,
     name: &'l str,
@@ -75,7 +68,6 @@ pub(crate) fn matches<'l>(
         && names.all(|constraint| constraint.test.holds(Some(name)))
 }
 
-/// A test and the requirement that it comes from.
 #[derive(Clone, Copy)]
 struct Constraint<'a> {
     test: Test<'a>,
@@ -112,8 +104,7 @@ impl<'a> Constraint<'a> {
         Some(Constraint { test, key: &requirement.key, written: Some(requirement) })
     }
 
-    /// Kubernetes: `nodeSelectorRequirementsAsFieldSelector`, component-helpers
-    /// scheduling/corev1/nodeaffinity/nodeaffinity.go.
+    /// Kubernetes: `nodeSelectorRequirementsAsFieldSelector`, in the file that [`why_not`] names.
     fn field(requirement: &'a NodeSelectorRequirement) -> Option<Self> {
         let values @ [_] = requirement.values.as_deref()? else { return None };
         let test = match requirement.operator.as_str() {
@@ -145,10 +136,9 @@ impl fmt::Display for Constraint<'_> {
     }
 }
 
-/// How many other requirements are searched for one that contradicts the culprit.
+/// How many other requirements the search for a contradiction looks at.
 const MOST_COMPARED: usize = 100;
 
-/// Explains with a small subset why the constraints on one key contradict each other.
 fn explain_conflict(constraints: &[Constraint<'_>]) -> Option<String> {
     if can_be_met(constraints) {
         return None;
@@ -172,7 +162,7 @@ fn explain_conflict(constraints: &[Constraint<'_>]) -> Option<String> {
     Some(format!("{} exclude each other", all.join(", ")))
 }
 
-/// Returns whether a single value, or the absence of the label, passes all tests.
+/// One value, or the absence of the label, must pass all tests.
 fn can_be_met(constraints: &[Constraint<'_>]) -> bool {
     Allowed::<Box<str>>::by(constraints.iter().map(|constraint| constraint.test))
         != Allowed::Nothing
@@ -243,14 +233,13 @@ mod tests {
         }
     }
 
-    // A small universe: two labels, each with a few values and some that no requirement contains,
-    // and three node names, one in no requirement.
+    // A small universe: two labels, each with a few values and some that no requirement contains, and three node names.
     const WRITTEN: [&str; 6] = ["x", "y", "1", "2", "3", "02"];
     const VALUES: [&str; 12] =
         ["x", "y", "other", "0", "1", "2", "3", "02", "4", "0001", "0002", "0003"];
     const NAMES: [&str; 3] = ["n0", "n1", "other"];
 
-    /// Evaluates a requirement as the API documentation describes it.
+    /// As the API documentation describes a requirement.
     fn holds(requirement: &NodeSelectorRequirement, actual: Option<&str>) -> bool {
         let values = requirement.values.clone().unwrap_or_default();
         let compare = |wanted: std::cmp::Ordering| {

@@ -15,7 +15,7 @@ use crate::{finding::Meta, policy::file_patterns::FilePatterns};
 pub struct Exception {
     pub(super) namespaces: Vec<String>,
     pub(super) names: Vec<String>,
-    /// Patterns of files. Empty: every file.
+    /// Empty: every file.
     pub(super) files: Vec<String>,
     /// The names of a run's files that match the patterns; see [`assign_files`].
     pub(super) matched: BTreeSet<String>,
@@ -47,8 +47,7 @@ impl Exception {
         !self.files.is_empty()
     }
 
-    /// Returns whether the exception covers this rule for this object, even if it has expired.
-    /// `file` is the object's file, if it has one.
+    /// Returns whether the exception covers this rule for this object and its file, even if it has expired.
     pub fn covers(&self, rule: &Meta, namespace: &str, name: &str, file: Option<&str>) -> bool {
         self.rules.contains(&rule)
             && any(&self.namespaces, namespace)

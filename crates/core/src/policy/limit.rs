@@ -64,7 +64,7 @@ pub struct MayExceed {
     pub in_manifests: bool,
 }
 
-/// The groups that nearly every client belongs to.
+/// Nearly every client belongs to these groups.
 const EVERYONE: [&str; 3] =
     ["system:authenticated", "system:unauthenticated", "system:serviceaccounts"];
 
@@ -76,7 +76,7 @@ impl MayExceed {
             || groups.any(|group| self.groups.iter().any(|it| **it == **group))
     }
 
-    /// Returns whether everyone in `other` is also listed here.
+    /// Everyone in `other` is also listed here.
     fn includes(&self, other: &MayExceed) -> bool {
         other.users.iter().all(|it| self.users.contains(it))
             && other.groups.iter().all(|it| self.groups.contains(it))
@@ -97,7 +97,6 @@ const fn deny() -> Mode {
     Mode::Deny
 }
 
-/// JSON Schemas of entries with each kind of limit.
 fn consequences() -> Value {
     let forbids =
         |name: &str| json!({ "properties": { name: { "const": false } }, "required": [name] });
@@ -144,8 +143,8 @@ impl Limit {
         any(&self.namespaces, namespace) && any(&self.names, name)
     }
 
-    /// Returns whether this limit forbids everything that `other` forbids, for at least the same
-    /// objects and as strictly. Patterns are compared as text.
+    /// This limit forbids everything that `other` forbids, for at least the same objects and as strictly. Patterns are
+    /// compared as text.
     pub(super) fn includes(&self, other: &Limit) -> bool {
         let has = |ours: &[String], theirs: &[String]| {
             ours.is_empty()
@@ -179,7 +178,6 @@ impl Limit {
 }
 
 impl LimitEntry {
-    /// Returns the validated limit and its problems, each with a field and a message.
     pub(super) fn validate(self) -> (Limit, Vec<(&'static str, String)>) {
         let mut problems = Vec::new();
         if self.reason.trim().is_empty() {

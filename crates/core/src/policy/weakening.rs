@@ -1,5 +1,4 @@
-//! Compares a policy with an earlier one: which rules it enforces less, which files it skips, and
-//! what it lets pods do.
+//! Compares a policy with an earlier one.
 
 use std::collections::BTreeSet;
 
@@ -11,13 +10,12 @@ use crate::{
     rules::policy_weakened::POLICY_WEAKENED,
 };
 
-/// How many rules a message lists.
 const NAMED: usize = 5;
 
 impl Policy {
-    /// Finds what this policy enforces less than an earlier one. `name` is the earlier policy's
-    /// name for messages. Every field of the policy is either compared here or weakens nothing; a
-    /// test lists all of them.
+    /// Finds what this policy enforces less than an earlier one. `name` is the earlier policy's name for messages.
+    ///
+    /// Every field of the policy is either compared here or weakens nothing; a test lists all of them.
     pub fn weaker_than(&self, earlier: &Policy, name: &str) -> Findings {
         let mut weaker = Weaker { found: Findings::of(POLICY_WEAKENED), name };
         weaker.modes(self, earlier);
@@ -97,8 +95,7 @@ impl Weaker<'_> {
         }
     }
 
-    /// Paired controllers choose the nodes of their pods, and injected tolerations let pods run on
-    /// more nodes.
+    /// Paired controllers choose the nodes of their pods, and injected tolerations let pods run on more nodes.
     fn injection(&mut self, now: &Settings, earlier: &Settings) {
         let injection = Path::new("injection");
         let paired = injection.child("pairedControllers");
@@ -155,8 +152,7 @@ impl Weaker<'_> {
         }
     }
 
-    /// A name in neither policy may be one of setguard's own. So every change counts, except a
-    /// change to `warn`.
+    /// A name in neither policy may be one of setguard's own. So every change counts, except a change to `warn`.
     fn folder_names(&mut self, now: &Policy, earlier: &Policy) {
         let names: BTreeSet<_> =
             now.folder_names.keys().chain(earlier.folder_names.keys()).collect();
@@ -198,8 +194,8 @@ impl Weaker<'_> {
 }
 
 impl Exception {
-    /// Returns whether this exception exempts everything that `other` does, for at least as long.
-    /// Patterns are compared as text, so equivalent patterns may count as different.
+    /// Exempts everything that `other` does, for at least as long. Patterns are compared as text, so equivalent
+    /// patterns may count as different.
     fn includes(&self, other: &Exception) -> bool {
         let has = |ours: &[String], theirs: &[String]| {
             ours.is_empty()
@@ -232,9 +228,9 @@ mod tests {
         found.into_vec().iter().map(|found| found.field.to_string()).collect()
     }
 
-    /// On each line: a field of the policy; a policy with `%` in place of the change; the text
-    /// there before and now; and the reported field, or nothing if the change weakens nothing. A
-    /// pattern with `!` excludes from the others and is reviewed too.
+    /// On each line: a field of the policy; a policy with `%` in place of the change; the text there before and after;
+    /// and the reported field, or nothing if the change weakens nothing. A pattern with `!` excludes from the others
+    /// and is reviewed too.
     const FIELDS: &str = "\
 apiVersion |  |  |  |
 kind |  |  |  |
@@ -311,7 +307,6 @@ clusters[].paths[] | % |  | clusters: [{name: a, paths: [b]}] |
         assert_eq!(fields, known);
     }
 
-    /// Collects the fields of a schema that have no subfields.
     fn collect(schema: &Value, root: &Value, path: &str, fields: &mut BTreeSet<String>) {
         let named = schema["$ref"].as_str().and_then(|it| it.strip_prefix("#/$defs/"));
         let schema = named.map_or(schema, |name| &root["$defs"][name]);

@@ -99,12 +99,11 @@ pub enum WhyNot {
     Affinity,
     /// A taint (`key=value:effect`) that the pods do not tolerate.
     Taint(String),
-    /// The node no longer exists.
+    /// The node does not exist.
     Gone,
 }
 
-/// Returns all reasons why a node's labels and taints keep a pod away. The only tolerations are the
-/// template's.
+/// Returns all reasons why a node's labels and taints keep a pod away. The only tolerations are the template's.
 ///
 /// Kubernetes: `Filter`, pkg/scheduler/framework/plugins/nodeaffinity/node_affinity.go and
 /// plugins/tainttoleration/taint_toleration.go.
@@ -135,8 +134,7 @@ pub fn placements<'a>(
     nodes.into_iter().map(|node| placement(pod, &tolerations, node)).collect()
 }
 
-/// Kubernetes: `NodeShouldRunDaemonPod` and `predicates`,
-/// pkg/controller/daemon/daemon_controller.go.
+/// Kubernetes: `NodeShouldRunDaemonPod` and `predicates`, pkg/controller/daemon/daemon_controller.go.
 fn placement(pod: &Placing, tolerations: &[Toleration], node: &NodeInfo) -> Placement {
     let named = pod.node_name.as_deref().filter(|name| !name.is_empty());
     if let Some(name) = named.filter(|name| *name != node.name) {

@@ -23,8 +23,8 @@ fn check(spec: &StatefulSetSpec, subject: &Subject<'_>, cluster: &Cluster, found
     let Some(partition) = read::partition(spec) else { return };
     let ordinals = read::ordinals(spec);
     let replicas = ordinals.end - ordinals.start;
-    // partition-covers-all reports an update that reaches no pod, and partition-left-set an update
-    // that the partition still holds back.
+    // partition-covers-all reports an update that reaches no pod, and partition-left-set one that the partition still
+    // holds back.
     if partition < 0
         || i64::from(partition) >= replicas
         || read::partition_still_held(subject, cluster).is_some()

@@ -17,8 +17,7 @@ pub(super) static RULE: Rule = rule! {
     scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::StatefulSet(check))],
 };
 
-/// Kubernetes: `updateClaimOwnerRefForSetAndPod`,
-/// pkg/controller/statefulset/stateful_set_utils.go.
+/// Kubernetes: `updateClaimOwnerRefForSetAndPod`, pkg/controller/statefulset/stateful_set_utils.go.
 fn check(spec: &StatefulSetSpec, subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
     let policy = spec.persistent_volume_claim_retention_policy.as_ref();
     let deletes = policy.and_then(|policy| policy.when_deleted.as_deref()) == Some("Delete");

@@ -41,7 +41,6 @@ fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
     );
 }
 
-/// Returns the first Service name that a container resolves.
 fn service_name(spec: &PodSpec) -> Option<(&Container, &str)> {
     containers(spec).find_map(|container| {
         let lists = [&container.command, &container.args];
@@ -52,7 +51,7 @@ fn service_name(spec: &PodSpec) -> Option<(&Container, &str)> {
     })
 }
 
-/// Returns the first Service name in arguments such as `--flag=value` or `--flag value`.
+/// Arguments such as `--flag=value` or `--flag value`.
 fn name_in_arguments(list: &[String]) -> Option<&str> {
     let before = std::iter::once("").chain(list.iter().map(String::as_str));
     before.zip(list).find_map(|(before, word)| {
@@ -62,8 +61,7 @@ fn name_in_arguments(list: &[String]) -> Option<&str> {
     })
 }
 
-/// Returns whether the program only compares the names in this flag or variable, without resolving
-/// them.
+/// The program compares the names in some flags and variables without resolving them.
 fn is_only_compared(flag: &str) -> bool {
     let flag = flag.to_ascii_lowercase().replace('_', "-");
     let words = ["no-proxy", "server-name", "servername", "dns-name", "alt-name", "common-name"];
@@ -73,8 +71,7 @@ fn is_only_compared(flag: &str) -> bool {
             .any(|word| matches!(word, "san" | "sans" | "cn" | "issuer" | "audience" | "audiences"))
 }
 
-/// Returns the first Service name in a text: at least two labels, `svc`, and possibly the cluster
-/// domain. A file name does not count.
+/// At least two labels, `svc`, and possibly the cluster domain. A file name does not count.
 fn name_in(text: &str) -> Option<&str> {
     let is_of_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '.');
     let mut start = 0;

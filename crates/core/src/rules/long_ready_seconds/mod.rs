@@ -66,7 +66,7 @@ fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
     );
 }
 
-/// Returns how many steps a DaemonSet's rollout takes, if the status contains the number of nodes.
+/// `None` if the status lacks the number of nodes.
 fn daemon_steps(subject: &Subject<'_>, spec: &DaemonSetSpec) -> Option<i64> {
     let status = match subject.old() {
         Some(old) => read::daemon_set_status(old),

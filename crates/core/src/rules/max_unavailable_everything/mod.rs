@@ -41,8 +41,8 @@ fn check(subject: &Subject<'_>, cluster: &Cluster, found: &mut Findings) {
         .fixed_by(Fix::use_default(&ROLLING_UPDATE.child("maxUnavailable")));
 }
 
-/// Returns the pods that an update takes down at once, if these are all pods. A value other than
-/// 100% is evaluated only if the old object's status contains the number of nodes.
+/// The pods that an update takes down at once, if these are all. A value other than 100% needs the number of nodes in
+/// the old object's status.
 fn daemon_set(subject: &Subject<'_>, spec: &DaemonSetSpec, cluster: &Cluster) -> Option<String> {
     let value = max_unavailable(spec)?;
     // The API server also accepts variants such as `0100%`.

@@ -35,7 +35,7 @@ impl fmt::Display for MatchingNodes<'_> {
     }
 }
 
-/// Formats a taint as `kubectl taint` does.
+/// As `kubectl taint` does.
 pub(in crate::rules) fn written(taint: &Taint) -> String {
     let Taint { key, value, effect, .. } = taint;
     match value.as_deref().filter(|value| !value.is_empty()) {

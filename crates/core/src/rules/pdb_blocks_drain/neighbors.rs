@@ -50,15 +50,14 @@ fn check(query: &Query<'_>, found: &mut InventoryFindings) {
     }
 }
 
-/// Returns the PodDisruptionBudget's setting if it requires all of these pods.
+/// The setting that requires all of these pods.
 fn blocks(budget: &DisruptionBudget, replicas: i64, shared: impl Fn() -> bool) -> Option<String> {
     let wanted =
         budgets::wanted(budget.min_available.as_ref(), budget.max_unavailable.as_ref(), replicas)?;
     (budget.max_unavailable.is_some() || !shared()).then_some(wanted)
 }
 
-/// Returns whether the budget certainly selects pods of a different controller too. It may spare
-/// those instead.
+/// The budget certainly selects pods of a different controller too. It may spare those instead.
 fn selects_others(query: &Query<'_>, budget: &DisruptionBudget) -> bool {
     let Some(selector) = &budget.selector else { return false };
     let mut selected = query.inventory().selected_by(query.item.namespace(), selector);

@@ -25,7 +25,7 @@ pub(super) static RULE: Rule = rule! {
     scopes: [Scope::trap(OpenKruise::Applies, ObjectCheck::Both(check))],
 };
 
-/// The data directory of the image before release 18.
+/// Before release 18.
 const DATA: &str = "/var/lib/postgresql/data";
 
 /// github.com/docker-library/postgres: `docker_setup_env` and `docker_error_old_databases`, docker-entrypoint.sh.
@@ -80,8 +80,7 @@ fn report(
     }
 }
 
-/// Returns the major release of the official image in a container, unless the container sets its
-/// own directory or command.
+/// The major release of the official image, unless the container sets its own directory or command.
 fn release(container: &Container) -> Option<u32> {
     let sets_directory = list(&container.env).iter().any(|it| it.name == "PGDATA");
     let is_known = !sets_directory && list(&container.env_from).is_empty();

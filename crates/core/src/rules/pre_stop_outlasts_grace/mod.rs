@@ -44,7 +44,7 @@ fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
     });
 }
 
-/// Visits the containers that run until the pod stops.
+/// The containers that run until the pod stops.
 fn visit(spec: &PodSpec, visitor: &mut dyn FnMut(&Container, &Path<'_>)) {
     let at = POD_SPEC.child("initContainers");
     for (i, container) in spec.init_containers.iter().flatten().enumerate() {
@@ -58,8 +58,7 @@ fn visit(spec: &PodSpec, visitor: &mut dyn FnMut(&Container, &Path<'_>)) {
     }
 }
 
-/// Returns the field of the preStop hook that sleeps, and for how many seconds. A duration of
-/// `None` is forever.
+/// The field of the preStop hook that sleeps, and for how many seconds. `None` is forever.
 fn sleep(container: &Container) -> Option<(&'static str, Option<i64>)> {
     let hook = container.lifecycle.as_ref()?.pre_stop.as_ref()?;
     if let Some(sleep) = &hook.sleep {
@@ -74,7 +73,7 @@ fn sleep(container: &Container) -> Option<(&'static str, Option<i64>)> {
     seconds.map(|seconds| ("exec", seconds))
 }
 
-/// Returns how long a script certainly sleeps, over all its commands in sequence.
+/// Over all commands in sequence.
 fn of_script(script: &str) -> Option<Option<i64>> {
     const BRANCHES: [&str; 8] =
         ["case", "exit", "for", "function", "if", "return", "until", "while"];
@@ -90,7 +89,6 @@ fn of_script(script: &str) -> Option<Option<i64>> {
     chains.flatten().reduce(|sum, more| sum?.checked_add(more?))
 }
 
-/// Returns how long a command sleeps.
 fn of_command<'a>(words: impl Iterator<Item = &'a str>) -> Option<Option<i64>> {
     let words: Vec<&str> = words.skip_while(|word| *word == "exec").collect();
     let (program, times) = words.split_first()?;
@@ -109,14 +107,14 @@ fn of_command<'a>(words: impl Iterator<Item = &'a str>) -> Option<Option<i64>> {
     Some(Some(total))
 }
 
-/// Returns whether a shell with these flags, such as `-c` or `-ec`, runs the next word.
+/// A shell with flags such as `-c` or `-ec` runs the next word.
 fn runs_script(flags: &str) -> bool {
     flags.strip_prefix('-').is_some_and(|flags| {
         flags.ends_with('c') && flags.bytes().all(|flag| flag.is_ascii_lowercase())
     })
 }
 
-/// Parses an operand of sleep, such as `45` or `2m`.
+/// An operand of sleep, such as `45` or `2m`.
 fn seconds(time: &str) -> Option<i64> {
     let units = [('s', 1), ('m', 60), ('h', 3_600), ('d', 86_400)];
     let unit = units.into_iter().find_map(|(unit, size)| Some((time.strip_suffix(unit)?, size)));
@@ -124,7 +122,6 @@ fn seconds(time: &str) -> Option<i64> {
     number.parse::<i64>().ok()?.checked_mul(unit)
 }
 
-/// Returns a program's name without its folder.
 fn name_of(program: &str) -> &str {
     program.rsplit('/').next().unwrap_or_default()
 }

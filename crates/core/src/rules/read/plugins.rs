@@ -1,5 +1,3 @@
-//! The plugins that a DaemonSet installs on its nodes.
-
 use k8s_openapi::api::core::v1::{PodSpec, Volume};
 
 use crate::kubernetes::containers::containers;
@@ -7,7 +5,7 @@ use crate::kubernetes::containers::containers;
 /// Contains a folder for each storage plugin.
 const STORAGE: &str = "/var/lib/kubelet/plugins";
 
-/// The node's folders for plugins, and what the plugins are for.
+/// The node's folders for plugins, and the plugins' purpose.
 const FOLDERS: [(&str, &str); 5] = [
     ("/etc/cni", "the network"),
     ("/opt/cni", "the network"),
@@ -16,8 +14,8 @@ const FOLDERS: [(&str, &str); 5] = [
     ("/var/lib/kubelet/device-plugins", "devices"),
 ];
 
-/// Returns the first plugin folder that the pod can write to, and what its plugins are for. A
-/// network monitor reads its configuration and installs nothing.
+/// The first plugin folder that the pod can write to, and the plugins' purpose. A network monitor reads its
+/// configuration and installs nothing.
 pub(crate) fn plugin_folder(pod: &PodSpec) -> Option<(&str, &'static str)> {
     let is_written = |volume: &&Volume| {
         let mounts = containers(pod).flat_map(|container| container.volume_mounts.iter().flatten());
@@ -29,8 +27,7 @@ pub(crate) fn plugin_folder(pod: &PodSpec) -> Option<(&str, &'static str)> {
         let is_in = |folder: &&(&str, _)| {
             let rest = path.strip_prefix(folder.0);
             rest.is_some_and(|rest| {
-                // A program that reads the volumes of all plugins, such as a backup, isn't a plugin
-                // itself.
+                // A program that reads the volumes of all plugins, such as a backup, isn't a plugin itself.
                 let is_all = rest.trim_end_matches('/').is_empty() && folder.0 == STORAGE;
                 !is_all && (rest.is_empty() || rest.starts_with('/'))
             })

@@ -50,7 +50,6 @@ fn check(spec: &DaemonSetSpec, _: &Subject<'_>, _: &Cluster, found: &mut Finding
         .fixed_by(Fix::use_default(&ROLLING_UPDATE));
 }
 
-/// Returns the message if a container is probed on an undeclared port of the node.
 fn listener(pod: &PodSpec) -> Option<String> {
     if pod.host_network != Some(true) || read::host_port(pod).is_some() {
         return None;
@@ -69,7 +68,7 @@ fn listener(pod: &PodSpec) -> Option<String> {
     })
 }
 
-/// Returns the port that a probe of the pod itself connects to.
+/// `None` if the probe connects elsewhere.
 fn own_port(probe: &Probe) -> Option<i32> {
     let http = probe.http_get.as_ref().map(|get| (get.host.as_deref(), &get.port));
     let tcp = probe.tcp_socket.as_ref().map(|socket| (socket.host.as_deref(), &socket.port));

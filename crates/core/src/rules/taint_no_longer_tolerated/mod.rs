@@ -1,5 +1,4 @@
-//! A DaemonSet that leaves nodes for good, because its new template no longer tolerates their
-//! taint.
+//! A DaemonSet that leaves nodes for good: its new template does not tolerate their taint.
 
 use super::neighbors::nodes::{MatchingNodes, written};
 use crate::{

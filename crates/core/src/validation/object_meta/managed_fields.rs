@@ -1,5 +1,3 @@
-//! `metadata.managedFields`: the fields that each manager owns.
-
 use serde::Deserialize;
 
 use crate::{
@@ -26,9 +24,7 @@ struct Entry<'a> {
 }
 
 impl Entry<'_> {
-    /// Returns whether the server can decode the entry. If it cannot, it discards all entries.
-    ///
-    /// Kubernetes: `DecodeManagedFields`, apimachinery
+    /// If the server cannot decode the entry, it discards all entries. Kubernetes: `DecodeManagedFields`, apimachinery
     /// `pkg/util/managedfields/internal/managedfields.go`.
     fn is_readable(&self) -> bool {
         let text = |value: &Option<Str<'_>>| value.as_deref().unwrap_or_default().to_owned();
@@ -38,8 +34,6 @@ impl Entry<'_> {
     }
 }
 
-/// Validates the lengths of names, and the characters of `manager`.
-///
 /// Kubernetes: `ValidateManagedFields` and `ValidateFieldManager`, apimachinery
 /// `pkg/apis/meta/v1/validation/validation.go`.
 pub(crate) fn validate(json: &str, path: &Path<'_>, found: &mut Findings) {

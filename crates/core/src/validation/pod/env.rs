@@ -1,7 +1,3 @@
-//! Environment variables and their sources.
-//!
-//! Kubernetes: `ValidateEnv` and `ValidateEnvFrom` in `pkg/apis/core/validation/validation.go`.
-
 use std::collections::HashMap;
 
 use k8s_openapi::api::core::v1::{
@@ -278,8 +274,7 @@ pub(crate) fn validate_from(
     }
 }
 
-/// `validateConfigMapEnvSource`, `validateSecretEnvSource`: the name may end in a dash, as if it
-/// were a prefix.
+/// `validateConfigMapEnvSource`, `validateSecretEnvSource`: the name may end in a dash, like a prefix.
 fn source_name(name: &str, path: &Path<'_>, found: &mut Findings) {
     let path = path.child("name");
     if name.is_empty() {
