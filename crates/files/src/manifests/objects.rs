@@ -8,11 +8,10 @@ use setguard_core::finding::{Field, Path};
 /// An object in a document.
 #[derive(Debug)]
 pub struct ManifestObject<'a> {
-    /// The tree of the object. An item of a typed list, such as a `DaemonSetList`, may omit
-    /// `apiVersion` and `kind`, which are filled in here.
+    /// The tree of the object. An item of a typed list, such as a `DaemonSetList`, may omit `apiVersion` and `kind`;
+    /// they are filled in here.
     pub node: Node<'a>,
-    /// The object's path in the document: empty for the document itself, or a path such as
-    /// `items[3]`.
+    /// The object's path in the document: empty for the document itself, otherwise a path such as `items[3]`.
     pub at: Field,
 }
 
@@ -70,7 +69,7 @@ fn take_items<'a>(node: &mut Node<'a>) -> Option<Vec<Node<'a>>> {
     }
 }
 
-/// Sets the namespace of an object that sets none. Objects without namespaces are known by their names alone.
+/// Sets the namespace of an object that has none. Cluster-scoped objects are identified by name alone.
 pub(super) fn set_namespace(node: &mut Node<'_>, namespace: &str) {
     let Value::Map(entries) = &mut node.value else { return };
     let metadata = entries.iter_mut().find(|(key, _)| key.name == "metadata");

@@ -1,5 +1,5 @@
-//! Charts and kustomizations, as the user's own programs render them. A rendered text is checked like any other; each position in
-//! it leads back to the file that people edit.
+//! Charts and kustomizations, rendered by the user's own programs. A rendered text is checked like any other, and each
+//! position in it leads back to the file that people edit.
 
 mod helm;
 mod kustomize;
@@ -34,12 +34,11 @@ use super::{
 };
 use crate::error::FileError;
 
-/// What is to be rendered, and how.
+/// The roots and folders to render, and the settings.
 #[derive(Debug)]
 pub struct Rendering {
-    /// What the user names.
     pub(super) roots: Vec<Root>,
-    /// The folders in which more is found.
+    /// The folders to search for more roots.
     pub(super) folders: Vec<PathBuf>,
     pub(super) settings: Settings,
 }
@@ -49,18 +48,18 @@ pub struct Rendering {
 pub struct Settings {
     /// The namespace of a release.
     pub namespace: Option<String>,
-    /// The name of a release; by default the name of the chart's folder.
+    /// The name of a release; by default, the name of the chart's folder.
     pub release: Option<String>,
-    /// The release of Kubernetes for which charts are rendered.
+    /// The release of Kubernetes to render charts for.
     pub kube_version: Option<String>,
-    /// The most time for a root.
+    /// The time limit for each root.
     pub timeout: Duration,
     /// Whether a root may render to nothing.
     pub may_be_empty: bool,
 }
 
 impl Rendering {
-    /// Lists the folders, and renders everything, now or as it was at a commit. Calls `done` with each root and the number of all.
+    /// Lists the folders, and renders all roots, now or at a commit. Calls `done` with the number of roots after each.
     pub fn read(
         &self,
         at: Option<&Checkout>,
@@ -130,7 +129,7 @@ impl Rendering {
     }
 }
 
-/// Renders all roots, beside each other on all cores. Calls `done` for each.
+/// Renders all roots in parallel. Calls `done` after each.
 fn all(roots: &[Root], settings: &Settings, done: &mut dyn FnMut()) -> Vec<Result<Source, String>> {
     let threads = thread::available_parallelism().map_or(1, NonZero::get).min(roots.len());
     let open = Mutex::new(roots.iter().enumerate());
@@ -160,7 +159,7 @@ fn one(root: &Root, settings: &Settings) -> Result<Source, String> {
         Kind::Kustomization => kustomize::build(root, &folder, settings),
         Kind::Chart(values) => helm::template(root, &folder, values, settings),
     }?;
-    // A chart that is found can have nothing by default.
+    // A chart found in a folder may render to nothing by default.
     if parts.is_empty() && !settings.may_be_empty && !root.is_found {
         return Err("it renders to nothing; if that is meant, use --allow-empty".to_owned());
     }
@@ -169,7 +168,7 @@ fn one(root: &Root, settings: &Settings) -> Result<Source, String> {
     Ok(Source::of(root.name(), text, group).with_rendered(Arc::new(rendered)))
 }
 
-/// Returns the way from a folder to a file, both without links. `None` if there is none, as between the drives of Windows.
+/// Returns the path from a folder to a file, both without links. `None` between drives of Windows.
 fn relative(from: &Path, to: &Path) -> Option<PathBuf> {
     let common = from.components().zip(to.components()).take_while(|(a, b)| a == b).count();
     if common == 0 {
@@ -179,12 +178,12 @@ fn relative(from: &Path, to: &Path) -> Option<PathBuf> {
     Some(up.collect::<PathBuf>().join(to.components().skip(common).collect::<PathBuf>()))
 }
 
-/// Returns how a user who wrote the name of a folder would write that of a file.
+/// Returns the path of a file as a user who wrote the root's folder would write it.
 fn shown(root: &Root, folder: &Path, file: &Path) -> PathBuf {
     relative(folder, file).map_or_else(|| file.to_owned(), |way| clean(&root.folder.join(way)))
 }
 
-/// Returns where the documents of a text are, each with the line before its first one.
+/// Returns the ranges of the documents, each with the number of lines before it.
 fn documents(text: &str) -> Vec<(usize, Range<usize>)> {
     let (mut all, mut at, mut first) = (Vec::new(), 0, (0, 0));
     for (i, line) in text.split_inclusive('\n').enumerate() {

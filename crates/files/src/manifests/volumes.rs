@@ -34,13 +34,12 @@ pub fn add(storage: &mut Storage, text: &str) {
     }
 }
 
-/// Returns whether a text may contain claims or volumes. They are rare compared with workloads, and
-/// without them no parsing is needed.
+/// Returns whether a text may contain claims or volumes. They are rare, and without them no parsing is needed.
 pub fn may_be_in(text: &str) -> bool {
     memchr::memmem::find(text.as_bytes(), b"PersistentVolume").is_some()
 }
 
-/// Returns whether an access mode of a claim allows pods on several nodes.
+/// Returns whether an access mode allows Pods on several nodes.
 fn is_shareable(spec: Option<&Node<'_>>) -> bool {
     let modes = spec.and_then(|spec| spec.get("accessModes")).map(|modes| &modes.value);
     let Some(Value::Seq(modes)) = modes else { return false };

@@ -1,7 +1,7 @@
-//! Annotations of GitHub Actions: lines of the log that GitHub shows next to the changed lines.
+//! Annotations of GitHub Actions: log lines that GitHub shows next to the changed lines.
 //!
-//! GitHub shows ten errors and ten warnings of a step, so the denials come first. The runner reads
-//! commands from every line of the log, so the content of a manifest never begins a line.
+//! GitHub shows ten errors and ten warnings of a step, so denials come first. The runner reads commands from every line
+//! of the log, so the content of a manifest never begins a line.
 //!
 //! Escapes: `packages/core/src/command.ts` in github.com/actions/toolkit.
 
@@ -18,7 +18,6 @@ use super::{
     diagnostic::Severity,
 };
 
-/// Writes the report.
 pub(super) fn write(collected: &Collected, out: &mut dyn Write) -> io::Result<()> {
     let mut out = Printable::new(out);
     let mut entries = collected.in_files();
@@ -44,7 +43,7 @@ pub(super) fn write(collected: &Collected, out: &mut dyn Write) -> io::Result<()
     writeln!(out, "{}", collected.summary)
 }
 
-/// Returns a message that the runner shows as an error. Other formats print it to standard error.
+/// The runner shows this as an error. Other formats print the message to standard error.
 pub(super) fn error(message: &str) -> String {
     format!("::error title=setguard::{}", Data(message))
 }
@@ -68,7 +67,7 @@ fn annotation(collected: &Collected, entry: &Entry, out: &mut impl Write) -> io:
     writeln!(out, "title={}::{}", Property(&title), Data(&collected.sentence(entry)))
 }
 
-/// Text as the message of a command.
+/// The message of a command.
 struct Data<'a>(&'a str);
 
 impl fmt::Display for Data<'_> {
@@ -77,7 +76,7 @@ impl fmt::Display for Data<'_> {
     }
 }
 
-/// Text as a property of a command.
+/// A property of a command.
 struct Property<'a>(&'a str);
 
 impl fmt::Display for Property<'_> {
@@ -86,7 +85,7 @@ impl fmt::Display for Property<'_> {
     }
 }
 
-/// Writes these characters as `%` and the two digits of their code.
+/// Writes these characters as `%` and their codes in two digits.
 fn escape(text: &str, characters: &[char], f: &mut fmt::Formatter<'_>) -> fmt::Result {
     for piece in text.split_inclusive(characters) {
         match piece.chars().next_back().filter(|last| characters.contains(last)) {

@@ -1,4 +1,4 @@
-//! Charts: their rendering by Helm, and the way from a value in it to the template and to the values.
+//! Charts: rendering with Helm, and the way from a rendered value to the template and the values.
 
 use std::{
     fs,
@@ -19,7 +19,6 @@ use super::{
 };
 use crate::manifests::{files::Fence, patches::items, source::Source};
 
-/// Renders a chart.
 pub(super) fn template(
     root: &Root,
     chart: &Path,
@@ -43,7 +42,7 @@ pub(super) fn template(
     for (flag, value) in flags {
         args.extend(value.iter().flat_map(|value| [flag.into(), value.into()]));
     }
-    // A change chooses the name of a folder, which must not be a flag.
+    // The change chooses the name of the folder, which must not become a flag.
     args.extend(["--".into(), name.into(), chart.as_os_str().to_owned()]);
     let text = program::run(&program, &args, home.path(), settings.timeout).map_err(|why| {
         let why = why.replace(&*chart.to_string_lossy(), &root.folder.to_string_lossy());
@@ -62,7 +61,7 @@ pub(super) fn template(
     Ok((text, parts))
 }
 
-/// Returns a name for the release of a chart: that of its folder, in the characters that Helm allows.
+/// Returns the name of the chart's folder, in the characters that Helm allows.
 fn release(chart: &Path) -> String {
     let name = chart.file_stem().unwrap_or_default().to_string_lossy().to_lowercase();
     let is_allowed = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit();
@@ -73,8 +72,8 @@ fn release(chart: &Path) -> String {
     }
 }
 
-/// Copies the archives of dependencies into a chart as it was at a commit, if it had the same ones: git often ignores them. Without
-/// them, Helm says what is missing.
+/// Copies the archives of dependencies, which git often ignores, into a chart at a commit with the same `Chart.lock`.
+/// Without them, Helm reports that they are missing.
 fn add_dependencies(root: &Root, chart: &Path) {
     let [old, new] = [chart, &root.folder].map(|it| fs::read(it.join("Chart.lock")).ok());
     if root.at == root.folder || old.is_none() || old != new {
@@ -90,7 +89,7 @@ fn add_dependencies(root: &Root, chart: &Path) {
     }
 }
 
-/// Checks that no link leads out of the repository of a chart, or out of the chart. Helm follows each, and prints what is there.
+/// Checks that no link leads out of a chart's repository, or out of the chart. Helm follows links, and prints targets.
 fn fenced(root: &Root, chart: &Path) -> Result<(), String> {
     let around = chart.ancestors().find(|it| it.join(".git").exists()).unwrap_or(chart);
     let fence = Fence::around(around);
@@ -101,16 +100,15 @@ fn fenced(root: &Root, chart: &Path) -> Result<(), String> {
     Err(format!("the link {} leads to a file that is hidden or outside", link.display()))
 }
 
-/// A chart, and what its templates and values say.
 pub(super) struct Chart<'a> {
     pub(super) root: &'a Root,
-    /// The folder without links.
+    /// Without links.
     pub(super) folder: &'a Path,
 }
 
 impl Chart<'_> {
-    /// Returns the place from which a value of an object comes, or a comment in its text: a line of the values, if the field has one of
-    /// these alone; otherwise the line of the template.
+    /// Returns the place that a value or a comment in the text of an object comes from: a line of the values if the
+    /// field has one value alone, otherwise the line of the template.
     pub(super) fn place(
         &self,
         template: &str,
@@ -147,7 +145,7 @@ impl Chart<'_> {
         Some((source, Mark { line: found.line, column, width }))
     }
 
-    /// Finds the object in a file with named templates, of which a template only includes one.
+    /// Finds the object in a file of named templates, if the template only includes one.
     fn included(
         &self,
         template: &str,
@@ -176,8 +174,8 @@ impl Chart<'_> {
         files.get(&file, &shown(self.root, self.folder, &file))
     }
 
-    /// Returns the line of a value, such as `image.tag`. The last file that has it counts. A chart inside of this one has its values under
-    /// its name.
+    /// Returns the line of a value such as `image.tag`. The last file with the value counts. A subchart has its values
+    /// under its name.
     fn value(
         &self,
         template: &str,
@@ -212,16 +210,15 @@ impl Chart<'_> {
     }
 }
 
-/// A template: lines with keys, as far as they look like YAML.
+/// The lines with keys in a template, as far as they look like YAML.
 struct Template<'t> {
     lines: Vec<&'t str>,
     keys: Vec<KeyLine<'t>>,
 }
 
-/// A line with a key.
 #[derive(Clone, Copy, Debug)]
 struct KeyLine<'t> {
-    /// The number, from 1.
+    /// Counted from 1.
     line: usize,
     /// The number of characters before the key.
     indent: usize,
@@ -231,10 +228,9 @@ struct KeyLine<'t> {
     rest: &'t str,
 }
 
-/// The line in a template that comes nearest to a value.
 #[derive(Clone, Copy)]
 struct Nearest {
-    /// The number of steps of the way that exist.
+    /// The number of existing steps of the path.
     steps: usize,
     line: usize,
 }
@@ -246,7 +242,7 @@ impl<'t> Template<'t> {
         Template { keys: keys.collect(), lines }
     }
 
-    /// Finds the object in the template, and as many steps of a way in it as there are.
+    /// Finds the object in the template, and as many steps of a path in it as exist.
     fn find(&self, object: &Node<'_>, path: &[Step<'_>]) -> Option<Nearest> {
         let (kind, name) = (text_of(object, "kind"), name_of(object));
         let starts = self.keys.iter().enumerate();
@@ -302,7 +298,7 @@ impl<'t> KeyLine<'t> {
         is_key.then_some(KeyLine { line: number, indent, is_item, key, rest })
     }
 
-    /// Returns whether what the line says about a name can be the name.
+    /// Returns whether the line's value, a name with placeholders, can be this name.
     fn names(&self, name: &str) -> bool {
         literals(self.rest).all(|it| name.contains(it))
     }
@@ -314,7 +310,7 @@ fn literals(text: &str) -> impl Iterator<Item = &str> {
     parts.map(|it| it.trim_matches(['"', '\'', ' '])).filter(|it| !it.is_empty())
 }
 
-/// Returns how much of an object's name stands in its template. Less than none if another name stands there.
+/// Returns the number of literal characters of an object's name in its template. Negative for a different name.
 fn likeness(keys: &[KeyLine<'_>], name: &str) -> isize {
     let metadata = keys.iter().skip_while(|it| it.key != "metadata").skip(1);
     let mut inside = metadata.take_while(|it| it.indent > 0);
@@ -325,7 +321,7 @@ fn likeness(keys: &[KeyLine<'_>], name: &str) -> isize {
     literals(line.rest).map(str::len).sum::<usize>().try_into().unwrap_or(0)
 }
 
-/// Goes through the lines of an object as far as its template has the keys.
+/// Follows a path through the lines of an object, as far as its template has the keys.
 fn within(keys: &[KeyLine<'_>], object: &Node<'_>, path: &[Step<'_>]) -> Option<Nearest> {
     let (mut region, mut at, mut nearest) = (keys, Some(object), None);
     for (done, step) in path.iter().enumerate() {
@@ -347,7 +343,7 @@ fn within(keys: &[KeyLine<'_>], object: &Node<'_>, path: &[Step<'_>]) -> Option<
                     let line = own.find(|it| it.key == "name" && it.names(name))?;
                     Some((literals(line.rest).map(str::len).sum::<usize>(), *start))
                 };
-                // A name that stands there counts more than one that is a value.
+                // A literal name counts more than a placeholder.
                 let mut all: Vec<_> = starts.iter().filter_map(named).collect();
                 all.sort_by_key(|it| std::cmp::Reverse(it.0));
                 match (&all[..], &starts[..]) {

@@ -1,4 +1,4 @@
-//! What is rendered: a kustomization, or a chart with some values.
+//! The roots to render: kustomizations, and charts with some values.
 
 use std::path::{Path, PathBuf};
 
@@ -9,10 +9,10 @@ use crate::manifests::layout::{Layout, clean};
 pub struct Root {
     /// The folder, or the archive of a chart, as the user wrote it.
     pub(super) folder: PathBuf,
-    /// Where it is read: the folder, or its copy from a commit.
+    /// The folder to read: the same, or its copy from a commit.
     pub(super) at: PathBuf,
     pub(super) kind: Kind,
-    /// Whether there are values for tests of the chart: then its default values alone need not suffice.
+    /// Whether the chart has values for tests: its default values alone need not suffice.
     pub(super) may_fail: bool,
     /// Whether the user named only a folder above it.
     pub(super) is_found: bool,
@@ -21,7 +21,7 @@ pub struct Root {
 #[derive(Clone, Debug)]
 pub(super) enum Kind {
     Kustomization,
-    /// A chart, with the files of its values as the user wrote them and where they are read.
+    /// With the files of its values, as the user wrote them and where to read them.
     Chart(Vec<(PathBuf, PathBuf)>),
 }
 
@@ -42,7 +42,7 @@ impl Root {
         Root { folder, at, kind, may_fail: false, is_found: false }
     }
 
-    /// Returns a chart with its default values, and with each file of values for its tests, as chart-testing does.
+    /// Returns a chart with its default values, and with each file of values for tests, as chart-testing does.
     ///
     /// Upstream: `Chart.ValuesFilePathsForCI` in github.com/helm/chart-testing/pkg/chart.
     pub(crate) fn variants(folder: &Path) -> Vec<Self> {
@@ -56,7 +56,7 @@ impl Root {
         std::iter::once(default).chain(variants).collect()
     }
 
-    /// Returns the same root as it is at another place. `find` returns where a path is there.
+    /// Returns the root at a different place. `find` returns the path there.
     #[must_use]
     pub fn moved(&self, find: &dyn Fn(&Path) -> PathBuf) -> Self {
         let mut moved = Root { at: find(&self.folder), ..self.clone() };
@@ -66,7 +66,7 @@ impl Root {
         moved
     }
 
-    /// Returns a root that was found in a folder, with the name that it has in another one.
+    /// Returns a root that was found in `found_in`, with its name in `folder`.
     #[must_use]
     pub(super) fn shown_in(mut self, folder: &Path, found_in: &Path) -> Self {
         let named = |path: &Path| {
@@ -81,7 +81,7 @@ impl Root {
         self
     }
 
-    /// Returns whether it is there.
+    /// Returns whether the root exists.
     pub fn exists(&self) -> bool {
         self.at.exists()
     }
@@ -101,7 +101,7 @@ impl Root {
         }
     }
 
-    /// Returns the file that stands for it in reports.
+    /// Returns the file that represents the root in reports.
     pub fn file(&self) -> PathBuf {
         let names = match self.kind {
             Kind::Kustomization => &Layout::KUSTOMIZATIONS[..],
