@@ -1,5 +1,3 @@
-//! `setguard wait`: a rollout that is watched until it serves or cannot succeed.
-
 mod annotation;
 mod cluster;
 mod decision;
@@ -121,8 +119,7 @@ pub struct WaitArgs {
 /// Runs `setguard wait`.
 ///
 /// # Errors
-/// Returns an error if a file or an answer cannot be read, the cluster cannot be reached, or a set
-/// does not exist.
+/// Fails if a file or an answer cannot be read, the cluster is unreachable, or a set does not exist.
 pub fn run(args: &WaitArgs) -> anyhow::Result<ExitCode> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {
@@ -161,14 +158,13 @@ async fn wait(args: &WaitArgs) -> anyhow::Result<Exit> {
     let mut rollout = RolloutWait::new(&reader, &world, &policy, options(args, begun), output);
     tokio::select! {
         done = rollout.keep(&news) => done,
-        // The followers never end; without any followers, this would wait for ever.
+        // The followers never end. Without followers, this branch would complete at once and fail.
         () = follows.for_each(|never| async move { match never {} }), if has_lists => {
             Ok(Exit::Error)
         }
     }
 }
 
-/// Returns the sets to wait for. `given` are those of the manifests.
 async fn targets(
     args: &WaitArgs,
     given: Option<&[Given]>,

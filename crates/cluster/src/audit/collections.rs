@@ -1,23 +1,20 @@
-//! The collections that are read of a cluster, and the part of each. Secrets and ConfigMaps are never read.
+//! The collections that an audit reads. It never reads Secrets or ConfigMaps.
 
 use setguard_core::kubernetes::kind::Kind;
 
 use crate::live::reader::List;
 
-/// A collection of objects in the API.
 #[derive(Debug)]
 pub(crate) struct Collection {
     pub(crate) api_version: &'static str,
     pub(crate) kind: Kind,
     plural: &'static str,
     pub(crate) is_namespaced: bool,
-    /// Whether only the metadata is requested.
     is_bare: bool,
-    /// Selectors of labels and of fields.
     labels: Option<&'static str>,
     fields: Option<&'static str>,
-    /// For a kind that few rules need: the question that stays open if it may not be read. Empty if another
-    /// part of the audit reports that.
+    /// Set for kinds that few rules need: the question that stays open if access is denied. Empty if a different part
+    /// of the audit reports it.
     pub(crate) unknown: Option<&'static str>,
 }
 
@@ -45,7 +42,6 @@ impl Collection {
         self
     }
 
-    /// Returns the list of the objects, in one namespace or in all.
     pub(crate) fn list(&self, namespace: Option<&str>) -> List {
         List {
             path: self.path(namespace),
@@ -64,7 +60,6 @@ impl Collection {
         }
     }
 
-    /// Returns the name, as in `kubectl get`.
     pub(crate) fn name(&self) -> String {
         match self.api_version.split_once('/') {
             Some((group, _)) if self.is_openkruise() => format!("{}.{group}", self.plural),
@@ -72,35 +67,32 @@ impl Collection {
         }
     }
 
-    /// Returns whether the objects are OpenKruise's.
     pub(crate) fn is_openkruise(&self) -> bool {
         self.api_version == OPENKRUISE
     }
 
-    /// Returns the path of a cluster-scoped object.
     pub(crate) fn object(&self, name: &str) -> String {
         format!("{}/{name}", self.path(None))
     }
 }
 
-/// The sets. They are read first, so that an object that a set names and that is not in a later list is
-/// really missing.
+/// The audit reads sets first. If a set refers to an object that a later list does not contain, the object really is
+/// missing.
 pub(crate) static SETS: [Collection; 2] = [
     Collection::of(Kind::DaemonSet, "daemonsets"),
     Collection::of(Kind::StatefulSet, "statefulsets"),
 ];
 
-/// The API of OpenKruise's sets, and its collections, which are read where they are served.
+/// The API of OpenKruise's sets. The audit reads them only where the cluster serves them.
 pub(crate) const OPENKRUISE: &str = "apps.kruise.io/v1beta1";
 pub(crate) static OPENKRUISE_SETS: [Collection; 2] = [
     Collection { api_version: OPENKRUISE, ..Collection::of(Kind::DaemonSet, "daemonsets") },
     Collection { api_version: OPENKRUISE, ..Collection::of(Kind::StatefulSet, "statefulsets") },
 ];
 
-/// The namespaces. If only some are audited, those are read one by one.
+/// If the user names namespaces, the audit gets them one by one.
 pub(crate) static NAMESPACES: Collection = Collection::of(Kind::Namespace, "namespaces").bare();
 
-/// The surroundings of every set.
 pub(crate) static AROUND: [Collection; 9] = [
     Collection::of(Kind::PriorityClass, "priorityclasses").bare(),
     Collection::of(Kind::StorageClass, "storageclasses"),
@@ -109,8 +101,8 @@ pub(crate) static AROUND: [Collection; 9] = [
     Collection::of(Kind::Service, "services"),
     Collection::of(Kind::PodDisruptionBudget, "poddisruptionbudgets"),
     Collection::of(Kind::Deployment, "deployments"),
-    // The ReplicaSets of Deployments have this label, and select no pods that their Deployments do not
-    // select. There are ten times as many of them as Deployments.
+    // A Deployment's ReplicaSets have this label and select no pods that the Deployment does not select. There are
+    // about ten times as many of them as Deployments.
     Collection {
         labels: Some("!pod-template-hash"),
         ..Collection::of(Kind::ReplicaSet, "replicasets")
@@ -118,25 +110,23 @@ pub(crate) static AROUND: [Collection; 9] = [
     Collection::of(Kind::ControllerRevision, "controllerrevisions").bare(),
 ];
 
-/// The surroundings of a set that is not healthy according to its status.
+/// The audit reads these for sets whose status is not healthy.
 pub(crate) static UNHEALTHY: [Collection; 3] = [
     Collection::of(Kind::Pod, "pods"),
-    // Their numbers are not in the metadata.
+    // The revision numbers are not in the metadata.
     Collection::of(Kind::ControllerRevision, "controllerrevisions"),
     Collection { fields: Some(EVENTS), ..Collection::of(Kind::Event, "events") },
 ];
 
-/// All events but the most frequent ones of pods that start and end as they should.
+/// Excludes the most frequent events of pods that start and stop normally.
 const EVENTS: &str = "reason!=Scheduled,reason!=Pulling,reason!=Pulled,reason!=Created,reason!=Started,\
                       reason!=Killing,reason!=SuccessfulDelete,\
                       reason!=ScalingReplicaSet,reason!=SuccessfulAttachVolume,reason!=Completed";
 
-/// The quotas of a namespace with a set that is not healthy.
 pub(crate) static QUOTAS: Collection = Collection::of(Kind::ResourceQuota, "resourcequotas")
     .or_unknown("whether a quota still refuses pods");
 
-/// The webhook configurations. They are read only if all namespaces are audited: a user who audits some may
-/// not be allowed to see more.
+/// Read only if the audit covers all namespaces: a user who audits some may not have the right to read more.
 pub(crate) static WEBHOOKS: [Collection; 2] = [
     Collection::of(Kind::ValidatingWebhookConfiguration, "validatingwebhookconfigurations")
         .or_unknown(""),
@@ -146,7 +136,6 @@ pub(crate) static WEBHOOKS: [Collection; 2] = [
 pub(crate) static ENDPOINTS: Collection = Collection::of(Kind::EndpointSlice, "endpointslices")
     .or_unknown("whether webhooks can be called");
 
-/// The storage of sets with claims.
 pub(crate) static CLAIMS: Collection =
     Collection::of(Kind::PersistentVolumeClaim, "persistentvolumeclaims");
 pub(crate) static VOLUMES: Collection = Collection::of(Kind::PersistentVolume, "persistentvolumes");

@@ -1,6 +1,6 @@
-//! setguard's own webhook configurations, and whether the API server calls setguard by them.
+//! Checks whether the API server calls setguard through its webhook configurations.
 //!
-//! A configuration of setguard is one with a webhook whose name ends in `.setguard.io`, regardless of its author.
+//! A configuration belongs to setguard if the name of one of its webhooks ends in `.setguard.io`.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -31,16 +31,12 @@ const KINDS: [(&str, &str); 2] = [
     ("MutatingWebhookConfiguration", "mutatingwebhookconfigurations"),
 ];
 
-/// The state of these configurations.
 #[derive(Debug, Default)]
 pub(super) struct WebhookHealth {
-    /// The reasons why the API server does not call setguard, or its calls fail.
     pub(super) problems: Vec<String>,
-    /// The objects that could not be read.
     pub(super) notes: Vec<String>,
 }
 
-/// A configuration of either kind.
 #[derive(Debug, Deserialize)]
 struct Configuration {
     metadata: ObjectMeta,
@@ -62,7 +58,7 @@ impl Configuration {
         self.webhooks.iter().any(|webhook| webhook.name.ends_with(".setguard.io"))
     }
 
-    /// Returns the kind, and the kind with the name, of the configuration that was installed together with this one.
+    /// Returns the kind of the configuration that was installed with this one, and that kind with the name.
     fn sibling(&self) -> Option<(String, String)> {
         let kind = self.metadata.annotations.as_ref()?.get(SIBLING_ANNOTATION)?;
         let name = self.metadata.name.as_deref()?;
@@ -70,7 +66,6 @@ impl Configuration {
     }
 }
 
-/// Examines the configurations of setguard, if there are any.
 pub(super) async fn look(reader: &Reader, now: Timestamp) -> WebhookHealth {
     let mut guard = WebhookHealth::default();
     let mut services = BTreeMap::<(String, String), BTreeSet<String>>::new();
@@ -80,7 +75,7 @@ pub(super) async fn look(reader: &Reader, now: Timestamp) -> WebhookHealth {
         let list = List { path, ..List::default() };
         let read: Vec<Value> = match reader.objects(&list).await {
             Ok(read) => read,
-            // The API server has no webhooks, or is known to be gone.
+            // The API server has no webhooks, or has already failed to answer.
             Err(Problem::Absent(_) | Problem::Unreachable(_)) => continue,
             Err(why) => {
                 let note = format!(
@@ -142,7 +137,7 @@ fn absent(of: &str) -> String {
     )
 }
 
-/// Says in what a configuration differs from what the chart wrote.
+/// Describes how a configuration differs from the one that the chart wrote.
 fn foreign(kind: &str, name: &str, read: &Value) -> Option<String> {
     as_written(read)?;
     let compared = match compare(read) {
@@ -161,11 +156,11 @@ fn foreign(kind: &str, name: &str, read: &Value) -> Option<String> {
     })
 }
 
-/// The labels by which the chart marks the Deployment of the server, which has the name of its configurations.
+/// The labels that the chart sets on the server's Deployment. Its name is also the name of the configurations.
 const SERVER: &str = "app.kubernetes.io/component=webhook,app.kubernetes.io/part-of=setguard";
 
-/// Returns the servers without any webhook configuration. Whether there are any is not known if Deployments cannot be
-/// read, which the audit reports anyway.
+/// Reports servers that have no webhook configuration. Returns nothing if Deployments cannot be read; the audit reports
+/// that anyway.
 async fn uncalled(reader: &Reader, existing: &BTreeSet<String>) -> Vec<String> {
     let path = "/apis/apps/v1/deployments".to_owned();
     let list = List { path, labels: Some(SERVER.into()), ..List::default() };
@@ -190,7 +185,6 @@ async fn uncalled(reader: &Reader, existing: &BTreeSet<String>) -> Vec<String> {
     uncalled.collect()
 }
 
-/// Returns the reasons why the API server does not call setguard by these webhooks, or its calls fail.
 fn faults(of: &str, webhooks: &[Webhook], now: Timestamp) -> Vec<String> {
     let mut faults = Vec::new();
     let names = |is_faulty: &dyn Fn(&Webhook) -> bool| {
@@ -229,13 +223,12 @@ fn service(webhook: &Webhook) -> Option<&ServiceReference> {
     webhook.client_config.service.as_ref()
 }
 
-/// Returns whether all certificates of a bundle have expired.
 fn has_expired(bundle: &ByteString, now: Timestamp) -> bool {
     expired(&bundle.0).is_some_and(|at| at < now.as_second())
 }
 
-/// Returns the time at which the last certificate of a bundle expires, in seconds since 1970. Returns `None`
-/// if there is none, or one cannot be read.
+/// Returns when the last certificate of a bundle expires, in seconds since 1970. Returns `None` if the bundle is empty
+/// or has an invalid certificate.
 pub(super) fn expired(bundle: &[u8]) -> Option<i64> {
     let certificates = CertificateDer::pem_slice_iter(bundle).map_while(Result::ok);
     let ends = certificates.map(|der| {
@@ -245,7 +238,6 @@ pub(super) fn expired(bundle: &[u8]) -> Option<i64> {
     ends.collect::<Option<Vec<_>>>()?.into_iter().max()
 }
 
-/// Returns whether a slice belongs to this Service and has an endpoint that gets requests.
 fn is_ready(slice: &EndpointSlice, service: &str) -> bool {
     let labels = slice.metadata.labels.as_ref();
     let of = labels.and_then(|labels| labels.get("kubernetes.io/service-name"));

@@ -1,11 +1,10 @@
-//! The kinds that are watched. Pods, ReplicaSets, Secrets and ConfigMaps are never watched: there
-//! are too many of them, or their content is private.
+//! The kinds that the view watches. It never watches Pods, ReplicaSets, Secrets and ConfigMaps: they are too many, or
+//! their content is private.
 
 use setguard_core::kubernetes::kind::Kind;
 
 use super::args::Mode;
 
-/// A kind, and its path on the API server.
 #[derive(Debug)]
 pub(super) struct Watched {
     pub(super) kind: Kind,
@@ -13,12 +12,10 @@ pub(super) struct Watched {
     api: &'static str,
     /// The last part of the path, for example `daemonsets`.
     plural: &'static str,
-    /// The smallest mode that includes the kind.
     from: Mode,
 }
 
 impl Watched {
-    /// Returns the path of the kind's collection, in one namespace or in all.
     pub(super) fn path(&self, namespace: Option<&str>) -> String {
         let Watched { api, plural, .. } = self;
         match namespace {
@@ -32,7 +29,7 @@ const fn kind(kind: Kind, api: &'static str, plural: &'static str, from: Mode) -
     Watched { kind, api, plural, from }
 }
 
-/// Small kinds come first: as soon as a kind is complete, its rules can report.
+/// Small kinds come first: once a kind is complete, its rules can report.
 static KINDS: [Watched; 9] = [
     kind(Kind::PriorityClass, "/apis/scheduling.k8s.io/v1", "priorityclasses", Mode::Workloads),
     kind(Kind::StorageClass, "/apis/storage.k8s.io/v1", "storageclasses", Mode::Workloads),
@@ -45,8 +42,7 @@ static KINDS: [Watched; 9] = [
     kind(Kind::Deployment, "/apis/apps/v1", "deployments", Mode::Full),
 ];
 
-/// Returns the kinds of a mode. With Roles in some namespaces only, cluster-scoped objects cannot
-/// be read.
+/// Returns the kinds of a mode. Roles in some namespaces do not allow reading cluster-scoped objects.
 pub(super) fn of(mode: Mode, cluster_wide: bool) -> impl Iterator<Item = &'static Watched> {
     KINDS.iter().filter(move |it| it.from <= mode && (cluster_wide || it.kind.is_namespaced()))
 }

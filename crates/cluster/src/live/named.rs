@@ -1,18 +1,11 @@
-//! Sets as users name them.
-
 use setguard_core::kubernetes::resource::WorkloadKind;
 
-/// A set as the user names it: `statefulset/db`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Named {
     pub(crate) kind: WorkloadKind,
     pub(crate) name: String,
 }
 
-/// Reads `KIND/NAME`, with the short names of kubectl.
-///
-/// # Errors
-/// Returns an error if the text has another form.
 pub(crate) fn named(text: &str) -> Result<Named, String> {
     let (kind, name) = text.split_once('/').ok_or("not KIND/NAME, such as statefulset/db")?;
     let kind = match kind.to_ascii_lowercase().trim_end_matches(".apps") {

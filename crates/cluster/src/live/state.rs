@@ -1,5 +1,3 @@
-//! The known state of the cluster, and its age.
-
 use std::{
     fmt,
     sync::{
@@ -28,38 +26,33 @@ use super::{
     times::Times,
 };
 
-/// The current state of the cluster.
+/// The current state of the cluster, and its age.
 #[derive(Debug)]
 pub struct Live {
     times: Times,
     kinds: Vec<&'static Watched>,
     sources: Vec<SourceState>,
-    /// The inventory that is being changed. Only the tasks that watch take this lock.
+    /// Only the watching tasks take this lock.
     working: Mutex<Inventory>,
-    /// The snapshot that requests see.
     published: ArcSwap<View>,
     started: Instant,
     started_at: Timestamp,
-    /// The watched namespaces, unless all are watched.
+    /// `None` if all are watched.
     namespaces: Option<Arc<[String]>>,
 }
 
-/// The state of one source: of a kind, in one namespace or in all.
 #[derive(Debug)]
 struct SourceState {
     watched: &'static Watched,
     namespace: Option<String>,
-    /// The time of the last sign of life, in milliseconds since the start. [`NEVER`] until the
-    /// source was listed.
+    /// The time of the last sign of life, in milliseconds since the start. [`NEVER`] until the source was listed.
     seen: AtomicU64,
-    /// Whether the watch broke after the last sign of life, so that the known state does not count
-    /// as current.
+    /// Whether the watch broke after the last sign of life. The known state is then not current.
     is_broken: AtomicBool,
     /// The version up to which the view has all changes.
     version: watch::Sender<u64>,
 }
 
-/// The time of a source that was not listed.
 const NEVER: u64 = u64::MAX;
 
 /// The state of the view for a kind.
@@ -67,16 +60,16 @@ const NEVER: u64 = u64::MAX;
 pub struct KindState {
     /// The kind.
     pub kind: Kind,
-    /// The time since the last sign of life. `None` if the kind was not listed.
+    /// The time since the last sign of life. `None` if the kind was never listed.
     pub silent: Option<Duration>,
-    /// The degree to which rules rely on the kind.
+    /// How far rules rely on the kind.
     pub freshness: Freshness,
     /// The number of objects of the kind.
     pub objects: usize,
 }
 
 impl Live {
-    /// Creates an empty view, which stays empty until it is started.
+    /// Creates an empty view.
     pub fn new(args: &InventoryArgs) -> Arc<Self> {
         let mut namespaces = args.inventory_namespaces.clone();
         namespaces.sort();
@@ -112,7 +105,7 @@ impl Live {
         Live::new(&InventoryArgs { inventory: Mode::Off, ..InventoryArgs::default() })
     }
 
-    /// Returns whether anything is watched.
+    /// Returns whether the view watches anything.
     pub fn is_on(&self) -> bool {
         !self.sources.is_empty()
     }
@@ -123,7 +116,7 @@ impl Live {
     }
 
     /// Waits until the view has all changes of a kind in a namespace up to a version. Returns the version that it
-    /// has; `None` if the kind isn't watched there. A view that is taken afterwards has at least this version.
+    /// reached, or `None` if it does not watch the kind there. A view taken afterwards has at least this version.
     pub async fn wait_for(
         &self,
         kind: Kind,
@@ -145,9 +138,8 @@ impl Live {
         if self.kinds.iter().all(|it| view.freshness(it.kind) == self.freshness(it.kind, now)) {
             return view;
         }
-        // The freshness of a kind has changed.
         let current = Arc::new(self.with_freshness(view.inventory.clone()));
-        // A newer view that was published in the meantime stays.
+        // Keep a newer view that was published in the meantime.
         self.published.compare_and_swap(&view, current.clone());
         current
     }
@@ -164,13 +156,13 @@ impl Live {
         self.kinds.iter().map(state).collect()
     }
 
-    /// Returns the approximate number of bytes that the objects take.
+    /// Returns the approximate memory of the objects, in bytes.
     pub fn bytes(&self) -> usize {
         self.published.load().inventory.bytes()
     }
 
-    /// Returns the oldest sign of life among the sources of a kind, in milliseconds since the
-    /// start. `None` if one of the sources was not listed.
+    /// Returns the oldest sign of life among the sources of a kind, in milliseconds since the start. `None` if a source
+    /// was not listed.
     fn seen_at(&self, kind: Kind) -> Option<u64> {
         let sources = self.sources.iter().filter(|it| it.watched.kind == kind);
         let seen = sources.map(|it| it.seen.load(SeqCst)).map(|it| (it != NEVER).then_some(it));
@@ -214,12 +206,10 @@ impl Live {
         &self.times
     }
 
-    /// Returns the number of sources. Their indexes are the numbers below it.
     pub(super) fn sources(&self) -> usize {
         self.sources.len()
     }
 
-    /// Returns the name of a source for the log.
     pub(super) fn name(&self, index: usize) -> String {
         let SourceState { watched, namespace, .. } = &self.sources[index];
         match namespace {
@@ -228,7 +218,6 @@ impl Live {
         }
     }
 
-    /// Returns the list of a source.
     pub(super) fn list(&self, index: usize) -> List {
         let SourceState { watched, namespace, .. } = &self.sources[index];
         List { path: watched.path(namespace.as_deref()), ..List::default() }
@@ -238,8 +227,7 @@ impl Live {
         self.sources[index].watched.kind
     }
 
-    /// Records a sign of life: the known state of this source is current. It counts once the source
-    /// was listed.
+    /// Records a sign of life: the known state of this source is current. Has no effect before the source was listed.
     pub(super) fn seen(&self, index: usize) {
         let SourceState { seen, is_broken, .. } = &self.sources[index];
         if seen.load(SeqCst) != NEVER {
@@ -248,24 +236,21 @@ impl Live {
         }
     }
 
-    /// Records that the watch broke. Until the next sign of life, the known state of this source is
-    /// not current.
+    /// Records that the watch broke. The state of this source is not current until the next sign of life.
     pub(super) fn broken(&self, index: usize) {
         self.sources[index].is_broken.store(true, SeqCst);
     }
 
-    /// Returns whether the objects of at least one kind are known.
     pub(super) fn knows_any(&self) -> bool {
         let now = self.now();
         self.kinds.iter().any(|it| self.freshness(it.kind, now) != Freshness::Unknown)
     }
 
-    /// Returns the time in milliseconds since the start.
+    /// In milliseconds since the start.
     fn now(&self) -> u64 {
         u64::try_from(self.started.elapsed().as_millis()).unwrap_or(NEVER - 1)
     }
 
-    /// Starts a list. Until the list is complete, the previous state remains.
     pub(super) fn begin(&self, index: usize) -> Relist {
         let SourceState { watched, namespace, .. } = &self.sources[index];
         let working = self.lock();
@@ -275,7 +260,6 @@ impl Live {
         }
     }
 
-    /// Completes a list of this version: objects that were not in it are gone.
     pub(super) fn complete(&self, index: usize, relist: Relist, version: &str) {
         let mut working = self.lock();
         relist.finish(&mut working);
@@ -285,14 +269,12 @@ impl Live {
         self.reached(index, version);
     }
 
-    /// Records the version up to which all changes of this source are published.
     pub(super) fn reached(&self, index: usize, version: &str) {
         if let Ok(version) = version.parse() {
             self.sources[index].version.send_replace(version);
         }
     }
 
-    /// Gives up a list: objects that came only with it are forgotten.
     pub(super) fn give_up(&self, relist: Relist) {
         let mut working = self.lock();
         if relist.undo(&mut working) {
@@ -300,7 +282,6 @@ impl Live {
         }
     }
 
-    /// Forgets all objects of this source.
     pub(super) fn forget(&self, index: usize) {
         let relist = self.begin(index);
         let mut working = self.lock();
@@ -309,31 +290,28 @@ impl Live {
         self.publish(&working);
     }
 
-    /// Takes in an object of a list. Requests see it when the list is complete.
+    /// Adds an object of a list. Requests see it when the list is complete.
     pub(super) fn listed(&self, index: usize, relist: &mut Relist, object: &str) {
         let kind = self.kind(index);
         let mut working = self.lock();
         if let Some(item) = ObjectSummary::read(kind, object) {
             relist.put(&mut working, item);
         } else if let Ok(meta) = message::meta(object) {
-            // The previous state of the object is better than reporting it as missing.
+            // Better to keep the previous state of the object than to report it as missing.
             relist.keep(&working, kind, &meta.namespace, &meta.name);
         }
     }
 
-    /// Takes in an object that was created or has changed.
     pub(super) fn applied(&self, index: usize, object: &str) {
         if let Some(item) = ObjectSummary::read(self.kind(index), object) {
             self.change(|inventory| inventory.put(item));
         }
     }
 
-    /// Removes a deleted object.
     pub(super) fn deleted(&self, index: usize, meta: &Meta<'_>) {
         self.change(|inventory| inventory.remove(self.kind(index), &meta.namespace, &meta.name));
     }
 
-    /// Changes the inventory, and publishes it if it did change.
     fn change(&self, change: impl FnOnce(&mut Inventory) -> bool) {
         let mut working = self.lock();
         if change(&mut working) {
@@ -345,7 +323,7 @@ impl Live {
         self.published.store(Arc::new(self.with_freshness(working.clone())));
     }
 
-    /// A task that panicked may have left a change undone; the list that follows repairs it.
+    /// A task that panicked may have left a change incomplete; the next list repairs it.
     fn lock(&self) -> MutexGuard<'_, Inventory> {
         self.working.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -1,5 +1,3 @@
-//! The two annotations of sets that this command writes.
-
 use kube::{
     api::{Patch, PatchParams},
     core,
@@ -12,12 +10,11 @@ use crate::{
     live::{call::Problem, reader::Reader},
 };
 
-/// The annotation that makes the controller of a set try again.
+/// This annotation makes the controller of a set try again.
 pub(crate) const TRY_AGAIN: &str = "setguard.io/try-again";
-/// The annotation with the generation that is stuck, and the reason.
+/// The stuck generation, and the reason.
 pub(crate) const STUCK: &str = "setguard.io/stuck";
 
-/// Sets an annotation of a set, or removes it.
 pub(crate) async fn annotate(
     reader: &Reader,
     target: &Target,

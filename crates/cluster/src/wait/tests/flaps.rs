@@ -1,5 +1,3 @@
-//! Pods that become ready and unready again.
-
 use serde_json::{Value, json};
 
 use super::build::{
@@ -7,10 +5,8 @@ use super::build::{
     stateful_set,
 };
 
-/// The patience.
 const TRANSIENT: i64 = 300;
 
-/// Returns the pod, ready or not since this second.
 fn since(mut pod: Value, is_ready: bool, second: i64) -> Value {
     let status = if is_ready { "True" } else { "False" };
     pod["status"]["conditions"] =
@@ -22,13 +18,12 @@ fn since(mut pod: Value, is_ready: bool, second: i64) -> Value {
     pod
 }
 
-/// Returns the pod, which changes between ready and unready after so many seconds.
 fn flapping(pod: Value, every: i64, now: i64) -> Value {
     let turn = now / every;
     since(pod, turn % 2 == 0, turn * every)
 }
 
-/// Returns a StatefulSet with `minReadySeconds` whose last pod is in this state, in the new revision.
+/// Returns a StatefulSet with `minReadySeconds` and with this pod as its last one.
 fn last(pod_: Value) -> WatchedCluster {
     let ready = i32::from(pod_["status"]["conditions"][0]["status"] == "True");
     let mut set = stateful_set(3, 2 + ready, 1);
