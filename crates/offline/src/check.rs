@@ -251,7 +251,7 @@ pub fn run(args: &CheckArgs) -> anyhow::Result<Exit> {
     }
     check_all(new.sources, cluster, &checker, &mut sink)?;
     if let Some(commit) = &found {
-        // The policy of the work tree is a part of the change.
+        // The policy of the work tree is part of the change.
         let is_of_exclude = |it: &Diagnostic| it.field.starts_with("exclude");
         let weakened = weakened.iter().flat_map(|(_, report)| &report.diagnostics);
         let excludes_more = weakened.into_iter().any(is_of_exclude);
@@ -266,7 +266,6 @@ pub fn run(args: &CheckArgs) -> anyhow::Result<Exit> {
     sink.finish(&args.known)
 }
 
-/// Checks all sources, each alone and then together.
 fn check_all(
     sources: Vec<Result<Source, FileError>>,
     cluster: Vec<ObjectSummary>,
@@ -309,7 +308,7 @@ fn findings(
     Ok(sink.known.collected.unwrap_or_default())
 }
 
-/// Records the findings in a source. If they are not known yet, its parts are checked now, on all cores.
+/// Records the findings in a source. If the source is long, checks its parts here, on all cores.
 fn record(
     CheckedSource { source, again, all }: CheckedSource,
     checker: &Checker<'_>,
@@ -341,7 +340,6 @@ fn record(
     Ok(())
 }
 
-/// Records the findings in some documents of a source.
 fn record_part(
     part: CheckedPart,
     source: &Source,
@@ -367,8 +365,8 @@ fn record_part(
     Ok(())
 }
 
-/// Returns the message for a run that checks nothing. Such a run fails, because a pipeline with
-/// wrong paths would always succeed.
+/// Returns the message for a run that checks nothing. Such a run fails, because otherwise a pipeline with wrong paths
+/// always succeeds.
 fn nothing_to_check(sink: &FindingSink) -> String {
     let Summary { files, others, .. } = &sink.summary;
     let instead = match sink.not_checked.first() {

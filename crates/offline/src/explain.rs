@@ -80,7 +80,7 @@ pub(super) fn to_json(rule: &Rule) -> serde_json::Value {
 /// Runs `setguard explain RULE`.
 ///
 /// # Errors
-/// Returns an error if there is no such rule, or standard output cannot be written.
+/// Returns an error if the rule does not exist, or if standard output cannot be written.
 pub fn explain(args: &ExplainArgs) -> anyhow::Result<Exit> {
     let Some(rule) = catalogue::find(&args.rule) else {
         match catalogue::nearest(&args.rule) {

@@ -165,7 +165,7 @@ enum Format {
     Svg,
 }
 
-/// Connects with a context of the kubeconfig, or with its current one.
+/// Connects with a context of the kubeconfig, or with the current context.
 pub type Connect<'a> = &'a dyn Fn(Option<&str>) -> anyhow::Result<Box<dyn Reader>>;
 
 /// Runs `setguard plan`. `connect` is called for `--live`.
@@ -208,13 +208,11 @@ pub fn run(args: &PlanArgs, connect: Connect<'_>) -> anyhow::Result<Exit> {
     Ok(exit)
 }
 
-/// Returns whether the API server, or a limit of the policy, refuses an object.
 fn is_denied(forecast: &Forecast) -> bool {
     forecast.change == ChangeKind::Refused || forecast.exceeded.iter().any(|it| it.is_denied)
 }
 
 impl PlanArgs {
-    /// Returns the plan of the manifests, followed by that of each root that is rendered.
     fn plan(
         &self,
         new: &[PathBuf],
@@ -269,7 +267,6 @@ impl PlanArgs {
         Ok(plan)
     }
 
-    /// Prints a plan. `none` is printed if there are no objects.
     fn print(&self, plan: &Plan, none: &str) -> io::Result<()> {
         let Plan { forecasts, unknown, .. } = plan;
         let stdout = io::stdout();
@@ -294,29 +291,19 @@ impl PlanArgs {
     }
 }
 
-/// The texts of a plan, for a program without files.
 #[derive(Debug)]
 pub(crate) struct Texts<'a> {
-    /// The new manifests, the previous objects and the nodes.
     pub(crate) sources: [Source; 3],
     pub(crate) policy: &'a Policy,
-    /// The pods that never become ready, as in `--never-ready`.
     pub(crate) never_ready: &'a [String],
 }
 
 impl Texts<'_> {
-    /// Returns the plan as `--format json` prints it, and a message for each part that could not be read.
-    ///
-    /// # Errors
-    /// Returns an error if the plan cannot be written as JSON.
+    /// Returns the plan in JSON, and a message for each unreadable part.
     pub(crate) fn plan(self) -> io::Result<(Vec<u8>, Vec<String>)> {
         self.write(json::print)
     }
 
-    /// Returns the plan as `--format markdown` prints it.
-    ///
-    /// # Errors
-    /// Returns an error if the plan cannot be written.
     #[cfg(fuzzing)]
     pub(crate) fn markdown(self) -> io::Result<Vec<u8>> {
         let print = |forecasts: &[Forecast], unknown: &[String], out: &mut dyn Write| {
@@ -325,7 +312,7 @@ impl Texts<'_> {
         self.write(print).map(|(plan, _)| plan)
     }
 
-    /// Returns what `print` writes of the plan, and a message for each part that could not be read.
+    /// Returns the output of `print`, and a message for each unreadable part.
     fn write(
         self,
         print: impl FnOnce(&[Forecast], &[String], &mut dyn Write) -> io::Result<()>,

@@ -26,18 +26,17 @@ pub(super) struct OldManifests {
     pub(super) objects: OldObjects,
     /// The namespaces that requested the control-plane tolerations.
     pub(super) namespaces: Namespaces,
-    /// The reasons why manifests cannot be read.
     pub(super) failures: Vec<String>,
 }
 
-/// Finds the commit of `--against-ref`, and prints a note if it isn't the start of the change.
+/// Finds the commit of `--against-ref`, and prints a note if the change doesn't start there.
 pub(super) fn commit(reference: &str) -> Result<Commit, FileError> {
     let (commit, note) = Commit::find_start("--against-ref", reference)?;
     note.iter().for_each(|note| report::note(note));
     Ok(commit)
 }
 
-/// Returns the manifests below paths and what charts and kustomizations render to, as they were at a commit.
+/// Returns the manifests below paths, and the output of charts and kustomizations, as of the commit.
 fn old(
     commit: &Commit,
     paths: &[PathBuf],
@@ -55,14 +54,14 @@ fn old(
 }
 
 impl OldManifests {
-    /// Returns whether a root rendered to something at the commit.
+    /// Returns whether a root had any output at the commit.
     pub(super) fn has_rendered(&self, root: &str) -> bool {
         let mut rendered = self.sources.iter().filter_map(Source::rendered);
         rendered.any(|it| it.name() == root && !it.is_empty())
     }
 
-    /// Reads the manifests below `against`, or those below `paths` as they were at a commit. A manifest of a
-    /// commit that cannot be read is only a note: a change that fixes such a file must not fail because of it.
+    /// Reads the manifests below `against`, or those below `paths` as of a commit. An unreadable manifest of a commit
+    /// is only a note: the change may fix it, so it must not fail because of it.
     pub(super) fn read(
         against: &[PathBuf],
         commit: Option<Result<Commit, FileError>>,

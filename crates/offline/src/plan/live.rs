@@ -1,5 +1,4 @@
-//! The state of a cluster, read with a kubeconfig: only the objects that a plan needs, and only
-//! with read requests.
+//! The state of a cluster, read with a kubeconfig: only the objects that a plan needs, and only with read requests.
 
 use std::collections::BTreeSet;
 
@@ -15,28 +14,24 @@ use super::input::Input;
 
 /// Reads objects from the API server of a cluster.
 pub trait Reader {
-    /// Returns the namespace of objects that name none.
+    /// Returns the namespace of objects that set none.
     fn default_namespace(&self) -> &str;
 
     /// Returns the object at a path as JSON; `None` if it does not exist.
     ///
     /// # Errors
-    /// Returns an error if the API server does not answer or refuses.
+    /// Returns an error if the API server does not answer or rejects the request.
     fn get(&self, path: &str) -> anyhow::Result<Option<String>>;
 
-    /// Calls `on_item` with the JSON of each object in the collection at a path. Returns the reason why
-    /// the collection may not be read, if there is one.
+    /// Calls `on_item` with the JSON of each object in the collection at a path. Returns the reason if the user may
+    /// not list the collection.
     ///
     /// # Errors
     /// Returns an error if the API server does not answer.
     fn list(&self, path: &str, on_item: &mut dyn FnMut(&str)) -> anyhow::Result<Option<String>>;
 }
 
-/// Adds the objects of the manifests as they are in the cluster, with their pods, claims and
-/// revisions, and the nodes.
-///
-/// # Errors
-/// Returns an error if the API server does not answer or refuses.
+/// Adds the cluster's state of the objects in the manifests, with their pods, claims and revisions, and the nodes.
 pub(super) fn add(input: &mut Input, reader: &dyn Reader) -> anyhow::Result<()> {
     Cluster { reader }.add(input)
 }
@@ -92,8 +87,6 @@ impl Cluster<'_> {
         Ok(())
     }
 
-    /// Returns the namespace of a manifest, or the namespace of the kubeconfig if the manifest sets
-    /// none.
     fn namespace(&self, manifest: &str) -> String {
         let object: Value = serde_json::from_str(manifest).unwrap_or_default();
         let namespace = object["metadata"]["namespace"].as_str().filter(|it| !it.is_empty());
@@ -101,7 +94,6 @@ impl Cluster<'_> {
         namespace_or_default(Some(namespace)).to_owned()
     }
 
-    /// Returns an object as JSON; `None` if it does not exist.
     fn object(
         &self,
         resource: &Resource,
@@ -113,7 +105,7 @@ impl Cluster<'_> {
         self.reader.get(&path).context(path)
     }
 
-    /// Lists objects without which the plan knows less: if they may not be read, a note says so.
+    /// Lists optional objects. If the user may not list them, adds a note.
     fn list_if_allowed(
         &self,
         of: &Listed<'_>,
@@ -127,7 +119,6 @@ impl Cluster<'_> {
         Ok(())
     }
 
-    /// Lists objects without which there is no plan.
     fn list_all(&self, of: &Listed<'_>, input: &mut Input) -> anyhow::Result<()> {
         match self.list(of, input)? {
             None => Ok(()),
@@ -135,7 +126,7 @@ impl Cluster<'_> {
         }
     }
 
-    /// Lists objects. Returns the reason why they may not be read, if there is one.
+    /// Returns the reason if the user may not list the objects.
     fn list(&self, of: &Listed<'_>, input: &mut Input) -> anyhow::Result<Option<String>> {
         let mut wrong = None;
         let listed = self.reader.list(&of.path, &mut |item| {
@@ -147,12 +138,11 @@ impl Cluster<'_> {
     }
 }
 
-/// The objects of a list.
 struct Listed<'a> {
     path: String,
     api_version: &'a str,
     kind: &'a str,
-    /// The namespace that the manifests have in the input.
+    /// The namespace that the input uses for these manifests.
     known_as: Option<&'a str>,
 }
 
@@ -167,7 +157,6 @@ impl<'a> Listed<'a> {
         Listed { path, api_version, kind, known_as: None }
     }
 
-    /// Adds an object of the list to the input.
     fn add(&self, item: &str, input: &mut Input) -> anyhow::Result<()> {
         let mut item: Value = serde_json::from_str(item)?;
         if let Some(namespace) = self.known_as {
@@ -177,7 +166,6 @@ impl<'a> Listed<'a> {
     }
 }
 
-/// Returns the path below which the resources of a version are.
 fn root(api_version: &str) -> String {
     let prefix = if api_version.contains('/') { "/apis" } else { "/api" };
     format!("{prefix}/{api_version}")

@@ -1,4 +1,4 @@
-//! What charts and kustomizations render to before and after a change.
+//! The output of charts and kustomizations before and after a change.
 
 use std::collections::BTreeMap;
 
@@ -17,7 +17,8 @@ pub(super) use setguard_files::{
     report::{self, progress::Progress},
 };
 
-/// Returns the states of each root, by its name; `None` are the other manifests. Calls `complain` with what cannot be rendered now.
+/// Returns the sides of each root by name, with `None` for the other manifests. Calls `complain` for each root that
+/// fails to render in the work tree.
 pub(super) fn sides(
     rendering: &Rendering,
     paths: &input::Paths<'_>,
@@ -44,7 +45,7 @@ pub(super) fn sides(
         });
         match checkout {
             Ok(checkout) => {
-                // Without its defaults, a chart says nothing about its objects.
+                // A chart without its default values shows nothing about its objects.
                 let without = new.empty.into_iter().filter_map(|(root, empty)| {
                     let side = sides.entry(Some(root.clone())).or_default();
                     side.lacks_new = side.new.is_empty();
@@ -78,7 +79,7 @@ pub(super) fn sides(
     sides
 }
 
-/// Adds what there was at a commit. What could not be rendered there is not the fault of the change.
+/// Adds the output at a commit. A render failure there is not the fault of the change.
 fn add_old(sides: &mut BTreeMap<Option<String>, Side>, rendering: &Rendering, checkout: &Checkout) {
     for source in sort(read(rendering, Some(checkout)).sources) {
         match source {
@@ -104,7 +105,7 @@ fn read(rendering: &Rendering, at: Option<&Checkout>) -> Listing {
     rendering.read(at, &exclude, &names, &mut Progress::rendering())
 }
 
-/// A source with its root, or the roots without one and the reason.
+/// A source with its root, or the possible roots and the reason why none is certain.
 type Sorted = Result<(Option<String>, Source), (Vec<Option<String>>, String)>;
 
 fn sort(sources: Vec<Result<Source, FileError>>) -> impl Iterator<Item = Sorted> {

@@ -14,9 +14,8 @@ use super::{
     styled_line::{ASCII, Line, Symbols, Tone, UNICODE},
 };
 
-/// Prints the plan with colours, to a stream that removes them if it isn't a terminal. `plain`
-/// leaves out symbols, and uses dots for the ellipsis of a shortened value. `none` is printed if there
-/// are no objects.
+/// Prints the plan with colours, and `none` if the plan has no objects. With `plain`, the output has no symbols, and
+/// shortened values end in dots.
 pub(super) fn print(
     forecasts: &[Forecast],
     none: &str,
@@ -57,7 +56,6 @@ pub(super) fn print(
     last.iter().try_for_each(|it| writeln!(out, "{}", screen.fit(&drawn("", it, symbols), 4)))
 }
 
-/// Returns a line with the numbers of pods and claims, for all objects.
 fn totals(shown: &[&Forecast]) -> Line {
     let (mut pods, mut claims, mut refused) = (Tally::default(), 0, 0);
     let mut replaced = 0;
@@ -98,7 +96,7 @@ fn totals(shown: &[&Forecast]) -> Line {
     }
 }
 
-/// Draws a line. Its text may come from a manifest, so it is made printable.
+/// Escapes the text, because it may come from a manifest.
 fn drawn(indent: &str, line: &Line, symbols: Symbols) -> String {
     let mut drawn = indent.to_owned();
     for (tone, text) in line.pieces() {
@@ -111,7 +109,6 @@ fn drawn(indent: &str, line: &Line, symbols: Symbols) -> String {
     drawn
 }
 
-/// Returns the style of a tone, with the colours that `check` uses for errors, warnings and help.
 fn style(tone: Tone) -> Style {
     let bright = |color: AnsiColor| Style::new().bold().fg_color(Some(color.into()));
     let dull = |color: AnsiColor| Style::new().fg_color(Some(color.into()));
