@@ -83,8 +83,7 @@ pub fn run(args: &ServeArgs) -> anyhow::Result<ExitCode> {
 
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
-        // Blocking threads answer large reviews and are CPU-bound, so more threads than cores would
-        // not help.
+        // Blocking threads answer large reviews and are CPU-bound, so more threads than cores would not help.
         .max_blocking_threads(thread::available_parallelism().map_or(1, Into::into))
         .build()
         .context("cannot start the async runtime")?;
@@ -113,8 +112,7 @@ pub fn run(args: &ServeArgs) -> anyhow::Result<ExitCode> {
     Ok(code)
 }
 
-/// Starts the view of the cluster. A server that needs the API server anyway also reads its
-/// release.
+/// A server that needs the API server for anything also reads its release.
 fn see_cluster(args: &ServeArgs, app: &Arc<App>) -> anyhow::Result<()> {
     let gates = args.inventory.discover_feature_gates;
     if !app.live.is_on() && !gates && !args.managed.tls_managed {
@@ -135,14 +133,12 @@ fn see_cluster(args: &ServeArgs, app: &Arc<App>) -> anyhow::Result<()> {
     })
 }
 
-/// The sources of TLS, and the signer that renews the certificate if it is self-signed.
 fn tls_source(args: &ServeArgs) -> anyhow::Result<(tls::Source, Option<SelfSigner>)> {
     let (pair, signer) = certificate(args)?;
     let (client_ca, min_version) = (args.client_ca.clone(), args.tls_min_version);
     Ok((tls::Source { pair, client_ca, min_version }, signer))
 }
 
-/// The source of the certificate, and the signer that renews it if it is self-signed.
 fn certificate(args: &ServeArgs) -> anyhow::Result<(Pair, Option<SelfSigner>)> {
     if let (Some(cert), Some(key)) = (args.tls_cert.clone(), args.tls_key.clone()) {
         return Ok((Pair::Files { cert, key }, None));
@@ -161,16 +157,13 @@ fn certificate(args: &ServeArgs) -> anyhow::Result<(Pair, Option<SelfSigner>)> {
     Ok((Pair::Memory(signer.slot()), Some(signer)))
 }
 
-/// `ip`, unless it is unspecified (`0.0.0.0` or `::`).
 fn specific(ip: IpAddr) -> Option<IpAddr> {
     (!ip.is_unspecified()).then_some(ip)
 }
 
-/// The running listeners and their addresses.
 struct Listening {
     /// The task that accepts webhook connections until `stop` is dropped.
     accepting: JoinHandle<Open>,
-    /// Stops `accepting` when it is dropped.
     stop: oneshot::Sender<()>,
     webhook: SocketAddr,
     admin: SocketAddr,
@@ -231,8 +224,8 @@ async fn listen(args: &ServeArgs, app: &Arc<App>, tls: Arc<Tls>) -> anyhow::Resu
     Ok(Listening { accepting, stop, webhook: address, admin: admin_address })
 }
 
-/// Serves until a signal arrives, then until all requests in flight are answered, the grace period
-/// is over or a second signal arrives.
+/// Serves until a signal arrives, then until all requests are answered, the grace period ends or a second signal
+/// arrives.
 async fn until_signals(
     args: &ServeArgs,
     app: &App,
@@ -261,11 +254,9 @@ async fn until_signals(
     }
 }
 
-/// How to undo `setguard serve | kubectl apply -f -`.
 const WAY_BACK: &str = "if you apply the printed configurations, the API server refuses each change of a DaemonSet or \
                         StatefulSet while this process does not run; to delete them: setguard cleanup";
 
-/// Prints webhook configurations that trust the self-signed certificate.
 fn print_configurations(args: &ServeArgs, address: SocketAddr, ca: &str) -> anyhow::Result<()> {
     let host = args.tls_san.first().cloned();
     let ip = specific(address.ip()).map(|ip| ip.to_string());
@@ -275,13 +266,12 @@ fn print_configurations(args: &ServeArgs, address: SocketAddr, ca: &str) -> anyh
     Ok(())
 }
 
-/// Waits for the requests in flight. Returns whether all were answered.
+/// Returns whether all requests in flight were answered.
 async fn finish(app: &App, open: Open, grace: Duration) -> bool {
     let quiet = async {
-        // hyper closes an idle connection immediately, but one that has never carried a request
-        // only when its idle timeout expires, and Go's client keeps such connections in reserve. So
-        // stop after one second without a request in flight: enough time for a request that is
-        // being sent right now to arrive.
+        // hyper closes an idle connection at once, but a connection that has never carried a request only at its idle
+        // timeout, and Go's client keeps such connections in reserve. So stop after one second without a request in
+        // flight: a request that is being sent right now arrives within that time.
         let mut idle_looks = 0;
         while idle_looks < 10 {
             sleep(Duration::from_millis(100)).await;
@@ -302,8 +292,7 @@ async fn finish(app: &App, open: Open, grace: Duration) -> bool {
     in_flight == 0
 }
 
-/// Prints the webhook configurations and closes standard output, so that kubectl in
-/// `setguard serve | kubectl apply -f -` reads the end of its input.
+/// Closes standard output, so that kubectl in `setguard serve | kubectl apply -f -` reads the end of its input.
 fn print(yaml: &str) {
     let printed = io::stdout().lock().write_all(yaml.as_bytes()).and_then(|()| {
         io::stdout().flush()?;
@@ -320,8 +309,8 @@ fn close_stdout() -> io::Result<()> {
     Ok(rustix::stdio::dup2_stdout(nowhere)?)
 }
 
-/// Does nothing: standard output can't be closed without unsafe code, so kubectl waits until the server
-/// ends. Redirect the output to a file instead.
+/// Standard output can't be closed without unsafe code, so kubectl waits until the server ends. Redirect the output to
+/// a file instead.
 #[cfg(not(unix))]
 fn close_stdout() -> io::Result<()> {
     Ok(())

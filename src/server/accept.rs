@@ -30,9 +30,9 @@ use super::{
     tls::{Tls, Trust},
 };
 
-/// An API server keeps up to 25 idle connections to a webhook, and a large control plane has five
-/// API servers; the rest is for bursts. The common default limit of 1,024 open files leaves room
-/// for this many. Beyond the limit, connections without a request give way to new ones.
+/// An API server keeps up to 25 idle connections to a webhook, and a large control plane has five API servers; the rest
+/// is for bursts. The common limit of 1,024 open files leaves room for this many. Beyond the limit, connections without
+/// a request give way to new ones.
 const MAX_CONNECTIONS: usize = 512;
 
 /// A handshake takes two packets each way.
@@ -41,12 +41,11 @@ const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(5);
 /// The pause after a failed accept, to give the cause time to clear.
 pub const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
-/// The longest time that a connection stays open after its client is no longer trusted: no review
-/// takes longer.
+/// How long a connection may stay open after its client is no longer trusted: no review takes longer.
 const DISTRUSTED_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// The minimum time between two warnings about failed handshakes; the others are logged at debug
-/// level. A client that does not trust the certificate keeps retrying.
+/// The minimum time between warnings about failed handshakes: a client that does not trust the certificate keeps
+/// retrying. The others are logged at debug level.
 const WARN_SECONDS: u64 = 60;
 
 /// A listener, and everything that its connections need.
@@ -88,8 +87,7 @@ impl Acceptor {
         self.listener.local_addr()
     }
 
-    /// Accepts connections until `stop` completes, then closes the port. Open connections stay
-    /// open; the returned [`Open`] closes them.
+    /// Accepts connections until `stop` completes, then closes the port. The returned [`Open`] closes open connections.
     pub async fn run(self, stop: impl Future<Output = ()>) -> Open {
         tokio::pin!(stop);
         loop {
@@ -159,8 +157,7 @@ impl Acceptor {
     }
 }
 
-/// Completes when a connection has to close: the server shuts down, unless this is one of the
-/// `last` connections, or the client is no longer trusted. Returns how long closing may take.
+/// Completes at shutdown, unless `is_last`, or when the client is no longer trusted. Returns how long closing may take.
 async fn close(
     mut stop: watch::Receiver<()>,
     is_last: bool,
@@ -188,8 +185,7 @@ fn without_http2(config: &ServerConfig) -> Arc<ServerConfig> {
 pub struct Open(watch::Sender<()>);
 
 impl Open {
-    /// Closes each connection when its requests in flight are answered, and waits until all are
-    /// closed.
+    /// Closes each connection after its requests in flight are answered, and waits until all are closed.
     pub async fn close(self) {
         self.0.send_replace(());
         self.0.closed().await;

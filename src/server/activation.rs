@@ -1,18 +1,16 @@
-//! `serve --arm-webhooks`: writes the rules of the webhook configurations once the API server can
-//! call setguard, and reports what other clients change in them.
+//! `serve --arm-webhooks`: writes the rules of the webhook configurations once the API server can call setguard, and
+//! reports changes by other clients.
 //!
-//! A webhook without rules matches nothing, so a configuration without rules rejects nothing,
-//! whatever its `failurePolicy`. The chart installs the configurations that way, with the rules in
-//! an annotation, and this module copies the rules to where they take effect. First it verifies
-//! that the API server calls setguard: from the start, the configuration has a rule for one
-//! request, a dry-run patch of a ConfigMap by setguard's own account, and setguard answers that
-//! request with a warning. If the API server's response has the warning, then the name, the route,
-//! the firewall, the certificate and the CA are right.
+//! A webhook without rules matches nothing, so it rejects nothing, whatever its `failurePolicy`. The chart installs the
+//! configurations without rules and keeps the rules in an annotation; this module copies them to where they take
+//! effect. First it verifies that the API server calls setguard: from the start, the configuration has a rule for one
+//! request, a dry-run patch of a ConfigMap by setguard's own account, and setguard answers that request with a warning.
+//! If the API server's response has the warning, then the name, the route, the firewall, the certificate and the CA are
+//! right.
 //!
-//! Only the annotation determines the rules, so replicas of two releases do not overwrite each
-//! other. Rules are never removed. An administrator who deletes a configuration, or changes some
-//! other field, has the last word: setguard compares all fields with the annotation, and logs and
-//! counts the differences.
+//! Only the annotation determines the rules, so replicas of two releases do not overwrite each other. setguard never
+//! removes rules. An administrator who deletes a configuration, or changes any other field, has the last word: setguard
+//! compares all fields with the annotation, and logs and counts the differences.
 
 mod args;
 pub(crate) mod dry_run_probe;
@@ -59,16 +57,15 @@ use super::{
     managed::cluster::{self, CallError, call, patch_params, watch},
 };
 
-/// The wait after a failed round: the first, and the longest. The wait doubles each time.
+/// The wait after a failed round doubles each time.
 const FIRST_WAIT: Duration = Duration::from_secs(1);
 const LONGEST_WAIT: Duration = Duration::from_secs(10);
 
-/// Helm writes this annotation on the objects that it installs; `helm template` does not. Helm
-/// deletes the objects of a release even if they have an owner. Some tools that apply a rendered
-/// chart do not, and would leave webhooks without a server.
+/// Helm writes this annotation on the objects that it installs; `helm template` does not. Helm deletes the objects of a
+/// release even if they have an owner. Some tools that apply a rendered chart do not, and would leave webhooks without
+/// a server.
 const INSTALLED_BY_HELM: &str = "meta.helm.sh/release-name";
 
-/// Arms the webhook configurations with a name.
 pub(crate) struct Activation {
     app: Arc<App>,
     name: String,
@@ -80,8 +77,7 @@ pub(crate) struct Activation {
     client: Client,
     /// The configurations that existed in the last round.
     existing: Vec<Configuration>,
-    /// Since when no `caBundle` has been written, or the API server has accepted each rehearsal
-    /// without calling setguard.
+    /// When the API server first could not, or did not, call setguard.
     silent_since: Option<Instant>,
     kept_rules: Arc<KeptRules>,
     /// A configuration that was deleted although the other one exists.
@@ -99,10 +95,6 @@ pub(crate) struct Activation {
     problem: Option<String>,
 }
 
-/// Starts a task that runs until the server shuts down, if the flags ask for it.
-///
-/// # Errors
-/// Returns an error if there is neither a kubeconfig nor a service account.
 pub(crate) async fn start(
     app: Arc<App>,
     args: &ActivationArgs,
@@ -140,7 +132,6 @@ pub(crate) async fn start(
     Ok(())
 }
 
-/// A configuration that lacks rules, and the patch with them.
 struct Unarmed {
     configuration: Configuration,
     read: Value,
@@ -150,8 +141,7 @@ struct Unarmed {
 }
 
 impl Unarmed {
-    /// Returns `None` if no rules are missing. The patch fails if the configuration has changed
-    /// since it was read.
+    /// Returns `None` if no rules are missing. The patch fails if the configuration has changed since it was read.
     fn new(
         configuration: Configuration,
         read: Value,
@@ -216,7 +206,7 @@ impl Activation {
         }
     }
 
-    /// Checks both configurations and writes missing rules. Returns the time until the next check.
+    /// Returns the time until the next check.
     async fn round(&mut self) -> Duration {
         let problem = match self.arm().await {
             Ok(true) => {
@@ -246,7 +236,6 @@ impl Activation {
         wait
     }
 
-    /// Logs a problem, once.
     fn report(&mut self, problem: Option<Problem>) {
         let passes = matches!(problem, Some(Problem::NotYet(_)));
         let was_armed = matches!(problem, Some(Problem::NoLonger(_)));
@@ -273,8 +262,7 @@ impl Activation {
         Ok(read.and_then(|read| serde_json::to_value(read).ok()))
     }
 
-    /// Writes the missing rules, if the API server can call setguard. Returns whether no rules were
-    /// missing.
+    /// Writes missing rules, if the API server can call setguard. Returns whether no rules were missing.
     async fn arm(&mut self) -> Result<bool, Problem> {
         let unarmed = self.unarmed().await?;
         if self.existing.is_empty() {
@@ -297,8 +285,7 @@ impl Activation {
             let passes = self.silence() < why::PATIENCE;
             return Err(if passes { Problem::NotYet(why) } else { Problem::NotCalled(why) });
         }
-        // If other clients have taken the rules away, hurry: one call shows that setguard can still
-        // be called.
+        // If other clients have taken the rules away, hurry: one call shows that setguard can still be called.
         for i in 0..if self.is_proven { 1 } else { REHEARSALS } {
             if i > 0 {
                 sleep(PAUSE).await;
@@ -323,7 +310,6 @@ impl Activation {
         Ok(())
     }
 
-    /// The configurations that lack rules.
     async fn unarmed(&mut self) -> Result<Vec<Unarmed>, Problem> {
         let (mut unarmed, mut existing) = (Vec::new(), Vec::new());
         let (mut siblings, mut foreign) = (Vec::new(), Vec::new());
@@ -365,7 +351,6 @@ impl Activation {
         Ok(unarmed)
     }
 
-    /// Logs what other clients have changed, once.
     fn report_foreign(&mut self, foreign: &str) {
         if foreign == self.foreign {
             return;
@@ -410,8 +395,7 @@ impl Activation {
         self.silent_since.get_or_insert_with(Instant::now).elapsed()
     }
 
-    /// Makes the Namespace the owner of each configuration that Helm installed and that has no
-    /// owner.
+    /// Makes the Namespace the owner of each configuration that Helm installed without an owner.
     async fn own(&self) -> Result<(), Problem> {
         let Some(owner) = &self.owner else { return Ok(()) };
         for configuration in Configuration::ALL {
@@ -449,7 +433,6 @@ impl Activation {
     }
 }
 
-/// Webhook configurations of this kind.
 pub(crate) fn api(client: &Client, configuration: Configuration) -> Api<DynamicObject> {
     let resource = match configuration {
         Configuration::Validating => ApiResource::erase::<ValidatingWebhookConfiguration>(&()),

@@ -1,5 +1,3 @@
-//! The two webhook configurations.
-
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Configuration {
     Validating,

@@ -1,5 +1,4 @@
-//! A server that only this machine can reach, with a certificate in memory. Dropping the value
-//! stops the server.
+//! A server that only this machine can reach, with a certificate in memory. Dropping the value stops the server.
 
 use std::{net::SocketAddr, sync::Arc, time::SystemTime};
 
@@ -24,7 +23,6 @@ pub struct Loopback {
     pub address: SocketAddr,
     /// The CA that signed the certificate, in PEM.
     pub ca: String,
-    /// Stops the server when it is dropped.
     _stop: oneshot::Sender<()>,
 }
 

@@ -41,7 +41,7 @@ use super::{
 /// The source of the certificate and its key.
 #[derive(Debug)]
 pub enum Pair {
-    /// Files, which may change.
+    /// Files that may change.
     Files {
         /// The certificate chain, leaf first.
         cert: PathBuf,
@@ -118,8 +118,7 @@ impl Tls {
         self.config.load_full()
     }
 
-    /// Returns the trust in clients from this call on. To miss no change, call this before
-    /// [`config`](Self::config).
+    /// Returns the trust in clients from this call on. To miss no change, call this before [`config`](Self::config).
     pub fn trust(&self) -> Trust {
         Trust::new(self.clients.subscribe())
     }
@@ -144,8 +143,7 @@ fn read_all(
 pub struct Reloader {
     source: Arc<Source>,
     tls: Arc<Tls>,
-    /// The result of the last read, valid or not, so that each change is tried and reported only
-    /// once.
+    /// The result of the last read, valid or not, so that each change is tried and reported only once.
     seen: Result<Contents, String>,
     patience: Patience<Result<Contents, TlsError>>,
 }
@@ -165,8 +163,8 @@ pub fn load(source: Source, metrics: &Metrics) -> Result<(Arc<Tls>, Reloader), T
 }
 
 impl Reloader {
-    /// Applies changes since the last call. If the new files cannot be used, the failure is logged
-    /// and counted, and the old configuration stays in use.
+    /// Applies changes since the last call. If the new files cannot be used, the failure is logged and counted, and the
+    /// old configuration stays in use.
     pub fn poll(&mut self, metrics: &Metrics) {
         let read = read_all(&self.source, &mut self.patience);
         let now = read.as_ref().map(Clone::clone).map_err(ToString::to_string);
@@ -268,7 +266,6 @@ fn certificates(path: &Path, pem: &[u8]) -> Result<Vec<CertificateDer<'static>>,
     Ok(list)
 }
 
-/// Returns the earliest expiry of a certificate in the chain, in seconds since 1970.
 fn expiry(path: &Path, chain: &[CertificateDer<'_>]) -> Result<i64, TlsError> {
     let mut first = i64::MAX;
     for (i, der) in chain.iter().enumerate() {
@@ -280,7 +277,6 @@ fn expiry(path: &Path, chain: &[CertificateDer<'_>]) -> Result<i64, TlsError> {
     Ok(first)
 }
 
-/// Returns a verifier that trusts the CAs in a file.
 fn verifier(
     path: &Path,
     pem: &[u8],

@@ -42,10 +42,6 @@ pub(super) struct Call {
 }
 
 impl Webhook {
-    /// Connects to the webhook.
-    ///
-    /// # Errors
-    /// Returns an error if there is no connection, or the certificate was not signed by the CA.
     pub(super) async fn connect(server: &Loopback) -> anyhow::Result<Webhook> {
         let mut roots = RootCertStore::empty();
         roots.add(CertificateDer::from_pem_slice(server.ca.as_bytes())?)?;
@@ -64,10 +60,6 @@ impl Webhook {
         Ok(Webhook { sender, calls: 0 })
     }
 
-    /// Sends a request to create an object.
-    ///
-    /// # Errors
-    /// Returns an error if the connection has ended.
     pub(super) async fn call(
         &mut self,
         endpoint: Endpoint,
@@ -95,7 +87,6 @@ impl Webhook {
     }
 }
 
-/// Formats a time as `0.31 ms`.
 pub(super) fn millis(time: Duration) -> String {
     format!("{:.2} ms", time.as_secs_f64() * 1e3)
 }

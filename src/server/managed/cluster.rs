@@ -34,30 +34,26 @@ use super::{
 };
 use crate::server::configuration::Configuration;
 
-/// The field manager of setguard's writes in `managedFields`.
+/// In `managedFields`.
 const MANAGER: &str = "setguard";
 
 const CERTS: &str = "ca.crt";
 const KEYS: &str = "ca.key";
 
 const CALL_TIMEOUT: Duration = Duration::from_secs(10);
-/// The maximum number of bytes that [`send`] reads of an answer.
+/// In bytes.
 const LONGEST_ANSWER: usize = 1 << 20;
-/// The duration of a watch, in seconds. The API server ends the watch; if it does not, the client
-/// does.
+/// The API server ends a watch after this time; if it does not, the client does.
 const WATCH_SECONDS: u32 = 280;
 
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum CallError {
-    /// The call timed out.
     #[error("{0}: no answer within 10 seconds")]
     Slow(String),
-    /// The API server could not be reached, or returned an error.
     #[error("{0}: {1}")]
     Failed(String, String),
     #[error("{0}: {1}")]
     Forbidden(String, String),
-    /// The Secret does not exist, and setguard's account has no right to create it.
     #[error(
         "Secret {0} does not exist, and setguard may not create it: let helm upgrade or kubectl \
          apply create it, empty (see docs/operations.md)"
@@ -71,7 +67,6 @@ pub(crate) enum CallError {
     Conflict(String),
 }
 
-/// The names of the objects in the cluster, and the clients for them.
 #[derive(Clone)]
 pub(crate) struct Cluster {
     client: Client,
@@ -82,14 +77,12 @@ pub(crate) struct Cluster {
     mutating: Api<MutatingWebhookConfiguration>,
 }
 
-/// The objects as they were read, with the versions that writes need.
 #[derive(Clone, Debug)]
 pub(crate) struct Snapshot {
-    /// The API server's time, if the response contained it.
+    /// The API server's time.
     pub(crate) time: Option<Time>,
-    /// The state that the plan needs.
     pub(crate) view: View,
-    /// The problem with the data in the Secret, if there is one.
+    /// The problem with the data in the Secret.
     pub(crate) corrupt: Option<String>,
     /// Whether the Secret exists, whatever its content.
     pub(crate) has_secret: bool,
@@ -105,10 +98,6 @@ struct Bundles {
     bundles: Vec<Vec<u8>>,
 }
 
-/// Creates a Kubernetes client with short timeouts.
-///
-/// # Errors
-/// Returns an error if there is neither a kubeconfig nor a service account.
 pub(crate) async fn client() -> anyhow::Result<Client> {
     let mut config = Config::infer().await?;
     // By default the client retries for many minutes. By then, earlier reads would be outdated.
@@ -132,7 +121,6 @@ impl Answer {
     }
 }
 
-/// Sends a request to the API server, and returns the warnings in its answer too.
 pub(crate) async fn send(
     client: &Client,
     what: &str,
@@ -175,8 +163,8 @@ impl Cluster {
         }
     }
 
-    /// Reads all objects, the Secret last: a CA is stored before it is published, so the Secret
-    /// contains every CA that another replica has published in the configurations that were read.
+    /// Reads all objects, the Secret last: a CA is stored before it is published, so the Secret contains every CA that
+    /// another replica has published in the configurations that were read.
     pub(crate) async fn read(&self) -> Result<Snapshot, CallError> {
         let what = || format!("reading webhook configuration {}", self.configurations);
         let validating = call(what(), self.validating.get_opt(&self.configurations)).await?;
@@ -220,8 +208,7 @@ impl Cluster {
         })
     }
 
-    /// Returns the API server's time from the `Date` header, which every response has, even an
-    /// error.
+    /// Every response has a `Date` header, even an error.
     async fn time(&self) -> Result<Option<Time>, CallError> {
         let request = axum::http::Request::get("/version").body(Body::empty());
         let Ok(request) = request else { return Ok(None) };
@@ -303,7 +290,7 @@ impl Cluster {
         Ok(())
     }
 
-    /// Notifies `changed` of each change. Never returns.
+    /// Never returns.
     pub(crate) async fn watch(self, changed: &Notify) {
         let notify = || changed.notify_one();
         tokio::join!(
@@ -327,8 +314,8 @@ impl Bundles {
     }
 }
 
-/// Calls `changed` with each version of one object, and whether it was deleted. After an error, a
-/// new watch starts; the next periodic check finds any change that the watch misses.
+/// Calls `changed` with each version of one object, and whether it was deleted. After an error, a new watch starts; the
+/// next periodic check finds what the old one missed.
 pub(crate) async fn watch<K>(api: Api<K>, name: &str, changed: impl Fn(&K, bool))
 where
     K: Resource + Clone + DeserializeOwned + std::fmt::Debug,
@@ -356,10 +343,6 @@ pub(crate) fn patch_params() -> PatchParams {
     PatchParams { field_manager: Some(MANAGER.to_owned()), ..PatchParams::default() }
 }
 
-/// Makes a call with a time limit.
-///
-/// # Errors
-/// Returns an error if there is no answer in time, or the answer is an error.
 pub(crate) async fn call<T>(
     what: String,
     call: impl Future<Output = Result<T, kube::Error>>,
@@ -380,11 +363,7 @@ pub(crate) async fn call<T>(
     }
 }
 
-/// Deletes both webhook configurations with this name, if they exist. Returns the kinds that it
-/// deleted.
-///
-/// # Errors
-/// Returns an error if the API server cannot be reached, or denies the request.
+/// Returns the kinds that it deleted.
 pub(crate) async fn delete(client: &Client, name: &str) -> Result<Vec<&'static str>, CallError> {
     let mut deleted = Vec::new();
     let params = DeleteParams::default();

@@ -15,10 +15,8 @@ use crate::server::{
     managed::cluster::{self, call},
 };
 
-/// The pause between two attempts.
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// Retries until an attempt succeeds, for at most `patience`.
 pub(super) async fn retry<T>(
     patience: Duration,
     mut attempt: impl AsyncFnMut() -> anyhow::Result<T>,
@@ -39,8 +37,7 @@ pub(super) struct Expected<'a> {
 }
 
 impl Expected<'_> {
-    /// Waits until all configurations are armed, for at most `patience`. Returns the names of their
-    /// webhooks.
+    /// Returns the names of the webhooks once all configurations are armed.
     pub(super) async fn wait(&self, patience: Duration) -> anyhow::Result<BTreeSet<String>> {
         if self.configurations.is_empty() {
             return Ok(BTreeSet::new());

@@ -55,7 +55,6 @@ pub struct SelfSigner {
     names: Vec<String>,
     lifetime: Duration,
     slot: Slot,
-    /// When to sign the next certificate.
     due: SystemTime,
 }
 
@@ -116,7 +115,7 @@ fn issuer(now: SystemTime) -> Result<CertifiedIssuer<'static, KeyPair>, rcgen::E
     CertifiedIssuer::self_signed(ca, KeyPair::generate()?)
 }
 
-/// Creates a certificate and its key, as PEM.
+/// Both results are PEM.
 fn sign(
     issuer: &CertifiedIssuer<'static, KeyPair>,
     names: &[String],

@@ -1,5 +1,3 @@
-//! The CEL that adds tolerations.
-
 use k8s_openapi::api::core::v1::Toleration;
 use setguard_core::{
     inject::settings::Settings,
@@ -8,7 +6,6 @@ use setguard_core::{
 
 use super::super::objects::quote;
 
-/// Expressions for the patches that add tolerations to a pod.
 pub(super) fn of_pod(settings: &Settings) -> Vec<String> {
     let tolerations =
         TolerationList { list: "object.spec.?tolerations.orValue([])", path: "/spec/tolerations" };
@@ -24,7 +21,6 @@ pub(super) fn of_pod(settings: &Settings) -> Vec<String> {
     all
 }
 
-/// Expressions for the patches that add tolerations to the template of a DaemonSet.
 pub(super) fn of_template(settings: &Settings) -> Vec<String> {
     let tolerations = TolerationList {
         list: "object.spec.template.spec.?tolerations.orValue([])",
@@ -33,15 +29,14 @@ pub(super) fn of_template(settings: &Settings) -> Vec<String> {
     settings.tolerations.iter().map(|it| tolerations.add(&it.into(), None)).collect()
 }
 
-/// A list of tolerations: an expression for it, and its path.
+/// CEL for a list of tolerations, and the JSON pointer of the list.
 struct TolerationList {
     list: &'static str,
     path: &'static str,
 }
 
 impl TolerationList {
-    /// Returns an expression for the patch that adds a toleration before any that ends sooner, unless one
-    /// in the list covers it.
+    /// CEL for a patch that adds a toleration before any that ends sooner, unless one in the list covers it.
     fn add(&self, toleration: &Toleration, only: Option<&str>) -> String {
         let TolerationList { list, path } = self;
         let fields = [
@@ -78,7 +73,7 @@ impl TolerationList {
     }
 }
 
-/// An expression for whether `it` tolerates everything that a toleration without an end does.
+/// CEL: `it` tolerates everything that a toleration without an end tolerates.
 fn covers(toleration: &Toleration) -> String {
     let either = |name: &str, value: &str| {
         let all = format!("it.?{name}.orValue('') == ''");
@@ -104,8 +99,7 @@ fn covers(toleration: &Toleration) -> String {
     )
 }
 
-/// An expression for whether `it` has an end, for a taint that both it and a toleration without an
-/// end tolerate; `None` if that is impossible.
+/// CEL: `it` has an end, for a taint that a toleration without an end tolerates too; `None` if that is impossible.
 fn ends_before(toleration: &Toleration) -> Option<String> {
     if !matches!(text(&toleration.effect), "" | "NoExecute") {
         return None;
