@@ -1,5 +1,5 @@
-//! A server like `setguard serve`, down to the way in which it accepts connections, that reads only
-//! the uid of a review, which the answer has to repeat.
+//! A server with the same stack as `setguard serve`, including how it accepts connections. It reads only the uid of a
+//! review, because the answer must repeat it.
 
 use std::{path::PathBuf, sync::Arc};
 
@@ -37,7 +37,7 @@ async fn accept(address: &str, tls: Arc<Tls>, app: Arc<App>) {
 
 fn allow(review: &[u8]) -> Vec<u8> {
     const KEY: &[u8] = br#""uid":""#;
-    // The first uid is the right one: the text before it is short.
+    // The first uid is the review's: the text before it is short.
     let start = review.windows(KEY.len()).position(|window| window == KEY).map(|at| at + KEY.len());
     let rest = start.map_or(&[][..], |start| &review[start..]);
     let uid = rest.split(|byte| *byte == b'"').next().unwrap_or_default();

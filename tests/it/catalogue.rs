@@ -49,8 +49,8 @@ fn every_rule_has_a_title_a_summary_and_a_why() {
     }
 }
 
-/// The ids of the rules that report an example. The examples of injection rules go through
-/// injection; a paired controller creates the pods, except for `unpaired-node-annotation`.
+/// The rules that report an example. Examples of injection rules go through injection with a paired controller as the
+/// creator, except for `unpaired-node-annotation`.
 fn run(meta: &Meta, yaml: &str) -> Vec<String> {
     if meta == CONTROL_PLANE_INJECTION {
         let json = support::to_json(yaml).remove(0);
@@ -82,8 +82,8 @@ fn run(meta: &Meta, yaml: &str) -> Vec<String> {
             .collect();
     }
     if yaml.starts_with("# Seen at ") {
-        // A node that is down and a class that is missing are reported for themselves, also where a set
-        // is held up by them.
+        // Some findings have their own status finding too, such as a node that is down, even when a set depends on
+        // them.
         let found = support::status(yaml).into_iter().map(|found| found.rule);
         let others = match meta.id {
             "class-of-claims-missing" => "claim-pending",

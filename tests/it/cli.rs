@@ -1,5 +1,3 @@
-//! The command, as users run it.
-
 mod input;
 mod terminal;
 
@@ -38,7 +36,7 @@ spec:
     spec: {containers: [{name: agent, image: a}]}
 ";
 
-/// A policy that runs only these traps, so that a new trap does not break these tests.
+/// A policy with only these traps, so that a new trap does not break these tests.
 pub(crate) fn policy(traps: &[(&str, &str)], rest: &str) -> String {
     let mut text = folder::policy("rules:\n");
     for id in setguard::rules::traps().map(|trap| trap.meta.id) {
@@ -48,7 +46,6 @@ pub(crate) fn policy(traps: &[(&str, &str)], rest: &str) -> String {
     text + rest
 }
 
-/// Feeds one text to `check -`.
 fn check(text: &str) -> Ran {
     Folder::quiet([]).feed(&["check", "-"], text)
 }

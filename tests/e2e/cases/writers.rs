@@ -1,5 +1,5 @@
-//! Objects that Helm, or a tool with server-side apply, changes: fields that the new manifest lacks are
-//! removed or stay as setguard expects without being told which program it is.
+//! Objects that Helm, or a tool with server-side apply, changes: setguard predicts whether fields missing from the new
+//! manifest are removed, without knowing the program.
 
 use std::{collections::BTreeMap, fs, path::Path, process::Command};
 
@@ -40,7 +40,7 @@ fn upgrade(namespace: &Namespace<'_>, helm: &Path, chart: &Path, object: &Value)
     // A release for each object.
     let release = object["metadata"]["name"].as_str().expect("a name");
     let version = Command::new(helm).args(["version", "--short"]).output().expect("helm");
-    // Helm 4 would refuse to take fields over from kubectl.
+    // Without this flag, Helm 4 refuses to take fields over from kubectl.
     let force = version.stdout.starts_with(b"v4").then_some("--force-conflicts");
     let output = Command::new(helm)
         .args(["upgrade", "--install", release, "--namespace", namespace.name])
@@ -52,7 +52,6 @@ fn upgrade(namespace: &Namespace<'_>, helm: &Path, chart: &Path, object: &Value)
     assert!(output.status.success(), "{output:?}");
 }
 
-/// The number of sets, each of which is created and changed three times.
 const SETS: usize = 25;
 
 fn changes(namespace: &Namespace<'_>, write: &dyn Fn(&Value)) {
@@ -79,7 +78,6 @@ fn changes(namespace: &Namespace<'_>, write: &dyn Fn(&Value)) {
     assert!(wrong.is_empty(), "{} changes are wrong: {wrong:#?}", wrong.len());
 }
 
-/// Adds a line for each field that differs.
 fn differences(path: &str, expected: &Value, stored: &Value, lines: &mut Vec<String>) {
     match (expected, stored) {
         (Value::Object(one), Value::Object(other)) => {
@@ -94,7 +92,7 @@ fn differences(path: &str, expected: &Value, stored: &Value, lines: &mut Vec<Str
                 differences(&format!("{path}[{index}]"), one, other, lines);
             }
         }
-        // A value that means the same as an absent field.
+        // An absent field with the same meaning.
         _ if [expected, stored]
             .iter()
             .all(|it| [Value::Null, json!({}), json!(0)].contains(it)) => {}
@@ -103,7 +101,7 @@ fn differences(path: &str, expected: &Value, stored: &Value, lines: &mut Vec<Str
     }
 }
 
-/// Changes that somebody else makes to the stored object.
+/// Changes the stored object as a different client.
 fn meddle(namespace: &Namespace<'_>, dice: &mut Dice, reference: &str) {
     match dice.below(4) {
         0 => {
@@ -118,7 +116,6 @@ fn meddle(namespace: &Namespace<'_>, dice: &mut Dice, reference: &str) {
     }
 }
 
-/// The spec and the labels that setguard expects.
 fn expected(new: &Value, before: &str) -> Value {
     let new = new.to_string();
     let manifest = yaml::parse(&new).remove(0).expect("YAML").root;
@@ -131,7 +128,7 @@ fn fields(json: &str) -> Value {
     let object = Object::parse(resource(), json).expect("an object");
     let Workload::StatefulSet(spec) = &object.workload else { panic!("a StatefulSet") };
     let mut spec = serde_json::to_value(spec).expect("JSON");
-    // The API server stores these defaults or not; the controller takes them as the same.
+    // The API server may or may not store these defaults; the controller treats both alike.
     let strategy = &mut spec["updateStrategy"];
     assert_eq!(strategy["type"], "RollingUpdate");
     for (field, default) in [("partition", json!(0)), ("maxUnavailable", json!(1))] {
@@ -149,7 +146,6 @@ fn resource() -> &'static Resource {
     Resource::of("apps/v1", "StatefulSet").expect("a resource")
 }
 
-/// The optional fields, each with values as JSON.
 const FIELDS: &[(&str, &[&str])] = &[
     ("/metadata/labels/tier", &[r#""front""#, r#""back""#]),
     ("/spec/replicas", &[r#"1"#, r#"2"#]),
@@ -207,7 +203,6 @@ const FIELDS: &[(&str, &[&str])] = &[
     ("/spec/persistentVolumeClaimRetentionPolicy/whenScaled", &[r#""Delete""#]),
 ];
 
-/// A StatefulSet with some of many optional fields.
 fn object(dice: &mut Dice, name: &str) -> Value {
     let labels = json!({ "app": name });
     let mut set = json!({

@@ -16,7 +16,6 @@ use super::{
 };
 
 impl Lockstep<'_> {
-    /// Makes an event happen, and waits until the controller has reacted.
     pub(super) async fn act(&mut self, act: &Act) {
         match act {
             Act::Change(object) => self.write(object).await,
@@ -67,7 +66,6 @@ impl Lockstep<'_> {
         }
     }
 
-    /// Lets a change be rolled out for some rounds.
     async fn go_on_for(&mut self, rounds: usize) {
         for left in (0..rounds).rev() {
             self.round(LITTLE_PATIENCE).await;
@@ -87,7 +85,7 @@ impl Lockstep<'_> {
         }
     }
 
-    /// One of the pods that are not being deleted.
+    /// One of the pods that are not terminating.
     async fn choose(&self, i: usize) -> Option<Pod> {
         let mut pods = self.list().await;
         pods.retain(|pod| pod.metadata.deletion_timestamp.is_none());
@@ -95,7 +93,6 @@ impl Lockstep<'_> {
         (!pods.is_empty()).then(|| pods.swap_remove(i % pods.len()))
     }
 
-    /// Deletes the set without its pods.
     pub(super) async fn orphan(&self) {
         let name = &self.history.name;
         drop(self.sets.delete(name, &DeleteParams::orphan()).await);
@@ -129,8 +126,7 @@ impl Lockstep<'_> {
         }
     }
 
-    /// Removes a node. The garbage collector of pods does not run: the test removes the pods that were
-    /// bound to the node.
+    /// Removes a node. Without the pod garbage collector, the test removes the pods bound to the node.
     async fn remove_node(&self, i: usize) {
         let Some(name) = self.chosen_node(i).await else { return };
         self.nodes.delete(&name, &DeleteParams::default()).await.expect("a node");
