@@ -12,7 +12,10 @@ mod tolerations;
 
 use json_patch::{Patch, PatchOperation};
 
-use self::{pod::PartialPod, settings::Settings};
+use self::{
+    pod::PartialPod,
+    settings::{PairedControllers, Settings},
+};
 use crate::{
     finding::{
         Finding, Findings, Path, Reason,
@@ -69,7 +72,8 @@ pub fn pod(pod: &PartialPod<'_>, user: &User<'_>, settings: &Settings) -> Inject
     if node.is_none() && !pod.is_owned_by_daemon_set() {
         return Injection::none("not a daemon's pod");
     }
-    if !is_paired(user, settings) {
+    let PairedControllers { users, groups } = &settings.paired_controllers;
+    if !user.is_among(users, groups) {
         let mut injection = Injection::none("the user is not a paired controller");
         if node.is_some() {
             injection.findings = unpaired(user);
@@ -156,14 +160,6 @@ impl Injection {
             self.injected.push(what);
         }
     }
-}
-
-/// Returns whether the policy lists the user as a paired controller.
-pub fn is_paired(user: &User<'_>, settings: &Settings) -> bool {
-    let paired = &settings.paired_controllers;
-    let groups = user.groups.as_deref().unwrap_or_default();
-    paired.users.iter().any(|name| **name == *user.username)
-        || groups.iter().any(|group| paired.groups.iter().any(|name| **name == **group))
 }
 
 fn unpaired(user: &User<'_>) -> Vec<Finding> {

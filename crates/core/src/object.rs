@@ -184,6 +184,14 @@ impl<T> Object<'_, T> {
         }
     }
 
+    /// Such as `RollingUpdate` or `OnDelete`.
+    pub(crate) fn strategy(&self) -> Option<&str> {
+        match &self.workload {
+            Workload::DaemonSet(spec) => spec.update_strategy.as_ref()?.type_.as_deref(),
+            Workload::StatefulSet(spec) => spec.update_strategy.as_ref()?.type_.as_deref(),
+        }
+    }
+
     /// Returns the pod template.
     pub fn template(&self) -> &T {
         match &self.workload {

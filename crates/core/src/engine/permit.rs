@@ -81,7 +81,7 @@ fn refusal(
         return Some(format!("the policy lists no user who may exceed {name} (mayExceed)"));
     };
     match (cx.requester, cx.origin) {
-        (Some(user), _) if listed.lists(user) => None,
+        (Some(user), _) if user.is_among(&listed.users, &listed.groups) => None,
         (Some(user), _) => Some(format!(
             "the policy doesn't list {:?} among those who may exceed {name} (mayExceed)",
             shorten(&user.username, LONGEST)

@@ -4,7 +4,7 @@
 //! term; a separate term would allow more nodes.
 
 use json_patch::PatchOperation;
-use k8s_openapi::api::core::v1::{NodeSelectorRequirement, NodeSelectorTerm};
+use k8s_openapi::api::core::v1::NodeSelectorTerm;
 use serde_json::json;
 
 use super::{patch::add, pod::PodSpec};
@@ -13,12 +13,13 @@ use crate::{
         Findings, Path, Reason,
         paths::{ANNOTATIONS, SPEC},
     },
-    kubernetes::{names, node_selector::why_not_node},
+    kubernetes::{
+        absent::list,
+        names,
+        node_selector::{NAME, is_empty, why_not_node},
+    },
     object::annotations::NODE_ANNOTATION,
 };
-
-/// The only field of a node that a node selector can match.
-const NAME: &str = "metadata.name";
 
 static AFFINITY: Path<'static> = SPEC.child("affinity");
 static NODE_AFFINITY: Path<'static> = AFFINITY.child("nodeAffinity");
@@ -107,17 +108,8 @@ fn requirement(node: &str) -> serde_json::Value {
     json!({ "key": NAME, "operator": "In", "values": [node] })
 }
 
-fn fields(term: &NodeSelectorTerm) -> &[NodeSelectorRequirement] {
-    term.match_fields.as_deref().unwrap_or_default()
-}
-
-/// Kubernetes: `isEmptyNodeSelectorTerm`, component-helpers scheduling/corev1/nodeaffinity/nodeaffinity.go.
-fn is_empty(term: &NodeSelectorTerm) -> bool {
-    fields(term).is_empty() && term.match_expressions.as_deref().unwrap_or_default().is_empty()
-}
-
 fn is_pinned_to(term: &NodeSelectorTerm, node: &str) -> bool {
-    fields(term).iter().any(|field| {
+    list(&term.match_fields).iter().any(|field| {
         field.key == NAME
             && field.operator == "In"
             && matches!(field.values.as_deref(), Some([name]) if name == node)
@@ -127,8 +119,8 @@ fn is_pinned_to(term: &NodeSelectorTerm, node: &str) -> bool {
 fn conflict(spec: &PodSpec, terms: &[NodeSelectorTerm], node: &str, found: &mut Findings) {
     for (i, term) in terms.iter().enumerate() {
         let term_path = TERMS.index(i);
-        let other = fields(term).iter().find_map(|field| {
-            let values = field.values.as_deref().unwrap_or_default();
+        let other = list(&term.match_fields).iter().find_map(|field| {
+            let values = list(&field.values);
             let is_other = field.key == NAME && field.operator == "In";
             (is_other && !values.iter().any(|name| name == node)).then(|| values.join(", "))
         });

@@ -4,10 +4,13 @@ use std::{collections::BTreeMap, fmt};
 
 use k8s_openapi::api::core::v1::{NodeSelectorRequirement, NodeSelectorTerm};
 
-use super::allowed::{Allowed, Test};
+use super::{
+    absent::list,
+    allowed::{Allowed, Test},
+};
 
 /// The only field of a node that a term can match.
-const NAME: &str = "metadata.name";
+pub(crate) const NAME: &str = "metadata.name";
 
 /// Returns why no node can match both a `nodeSelector` and a term, or `None` if one can. Ignores requirements that the
 /// API server rejects.
@@ -35,22 +38,24 @@ fn contradiction(
     term: &NodeSelectorTerm,
     node: Option<&str>,
 ) -> Option<String> {
-    let expressions = term.match_expressions.as_deref().unwrap_or_default();
-    let fields = term.match_fields.as_deref().unwrap_or_default();
-    if expressions.is_empty() && fields.is_empty() {
+    if is_empty(term) {
         return Some("an empty term matches no node".to_owned());
     }
     let mut labels: BTreeMap<&str, Vec<Constraint<'_>>> = BTreeMap::new();
     for (key, value) in node_selector.into_iter().flatten() {
         labels.entry(key).or_default().push(Constraint::label(key, value));
     }
-    for requirement in expressions {
+    for requirement in list(&term.match_expressions) {
         labels.entry(&requirement.key).or_default().extend(Constraint::expression(requirement));
     }
-    let mut names: Vec<_> = fields.iter().filter_map(Constraint::field).collect();
+    let mut names: Vec<_> = list(&term.match_fields).iter().filter_map(Constraint::field).collect();
     names.extend(node.map(Constraint::name));
     let names = std::iter::once(names).filter(|names| !names.is_empty());
     labels.into_values().chain(names).find_map(|constraints| explain_conflict(&constraints))
+}
+
+pub(crate) fn is_empty(term: &NodeSelectorTerm) -> bool {
+    list(&term.match_expressions).is_empty() && list(&term.match_fields).is_empty()
 }
 
 /// Ignores requirements that the API server rejects. Kubernetes: see [`why_not`].
@@ -59,11 +64,9 @@ pub(crate) fn matches<'l>(
     name: &'l str,
     label: impl Fn(&str) -> Option<&'l str>,
 ) -> bool {
-    let expressions = term.match_expressions.as_deref().unwrap_or_default();
-    let fields = term.match_fields.as_deref().unwrap_or_default();
-    let mut labels = expressions.iter().filter_map(Constraint::expression);
-    let mut names = fields.iter().filter_map(Constraint::field);
-    !(expressions.is_empty() && fields.is_empty())
+    let mut labels = list(&term.match_expressions).iter().filter_map(Constraint::expression);
+    let mut names = list(&term.match_fields).iter().filter_map(Constraint::field);
+    !is_empty(term)
         && labels.all(|constraint| constraint.test.holds(label(constraint.key)))
         && names.all(|constraint| constraint.test.holds(Some(name)))
 }

@@ -1,4 +1,6 @@
-//! Taints that come and go with the state of a node.
+//! Taints as text, and those that come and go with the state of a node.
+
+use k8s_openapi::api::core::v1::Taint;
 
 /// Kubernetes' own prefixes, and the ones of cloud providers and of programs that scale and prepare nodes. Kubernetes:
 /// k8s.io/api/core/v1/well_known_taints.go, k8s.io/cloud-provider/api/well_known_taints.go.
@@ -22,6 +24,14 @@ const NOT_READY: &str = "/agent-not-ready";
 pub(crate) fn is_transient(taint: &str) -> bool {
     let key = taint.split(['=', ':']).next().unwrap_or_default();
     key.ends_with(NOT_READY) || TRANSIENT.iter().any(|it| key.starts_with(it))
+}
+
+/// As `kubectl taint` does.
+pub(crate) fn written(Taint { key, value, effect, .. }: &Taint) -> String {
+    match value.as_deref() {
+        None | Some("") => format!("{key}:{effect}"),
+        Some(value) => format!("{key}={value}:{effect}"),
+    }
 }
 
 #[cfg(test)]

@@ -4,6 +4,8 @@ use std::collections::HashMap;
 
 use k8s_openapi::api::core::v1::{Taint, Toleration};
 
+pub use super::absent::text;
+
 /// Returns whether `broad` tolerates every taint that `narrow` tolerates, for at least as long. Kubernetes:
 /// `ToleratesTaint`, staging/src/k8s.io/api/core/v1/toleration.go.
 pub(crate) fn covers(broad: &Toleration, narrow: &Toleration) -> bool {
@@ -63,11 +65,6 @@ pub fn of_daemons(host_network: bool) -> impl Iterator<Item = Toleration> {
         effect: Some(effect.to_owned()),
         ..Toleration::default()
     })
-}
-
-/// Returns the text, or an empty one.
-pub fn text(value: &Option<String>) -> &str {
-    value.as_deref().unwrap_or_default()
 }
 
 pub(crate) fn operator(toleration: &Toleration) -> &str {

@@ -28,6 +28,12 @@ impl<'a> User<'a> {
         }
         User { username: Str(username.into()), groups: Some(groups) }
     }
+
+    pub(crate) fn is_among(&self, users: &[String], groups: &[String]) -> bool {
+        let mut own = self.groups.iter().flatten();
+        users.iter().any(|it| **it == *self.username)
+            || own.any(|group| groups.iter().any(|it| **it == **group))
+    }
 }
 
 /// Room for a few hundred is enough: the API server takes groups from a token, a certificate or headers.

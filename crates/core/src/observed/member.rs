@@ -47,7 +47,7 @@ impl Member {
     }
 }
 
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Volume<'a> {
     #[serde(borrow, default)]

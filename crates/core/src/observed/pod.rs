@@ -1,6 +1,7 @@
 use std::borrow::Cow;
 
 use jiff::Timestamp;
+use k8s_openapi::api::core::v1::Affinity;
 use serde::Deserialize;
 
 use super::{
@@ -143,7 +144,7 @@ impl Pod {
 
 /// `V` is the type of the volumes.
 #[derive(Deserialize)]
-#[serde(bound(deserialize = "V: Deserialize<'de>"))]
+#[serde(bound(deserialize = "V: Deserialize<'de> + Default"))]
 pub(super) struct RawPod<'a, V> {
     #[serde(borrow)]
     pub(super) metadata: Metadata<'a, Labels<'a>>,
@@ -161,16 +162,15 @@ pub(super) struct Labels<'a> {
     generation: Option<Cow<'a, str>>,
 }
 
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase", default, bound(deserialize = "V: Deserialize<'de>"))]
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase", default, bound(deserialize = "V: Deserialize<'de> + Default"))]
 pub(super) struct Spec<'a, V> {
     pub(super) volumes: Option<Vec<V>>,
     #[serde(borrow)]
     node_name: Option<Cow<'a, str>>,
     #[serde(borrow)]
     scheduler_name: Option<Cow<'a, str>>,
-    #[serde(borrow)]
-    affinity: Option<Affinity<'a>>,
+    affinity: Option<Affinity>,
     #[serde(borrow)]
     resource_claims: Option<Vec<ResourceClaim<'a>>>,
 }
@@ -180,56 +180,6 @@ pub(super) struct Spec<'a, V> {
 struct ResourceClaim<'a> {
     #[serde(borrow)]
     resource_claim_name: Option<Cow<'a, str>>,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-struct Affinity<'a> {
-    #[serde(borrow)]
-    node_affinity: Option<NodeAffinity<'a>>,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-struct NodeAffinity<'a> {
-    #[serde(borrow, rename = "requiredDuringSchedulingIgnoredDuringExecution")]
-    required: Option<Terms<'a>>,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-struct Terms<'a> {
-    #[serde(borrow)]
-    node_selector_terms: Vec<Term<'a>>,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-struct Term<'a> {
-    #[serde(borrow)]
-    match_fields: Option<Vec<Requirement<'a>>>,
-}
-
-#[derive(Deserialize)]
-struct Requirement<'a> {
-    #[serde(borrow, default)]
-    key: Cow<'a, str>,
-    #[serde(borrow, default)]
-    operator: Cow<'a, str>,
-    #[serde(borrow, default)]
-    values: Option<Vec<Cow<'a, str>>>,
-}
-
-impl<V> Default for Spec<'_, V> {
-    fn default() -> Self {
-        Spec {
-            volumes: None,
-            node_name: None,
-            scheduler_name: None,
-            affinity: None,
-            resource_claims: None,
-        }
-    }
 }
 
 impl<V> Spec<'_, V> {
@@ -246,10 +196,11 @@ impl<V> Spec<'_, V> {
         if let Some(name) = self.node_name.as_deref().filter(|name| !name.is_empty()) {
             return Some(name);
         }
-        let required = self.affinity.as_ref()?.node_affinity.as_ref()?.required.as_ref()?;
+        let affinity = self.affinity.as_ref()?.node_affinity.as_ref()?;
+        let required = affinity.required_during_scheduling_ignored_during_execution.as_ref()?;
         let fields = required.node_selector_terms.iter().flat_map(|it| it.match_fields.iter());
         let mut names =
             fields.flatten().filter(|it| it.key == "metadata.name" && it.operator == "In");
-        names.next()?.values.as_ref()?.first().map(|name| &**name)
+        names.next()?.values.as_ref()?.first().map(String::as_str)
     }
 }

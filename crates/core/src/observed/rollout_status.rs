@@ -77,7 +77,7 @@ impl RolloutStatus {
     pub fn of(set: &WorkloadStatus, cluster: &Cluster, allow_none: bool) -> Self {
         let mut progress = match &set.state {
             WorkloadState::StatefulSet(it) => stateful_set(set.name(), it, cluster, allow_none),
-            WorkloadState::DaemonSet(it) => daemon_set(it, allow_none),
+            WorkloadState::DaemonSet(it) => daemon_set(it, set.is_on_delete(), allow_none),
         };
         if !set.is_current() {
             progress.phase = Phase::Unseen(set.generation());
@@ -168,14 +168,12 @@ fn stateful_set(
 }
 
 /// Kubernetes: `Status` of `DaemonSetStatusViewer`, kubectl pkg/polymorphichelpers/rollout_status.go.
-fn daemon_set(set: &DaemonSet, allow_none: bool) -> RolloutStatus {
-    let DaemonSet { spec, status, .. } = set;
+fn daemon_set(set: &DaemonSet, is_on_delete: bool, allow_none: bool) -> RolloutStatus {
+    let status = &set.status;
     let wanted = status.desired_number_scheduled;
-    let strategy = spec.update_strategy.as_ref().and_then(|it| it.type_.as_deref());
     let updated = status.updated_number_scheduled.unwrap_or_default();
     let ready = status.number_ready;
     let available = status.number_available.unwrap_or_default();
-    let is_on_delete = strategy == Some("OnDelete");
     let serves =
         status.current_number_scheduled >= wanted && ready >= wanted && available >= wanted;
     let phase = if wanted == 0 {

@@ -26,7 +26,6 @@ use crate::{
 ///
 /// Add DaemonSets and StatefulSets before the objects that belong to them: the store drops the objects of sets that are
 /// healthy according to their status. A kind that was neither added nor forbidden counts as empty.
-/// added nor forbidden is taken to have no objects.
 #[derive(Debug, Default)]
 pub struct Observed {
     sets: BTreeMap<Owner, WorkloadStatus>,

@@ -181,18 +181,19 @@ impl Webhook {
 }
 
 impl Endpoints {
-    pub(super) fn read(json: &str) -> serde_json::Result<Option<(Name, Self)>> {
-        let EndpointSlice { endpoints, metadata, .. } = serde_json::from_str(json)?;
-        let service = metadata.labels.and_then(|mut it| it.remove("kubernetes.io/service-name"));
-        let managed = metadata.managed_fields.into_iter().flatten().filter_map(|it| it.time);
-        let times = managed.chain(metadata.creation_timestamp).map(|it| it.0.as_second());
-        let mut conditions = endpoints.into_iter().flatten().map(|it| it.conditions);
+    /// Returns the endpoints of a slice, and the namespace and name of its Service.
+    pub fn of(slice: &EndpointSlice) -> Option<(Name, Self)> {
+        let EndpointSlice { endpoints, metadata, .. } = slice;
+        let service = metadata.labels.as_ref()?.get("kubernetes.io/service-name")?;
+        let managed = metadata.managed_fields.iter().flatten().filter_map(|it| it.time.as_ref());
+        let times = managed.chain(&metadata.creation_timestamp).map(|it| it.0.as_second());
+        let mut conditions = endpoints.iter().flatten().map(|it| it.conditions.as_ref());
         let endpoints = Endpoints {
             is_ready: conditions.any(|it| it.and_then(|it| it.ready).unwrap_or(true)),
             changed: times.max().unwrap_or_default(),
         };
-        let namespace = metadata.namespace.unwrap_or_default();
-        Ok(service.map(|service| ((namespace.into(), service.into()), endpoints)))
+        let namespace = metadata.namespace.as_deref().unwrap_or_default();
+        Some(((namespace.into(), service.as_str().into()), endpoints))
     }
 
     pub(super) fn add(&mut self, other: Endpoints) {

@@ -305,15 +305,13 @@ impl WorkloadStatus {
 
     /// Returns whether pods get a new template only after they are deleted manually.
     pub fn is_on_delete(&self) -> bool {
-        let strategy = match &self.state {
-            WorkloadState::DaemonSet(it) => {
-                it.spec.update_strategy.as_ref().and_then(|it| it.type_.as_deref())
-            }
+        match &self.state {
+            WorkloadState::DaemonSet(it) => Settings::of(&it.spec).is_on_delete(),
             WorkloadState::StatefulSet(it) => {
-                it.spec.update_strategy.as_ref().and_then(|it| it.type_.as_deref())
+                let strategy = it.spec.update_strategy.as_ref();
+                strategy.and_then(|it| it.type_.as_deref()) == Some("OnDelete")
             }
-        };
-        strategy == Some("OnDelete")
+        }
     }
 
     pub(crate) fn has_generation_of(&self, pod: &Pod) -> bool {

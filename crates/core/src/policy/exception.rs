@@ -13,8 +13,10 @@ use crate::{finding::Meta, policy::file_patterns::FilePatterns};
 /// A validated exception.
 #[derive(Clone, Debug, Default)]
 pub struct Exception {
-    pub(super) namespaces: Vec<String>,
-    pub(super) names: Vec<String>,
+    /// The patterns of namespaces. Empty: every namespace.
+    pub namespaces: Vec<String>,
+    /// The patterns of names. Empty: every name.
+    pub names: Vec<String>,
     /// Empty: every file.
     pub(super) files: Vec<String>,
     /// The names of a run's files that match the patterns; see [`assign_files`].
@@ -30,16 +32,6 @@ impl Exception {
     /// Returns whether the exception covers a rule.
     pub fn is_about(&self, rule: &Meta) -> bool {
         self.rules.contains(&rule)
-    }
-
-    /// Returns the patterns of namespaces. Empty: every namespace.
-    pub fn namespaces(&self) -> &[String] {
-        &self.namespaces
-    }
-
-    /// Returns the patterns of names. Empty: every name.
-    pub fn names(&self) -> &[String] {
-        &self.names
     }
 
     /// Returns whether the exception covers only certain files, and so no object in a cluster.

@@ -7,6 +7,7 @@ use serde::Deserialize;
 
 use crate::kubernetes::{
     node_selector,
+    taints::written,
     tolerations::{self, of_daemons},
 };
 
@@ -120,7 +121,7 @@ pub fn reasons(pod: &Placing, node: &NodeInfo) -> Vec<WhyNot> {
     let mut taints: Vec<&Taint> = node.taints.iter().filter(keeps_away).collect();
     // A node that is down has each of its taints twice, with different effects.
     taints.dedup_by_key(|taint| &taint.key);
-    let taints = taints.into_iter().map(|taint| WhyNot::Taint(text(taint)));
+    let taints = taints.into_iter().map(|taint| WhyNot::Taint(written(taint)));
     missing.chain(affinity).chain(taints).collect()
 }
 
@@ -153,14 +154,7 @@ fn placement(pod: &Placing, tolerations: &[Toleration], node: &NodeInfo) -> Plac
     };
     match (hurts(&["NoExecute"]), hurts(&["NoSchedule", "NoExecute"])) {
         (_, None) => Placement::Runs,
-        (None, Some(taint)) => Placement::Keeps(WhyNot::Taint(text(taint))),
-        (Some(taint), _) => Placement::Loses(WhyNot::Taint(text(taint))),
-    }
-}
-
-fn text(Taint { key, value, effect, .. }: &Taint) -> String {
-    match value.as_deref() {
-        None | Some("") => format!("{key}:{effect}"),
-        Some(value) => format!("{key}={value}:{effect}"),
+        (None, Some(taint)) => Placement::Keeps(WhyNot::Taint(written(taint))),
+        (Some(taint), _) => Placement::Loses(WhyNot::Taint(written(taint))),
     }
 }

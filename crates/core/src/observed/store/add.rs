@@ -75,7 +75,7 @@ impl Observed {
                 self.webhooks.extend(Webhook::read(kind, json)?);
             }
             Kind::EndpointSlice => {
-                if let Some((service, endpoints)) = Endpoints::read(json)? {
+                if let Some((service, endpoints)) = Endpoints::of(&serde_json::from_str(json)?) {
                     let all = self.endpoints.entry(service);
                     all.and_modify(|it| it.add(endpoints)).or_insert(endpoints);
                 }

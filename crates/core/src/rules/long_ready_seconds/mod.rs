@@ -39,7 +39,7 @@ fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
         Workload::StatefulSet(spec) => spec.min_ready_seconds,
     };
     let seconds = i64::from(seconds.unwrap_or_default());
-    if seconds <= 0 || read::strategy(&subject.object) != Some("RollingUpdate") {
+    if seconds <= 0 || subject.object.strategy() != Some("RollingUpdate") {
         return;
     }
     let steps = match &subject.object.workload {

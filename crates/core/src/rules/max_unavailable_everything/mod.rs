@@ -59,8 +59,7 @@ fn daemon_set(subject: &Subject<'_>, spec: &DaemonSetSpec, cluster: &Cluster) ->
     let Workload::DaemonSet(old_spec) = &old.workload else { return None };
     let nodes = read::daemon_set_status(old)?.desired_number_scheduled;
     let at_once = read::scaled(value, nodes, true)?;
-    let changes =
-        || max_unavailable(old_spec) != Some(value) || read::template_changes(subject, cluster);
+    let changes = || max_unavailable(old_spec) != Some(value) || subject.template_changes(cluster);
     (nodes > 1 && at_once >= nodes.into() && changes())
         .then(|| format!("the pods on all {nodes} nodes"))
 }

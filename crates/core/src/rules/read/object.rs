@@ -6,15 +6,7 @@ use k8s_openapi::{
     apimachinery::pkg::apis::meta::v1::LabelSelector,
 };
 
-use crate::{
-    kubernetes::{cluster::Cluster, selector},
-    object::{Object, Subject},
-};
-
-/// An UPDATE that changes the template starts a rollout. Call this last, because it has to parse the old template.
-pub(crate) fn template_changes(subject: &Subject<'_>, cluster: &Cluster) -> bool {
-    subject.template_changes(cluster)
-}
+use crate::{kubernetes::selector, object::Object};
 
 pub(crate) fn pod_spec<'a>(object: &'a Object<'_>) -> Option<&'a PodSpec> {
     object.template().spec.as_ref()

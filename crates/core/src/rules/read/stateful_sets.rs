@@ -6,10 +6,7 @@ use k8s_openapi::{
 
 pub(crate) use crate::rollout::stateful_set::{ordinals, partition, replaced};
 
-use super::{
-    object::{stateful_set_status, template_changes},
-    rollout::scaled,
-};
+use super::{object::stateful_set_status, scaled};
 use crate::{
     kubernetes::cluster::Cluster,
     object::{StatefulSetSpec, Subject},
@@ -67,7 +64,7 @@ pub(crate) fn partition_still_held(subject: &Subject<'_>, cluster: &Cluster) -> 
     let status = stateful_set_status(old)?;
     let held_back = status.current_revision != status.update_revision;
     let untouched = self::partition(old.stateful_set()?) == Some(partition);
-    (held_back && untouched && template_changes(subject, cluster)).then_some(partition)
+    (held_back && untouched && subject.template_changes(cluster)).then_some(partition)
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 use super::{
-    object::{daemon_set_status, stateful_set_status, template_changes},
-    rollout::{scaled, strategy},
+    object::{daemon_set_status, stateful_set_status},
+    scaled,
     stateful_sets::{max_unavailable, partition},
 };
 use crate::{
@@ -57,7 +57,7 @@ pub(crate) fn wave(subject: &Subject<'_>, cluster: &Cluster) -> Option<Wave> {
     let old = subject.old()?;
     let pods = Pods::of(old)?;
     let (outdated, cause) = match pods.outdated {
-        _ if template_changes(subject, cluster) => (Outdated::ALL, Cause::Template),
+        _ if subject.template_changes(cluster) => (Outdated::ALL, Cause::Template),
         Some(outdated) => (outdated, Cause::Strategy),
         None => (Outdated::ALL, Cause::StrategyUnobserved),
     };
@@ -81,7 +81,7 @@ pub(crate) fn pace(subject: &Subject<'_>, cluster: &Cluster) -> Option<Wave> {
 
 /// Returns whether a new template, or a strategy that replaces more of the old pods, begins to replace pods.
 pub(crate) fn begins(subject: &Subject<'_>, cluster: &Cluster) -> bool {
-    template_changes(subject, cluster) || {
+    subject.template_changes(cluster) || {
         let Some((old, pods)) = subject.old().and_then(|old| Some((old, Pods::of(old)?))) else {
             return false;
         };
@@ -132,7 +132,7 @@ impl Pods {
             }
         };
         let [unavailable, outdated] = counts.map(|it| i64::from(it.clamp(0, all.max(0))));
-        let are_scattered = strategy(object) == Some("OnDelete");
+        let are_scattered = object.strategy() == Some("OnDelete");
         // The template has never changed in the first generation. A manifest has no generation.
         let generation = object.metadata.generation.unwrap_or_default();
         let outdated = match observed {
@@ -153,7 +153,7 @@ impl Pods {
         cluster: &Cluster,
     ) -> Option<Wave> {
         let all = self.all;
-        let (at_once, replaced) = match (&object.workload, strategy(object)) {
+        let (at_once, replaced) = match (&object.workload, object.strategy()) {
             (_, Some("OnDelete")) => (0, 0),
             (Workload::DaemonSet(spec), _) => {
                 let rolling = spec.update_strategy.as_ref()?.rolling_update.as_ref();

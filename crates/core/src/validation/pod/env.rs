@@ -14,6 +14,7 @@ use crate::{
         names::{self, Messages},
         quantity::Quantity,
     },
+    validation::object_meta::without_trailing_dash,
 };
 
 const ENV_FIELDS: &[&str] = &[
@@ -281,13 +282,7 @@ fn source_name(name: &str, path: &Path<'_>, found: &mut Findings) {
         found.required(&path, "");
         return;
     }
-    let mut wrong = names::dns1123_subdomain(name);
-    if !wrong.is_empty() && name.len() > 1 && name.ends_with('-') {
-        // `maskTrailingDash` removes two bytes and adds one.
-        let masked = name.get(..name.len() - 2).map(|start| format!("{start}a"));
-        wrong = masked.map_or(wrong, |masked| names::dns1123_subdomain(&masked));
-    }
-    each(wrong, name, &path, found);
+    each(names::dns1123_subdomain(&without_trailing_dash(name)), name, &path, found);
 }
 
 /// `validateFileKeyRefVolumes`: the volume must exist and be an emptyDir.
