@@ -12,6 +12,8 @@ mod error;
 pub mod progress;
 mod reader;
 
+use std::cell::{Cell, RefCell};
+
 use serde::de::DeserializeOwned;
 
 use self::progress::{Fields, Inspect, Progress, Unknown};
@@ -41,7 +43,16 @@ pub fn read_with<T: DeserializeOwned>(
     unknown: Unknown,
     fields: Fields<'_>,
 ) -> Read<T> {
-    let progress = Progress { inspect, unknown, fields, ..Progress::default() };
+    let progress = Progress {
+        inspect,
+        unknown,
+        fields,
+        found: RefCell::default(),
+        instead: RefCell::default(),
+        broken: RefCell::default(),
+        missing: RefCell::default(),
+        gave_up: Cell::default(),
+    };
     let mut value = None;
     for _ in 0..MAX_RUNS {
         progress.found.take();

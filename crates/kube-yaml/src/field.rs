@@ -3,7 +3,7 @@
 //! A [`Path`] is a linked list on the stack, so extending it allocates nothing. A [`Field`] owns its steps. A message
 //! (`spec.containers[0].image`), a patch (`/spec/containers/0/image`) and the line in a file share the same steps.
 
-use std::fmt;
+use std::{fmt, iter};
 
 /// One step of a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,18 +46,10 @@ impl<'a> Path<'a> {
 
     /// Returns the owned path.
     pub fn to_field(&self) -> Field {
-        let mut steps = Vec::new();
-        let mut at = Some(self);
-        while let Some(path) = at {
-            steps.push(match path.step {
-                Step::Child(name) => OwnedStep::Child(name.into()),
-                Step::Index(index) => OwnedStep::Index(index),
-                Step::Key(key) => OwnedStep::Key(key.into()),
-            });
-            at = path.parent;
-        }
-        steps.reverse();
-        Field { steps }
+        let from_last = iter::successors(Some(self), |path| path.parent);
+        let mut field = Field::of(from_last.map(|path| path.step));
+        field.steps.reverse();
+        field
     }
 }
 

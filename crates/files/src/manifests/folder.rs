@@ -104,11 +104,6 @@ fn walk<'a>(folder: &'a Path, exclude: &'a Exclude) -> Walked<'a> {
     Walked { files, context, walk }
 }
 
-pub(super) fn leaves_out(file: &Path, exclude: &Exclude) -> bool {
-    let whole = dunce::canonicalize(file).unwrap_or_else(|_| file.to_owned());
-    whole.ancestors().any(|at| exclude.excludes(at, at, at != whole).is_some())
-}
-
 fn read(path: &Path) -> Option<String> {
     let bytes = files::read_regular(path, LARGEST_IN_FOLDER).ok()?;
     String::from_utf8(bytes).ok()

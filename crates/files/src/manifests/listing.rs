@@ -105,11 +105,6 @@ pub fn list(paths: &[PathBuf], exclude: &Exclude, names: &FolderNames) -> Listin
     listing
 }
 
-/// Lists a folder, without the files that its charts and kustomizations use.
-pub(super) fn to_render(folder: &Path, exclude: &Exclude, names: &FolderNames) -> Listing {
-    folder::list(folder, exclude, names, true)
-}
-
 /// Returns the facts about the files in a folder, if it is the root of a repository. Other folders are not walked,
 /// because they may be as large as a disk.
 pub fn context(root: &Path, exclude: &Exclude) -> Option<FolderContext> {
@@ -118,5 +113,6 @@ pub fn context(root: &Path, exclude: &Exclude) -> Option<FolderContext> {
 
 /// Returns whether the policy leaves a file out of a folder.
 pub fn leaves_out(file: &Path, exclude: &Exclude) -> bool {
-    folder::leaves_out(file, exclude)
+    let whole = dunce::canonicalize(file).unwrap_or_else(|_| file.to_owned());
+    whole.ancestors().any(|at| exclude.excludes(at, at, at != whole).is_some())
 }

@@ -25,6 +25,7 @@ pub use self::place::{Files, Rendered};
 use self::root::{Kind, Root};
 use super::{
     exclude::Exclude,
+    folder,
     git::checkout::Checkout,
     group::Group,
     layout::clean,
@@ -59,6 +60,11 @@ pub struct Settings {
 }
 
 impl Rendering {
+    /// Works like [`Rendering::read`] without a policy.
+    pub fn read_all(&self, at: Option<&Checkout>, done: &mut dyn FnMut(usize)) -> Listing {
+        self.read(at, &Exclude::default(), &FolderNames::new(), done)
+    }
+
     /// Lists the folders, and renders all roots, now or at a commit. Calls `done` with the number of roots after each.
     pub fn read(
         &self,
@@ -77,7 +83,7 @@ impl Rendering {
                 continue;
             }
             let mut found = match there.is_dir() {
-                true => listing::to_render(&there, exclude, names),
+                true => folder::list(&there, exclude, names, true),
                 false => listing::list(std::slice::from_ref(&there), exclude, names),
             };
             roots.extend(found.roots.drain(..).map(|it| it.shown_in(folder, &there)));

@@ -134,12 +134,8 @@ impl Diagnostic {
     /// Returns an evaluated finding as a report shows it.
     pub fn of(violation: Violation, mark: Mark, strictness: Strictness) -> Self {
         let Violation { finding, mode, adjustments } = violation;
-        let severity = match mode {
-            Mode::Off | Mode::Audit => Severity::Note,
-            Mode::Warn if strictness.deny_warnings => Severity::Error,
-            Mode::Warn => Severity::Warning,
-            Mode::Deny => Severity::Error,
-        };
+        let is_denied = mode == Mode::Warn && strictness.deny_warnings;
+        let severity = if is_denied { Severity::Error } else { mode.into() };
         Diagnostic {
             rule: finding.rule,
             severity,
@@ -163,13 +159,6 @@ impl Diagnostic {
             is_folded: false,
             change: None,
         }
-    }
-
-    /// Adds other positions, each with its role.
-    #[must_use]
-    pub fn with_related(mut self, related: Vec<(Mark, String)>) -> Self {
-        self.related = related;
-        self
     }
 
     /// Returns the problem, and the remedy.

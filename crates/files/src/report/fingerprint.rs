@@ -78,21 +78,13 @@ impl Fingerprint {
 }
 
 pub(super) fn digest(text: &str) -> String {
-    hexadecimal(&Sha256::digest(text.as_bytes()))
+    Sha256::digest(text.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 impl fmt::Display for Fingerprint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
     }
-}
-
-pub(crate) fn hexadecimal(bytes: &[u8]) -> String {
-    let mut digits = String::with_capacity(2 * bytes.len());
-    for byte in bytes {
-        let _ = write!(digits, "{byte:02x}");
-    }
-    digits
 }
 
 /// Numbers the findings of a run that would otherwise have the same fingerprint.

@@ -20,7 +20,7 @@ use super::{
     changes::{Change, Changes},
     collected::{Collected, Entry},
     diagnostic::{Healthy, Severity, Summary},
-    policy_use::PolicyUse,
+    policy_use::{PolicyUse, is_zero},
 };
 use crate::manifests::{
     id::ObjectId,
@@ -269,11 +269,6 @@ pub struct CommandV1<'a> {
 struct ReadyV1 {
     ready: i32,
     wanted: i32,
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it with a reference")]
-const fn is_zero(count: &usize) -> bool {
-    *count == 0
 }
 
 impl<'a> From<&'a Command> for CommandV1<'a> {

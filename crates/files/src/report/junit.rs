@@ -150,8 +150,8 @@ impl Case<'_> {
         if let Some(why) = self.skipped {
             return writeln!(out, "><skipped message=\"{}\"/></testcase>", Xml(why));
         }
-        let output: Vec<_> = self.output.iter().map(|entry| line(collected, entry)).collect();
-        let output = [output, self.remarks.clone()].concat();
+        let lines = |all: &[&Entry]| all.iter().map(|it| line(collected, it)).collect::<Vec<_>>();
+        let output = [lines(&self.output), self.remarks.clone()].concat();
         if self.failures.is_empty() && self.errors.is_empty() && output.is_empty() {
             return writeln!(out, "/>");
         }
@@ -162,7 +162,7 @@ impl Case<'_> {
                 message.push_str(&format!(" (and {} more)", others.len()));
             }
             let (rule, message) = (first.diagnostic.rule.id, Xml(&message));
-            let text = lines(collected, &self.failures);
+            let text = lines(&self.failures).join("\n");
             let text = Xml(&text);
             writeln!(out, "      <failure type=\"{rule}\" message=\"{message}\">{text}</failure>")?;
         }
@@ -174,11 +174,6 @@ impl Case<'_> {
         }
         writeln!(out, "    </testcase>")
     }
-}
-
-fn lines(collected: &Collected, entries: &[&Entry]) -> String {
-    let lines: Vec<_> = entries.iter().map(|entry| line(collected, entry)).collect();
-    lines.join("\n")
 }
 
 /// Text in XML, also in quotes. Leaves out control characters and others that XML forbids. No text begins a command of

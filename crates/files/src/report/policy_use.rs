@@ -19,7 +19,7 @@ pub struct PolicyUse {
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it with a reference")]
-const fn is_zero(count: &usize) -> bool {
+pub(super) const fn is_zero(count: &usize) -> bool {
     *count == 0
 }
 

@@ -208,7 +208,7 @@ impl Reports {
     /// Reports a note to all outputs, and prints it to standard error.
     pub fn note(&mut self, message: &str) {
         self.all().for_each(|report| report.note(message));
-        let _ = writeln!(Printable::new(anstream::stderr()).guarded(), "note: {message}");
+        super::note(message);
     }
 
     /// Finishes all outputs.

@@ -117,30 +117,26 @@ impl Text {
             Some(closed) => Box::new(UntilClosed { out, closed }),
             None => Box::new(out),
         };
-        Text {
-            renderer: renderer(choice),
-            out: Printable::styled(out).guarded(),
-            screen: Screen::of_stdout(is_terminal, choice),
-            is_terminal,
-            namespace: None,
-            has_folded: false,
-            held: Vec::new(),
-            held_bytes: 0,
-            files: HashMap::new(),
-            least: Severity::default(),
-            counts: Counts::default(),
-            not_checked: Vec::new(),
-            left_out: 0,
-            policy,
-        }
+        let screen = Screen::of_stdout(is_terminal, choice);
+        let report = Text::new(Printable::styled(out), renderer(choice), screen, policy);
+        Text { is_terminal, ..report }
     }
 
     pub(crate) fn in_file(file: impl Write + 'static, policy: Option<PolicyUse>) -> Self {
-        let out = Printable::new(Box::new(io::BufWriter::new(file)) as Box<dyn Write>).guarded();
+        let out: Box<dyn Write> = Box::new(io::BufWriter::new(file));
+        Text::new(Printable::new(out), Renderer::plain(), Screen::unlimited(), policy)
+    }
+
+    fn new(
+        out: Printable<Box<dyn Write>>,
+        renderer: Renderer,
+        screen: Screen,
+        policy: Option<PolicyUse>,
+    ) -> Self {
         Text {
-            renderer: Renderer::plain(),
-            out,
-            screen: Screen::unlimited(),
+            renderer,
+            out: out.guarded(),
+            screen,
             is_terminal: false,
             namespace: None,
             has_folded: false,

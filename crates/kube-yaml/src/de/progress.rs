@@ -92,18 +92,3 @@ pub(super) struct Missing {
     /// `None` if the node is not a mapping, because that problem is reported instead.
     pub(super) problem: Option<Problem>,
 }
-
-impl Default for Progress<'_> {
-    fn default() -> Self {
-        Progress {
-            inspect: |_, _| Ok(None),
-            unknown: Unknown::Found,
-            fields: Fields::OF_TYPES,
-            found: RefCell::default(),
-            instead: RefCell::default(),
-            broken: RefCell::default(),
-            missing: RefCell::default(),
-            gave_up: Cell::default(),
-        }
-    }
-}

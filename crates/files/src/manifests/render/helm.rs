@@ -12,12 +12,12 @@ use walkdir::WalkDir;
 
 use super::{
     Root, Settings, documents,
-    place::{Files, Origin, Part, Place, Step, follow, name_of, text_of, value_at},
+    place::{Files, Origin, Part, Place, Step, follow, name_of, value_at},
     program,
     root::Kind,
     shown,
 };
-use crate::manifests::{files::Fence, patches::items, source::Source};
+use crate::manifests::{files::Fence, objects::text_of, patches::items, source::Source};
 
 pub(super) fn template(
     root: &Root,

@@ -13,7 +13,7 @@ use kube_yaml::{Comment, Mark, Node, Value};
 use super::{Root, documents, helm};
 use crate::manifests::{
     files::{self, LARGEST_IN_FOLDER},
-    objects::ManifestObject,
+    objects::{ManifestObject, text_of},
     patches::items,
     source::Source,
 };
@@ -286,10 +286,6 @@ fn sets(text: &str, object: &Node<'_>, path: &[Step<'_>]) -> Option<Mark> {
 
 fn targets(target: &Node<'_>, object: &Node<'_>) -> bool {
     target.get("kind").and_then(Node::as_str).is_none_or(|it| it == text_of(object, "kind"))
-}
-
-pub(super) fn text_of<'n>(node: &'n Node<'_>, key: &str) -> &'n str {
-    node.get(key).and_then(Node::as_str).unwrap_or_default()
 }
 
 pub(super) fn name_of<'n>(object: &'n Node<'_>) -> &'n str {
