@@ -1,7 +1,5 @@
 //! The commands for a program without files, such as a web page: texts in, JSON out.
 
-use std::io;
-
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use setguard_core::{catalogue, kubernetes::version::Version, policy::Policy};
@@ -99,7 +97,9 @@ impl Inputs {
     /// # Errors
     /// Returns an error if the release or the policy is invalid.
     pub fn plan(self, manifests: &str) -> Result<String, String> {
-        let (plan, failures) = self.planned(manifests, |texts| texts.plan())?;
+        let policy = self.policy()?;
+        let planned = self.planned(manifests, &policy).plan();
+        let (plan, failures) = planned.map_err(|error| error.to_string())?;
         to_json(&PlanV1 { plan: raw(plan)?, failures })
     }
 
@@ -109,25 +109,21 @@ impl Inputs {
     /// Returns an error if the release or the policy is invalid.
     #[cfg(fuzzing)]
     pub fn markdown(self, manifests: &str) -> Result<String, String> {
-        let plan = self.planned(manifests, |texts| texts.markdown())?;
+        let policy = self.policy()?;
+        let plan =
+            self.planned(manifests, &policy).markdown().map_err(|error| error.to_string())?;
         String::from_utf8(plan).map_err(|error| error.to_string())
     }
 
-    fn planned<T>(
-        self,
-        manifests: &str,
-        write: impl FnOnce(plan::Texts<'_>) -> io::Result<T>,
-    ) -> Result<T, String> {
-        let policy = self.policy()?;
-        let sources =
-            [self.manifests(manifests), named("before", self.before), nodes(self.cluster)];
-        let texts = plan::Texts { sources, policy: &policy, never_ready: &self.never_ready };
-        write(texts).map_err(|error| error.to_string())
+    fn planned<'a>(self, manifests: &str, policy: &'a Policy) -> plan::Texts<'a> {
+        let new = self.manifests(manifests);
+        let sources = [new, named("before", self.before), named("cluster", self.cluster)];
+        plan::Texts { sources, policy, never_ready: self.never_ready }
     }
 
     fn texts<'a>(self, manifests: &str, policy: &'a Policy) -> Texts<'a> {
         let new = self.manifests(manifests);
-        let (old, cluster) = (named("before", self.before), nodes(self.cluster));
+        let (old, cluster) = (named("before", self.before), named("cluster", self.cluster));
         Texts { new, old, cluster, policy }
     }
 
@@ -174,10 +170,6 @@ pub fn explain(rule: &str) -> Option<String> {
 pub fn releases() -> Vec<String> {
     let minors = Version::OLDEST.minor()..=Version::NEWEST.minor();
     minors.rev().map(|minor| Version::of_minor(minor).to_string()).collect()
-}
-
-fn nodes(text: String) -> Source {
-    named("cluster", text)
 }
 
 fn named(name: &str, text: String) -> Source {

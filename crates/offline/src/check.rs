@@ -303,7 +303,8 @@ fn findings(
     let checker =
         Checker::new(policy, &previous, Delivery::default(), context, Strictness::default());
     let (reports, progress) = (Reports::none(), Progress::new("checking"));
-    let mut sink = FindingSink::new(repository, reports, Known::to_collect(), progress);
+    let known = Known { collected: Some(HashSet::new()), ..Known::default() };
+    let mut sink = FindingSink::new(repository, reports, known, progress);
     check_all(old.into_iter().map(Ok).collect(), Vec::new(), &checker, &mut sink)?;
     Ok(sink.known.collected.unwrap_or_default())
 }

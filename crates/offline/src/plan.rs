@@ -295,28 +295,27 @@ impl PlanArgs {
 pub(crate) struct Texts<'a> {
     pub(crate) sources: [Source; 3],
     pub(crate) policy: &'a Policy,
-    pub(crate) never_ready: &'a [String],
+    pub(crate) never_ready: Vec<String>,
 }
 
 impl Texts<'_> {
     /// Returns the plan in JSON, and a message for each unreadable part.
     pub(crate) fn plan(self) -> io::Result<(Vec<u8>, Vec<String>)> {
-        self.write(json::print)
+        let (Plan { forecasts, unknown, .. }, failures) = self.planned();
+        let mut plan = Vec::new();
+        json::print(&forecasts, &unknown, &mut Printable::new(&mut plan))?;
+        Ok((plan, failures))
     }
 
     #[cfg(fuzzing)]
     pub(crate) fn markdown(self) -> io::Result<Vec<u8>> {
-        let print = |forecasts: &[Forecast], unknown: &[String], out: &mut dyn Write| {
-            markdown::print(forecasts, unknown, "nothing changes", out)
-        };
-        self.write(print).map(|(plan, _)| plan)
+        let (Plan { forecasts, unknown, .. }, _) = self.planned();
+        let mut plan = Vec::new();
+        markdown::print(&forecasts, &unknown, "nothing changes", &mut Printable::new(&mut plan))?;
+        Ok(plan)
     }
 
-    /// Returns the output of `print`, and a message for each unreadable part.
-    fn write(
-        self,
-        print: impl FnOnce(&[Forecast], &[String], &mut dyn Write) -> io::Result<()>,
-    ) -> io::Result<(Vec<u8>, Vec<String>)> {
+    fn planned(self) -> (Plan, Vec<String>) {
         let Texts { sources, policy, never_ready } = self;
         let (now, mut failures) = (Timestamp::now(), Vec::new());
         let mut complain = |message| failures.push(message);
@@ -326,16 +325,14 @@ impl Texts<'_> {
             files: input.files(),
             context: Context::of_command(policy, Origin::Manifest, now),
             delivery: Delivery::default(),
-            never_ready,
+            never_ready: &never_ready,
             prune: false,
         };
-        let Plan { forecasts, unknown, left_alone, .. } = forecaster.all();
-        if !left_alone.is_empty() {
-            complain(left_alone_note(&left_alone));
+        let plan = forecaster.all();
+        if !plan.left_alone.is_empty() {
+            complain(left_alone_note(&plan.left_alone));
         }
-        let mut plan = Vec::new();
-        print(&forecasts, &unknown, &mut Printable::new(&mut plan))?;
-        Ok((plan, failures))
+        (plan, failures)
     }
 }
 

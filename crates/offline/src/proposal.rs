@@ -107,7 +107,7 @@ impl Simulator<'_> {
         let is_written = tolerations.is_some();
         let write = Write { json, old: None, namespace, refused: &refused, is_written };
         let Some(given) = proposal.old else {
-            return self.store(object, &write, |it| then(node, it.into()));
+            return self.store(object, &write, |it| then(node, Outcome::Stored(Box::new(it))));
         };
         let before = self.before(resource, given, namespace);
         let old = before.as_deref().unwrap_or(given);
@@ -116,19 +116,19 @@ impl Simulator<'_> {
         let refused = |tree: &Node<'_>| self.is_refused(tree, resource, old, namespace);
         let Some(tree) = trees.into_iter().find(refused).or(last) else {
             let write = Write { old: Some(old), ..write };
-            return self.store(object, &write, |it| then(node, it.into()));
+            return self.store(object, &write, |it| then(node, Outcome::Stored(Box::new(it))));
         };
         let merged = schema::read(&tree, resource).json(&tree);
         match Object::parse(resource, &merged) {
             Ok(object) => {
                 let write = Write { json: &merged, old: Some(old), ..write };
-                self.store(object, &write, |it| then(&tree, it.into()))
+                self.store(object, &write, |it| then(&tree, Outcome::Stored(Box::new(it))))
             }
             Err(error @ DecodeError::TooLarge(_)) => then(&tree, error.into()),
             // Reading a merged object should not fail. If it does, check the manifest instead.
             Err(_) => {
                 let write = Write { old: Some(old), ..write };
-                self.store(object, &write, |it| then(node, it.into()))
+                self.store(object, &write, |it| then(node, Outcome::Stored(Box::new(it))))
             }
         }
     }
@@ -201,11 +201,5 @@ impl Simulator<'_> {
 
     fn injection(&self, object: &Object<'_>, asking: &Namespaces, namespace: &str) -> Injection {
         inject::template(object, asking.contains(namespace), &self.context.policy.injection)
-    }
-}
-
-impl<'a> From<Stored<'a>> for Outcome<'a> {
-    fn from(stored: Stored<'a>) -> Self {
-        Outcome::Stored(Box::new(stored))
     }
 }

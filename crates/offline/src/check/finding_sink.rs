@@ -126,7 +126,7 @@ impl FindingSink {
     }
 
     fn number(&mut self, source: &Source, object: &mut ObjectReport) {
-        if object.diagnostics.is_empty() && !self.known.has_baseline() {
+        if object.diagnostics.is_empty() && self.known.baseline.is_none() {
             return;
         }
         let path = collected::path(&self.repository, source.name());

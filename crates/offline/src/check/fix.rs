@@ -110,8 +110,9 @@ impl Fixes<'_> {
                 continue;
             }
             let name = path.display().to_string();
-            let fixer = Fixer::new(&checker, self.selection, &name).named(is_named);
-            let new = fixer.with_unsafe(self.args.not_safe).fix(&text);
+            let mut fixer = Fixer::new(&checker, self.selection, &name);
+            (fixer.is_named, fixer.with_unsafe) = (is_named, self.args.not_safe);
+            let new = fixer.fix(&text);
             for note in &new.left {
                 writeln!(say, "note: {name}:{note}")?;
             }
@@ -169,7 +170,7 @@ pub(super) fn one(
     finding: &Diagnostic,
     checker: &Checker<'_>,
 ) -> Option<(Vec<Edit>, bool)> {
-    Fixer::new(checker, &Selection::default(), file).with_unsafe(true).one(text, finding)
+    Fixer::new(checker, &Selection::default(), file).one(text, finding)
 }
 
 /// Returns a text in a folder after all safe fixes. `None` if no fix applies.

@@ -100,15 +100,6 @@ impl Known {
         Ok((known, added))
     }
 
-    /// Creates a collector without known findings.
-    pub(crate) fn to_collect() -> Self {
-        Known { collected: Some(HashSet::new()), ..Known::default() }
-    }
-
-    pub(crate) const fn has_baseline(&self) -> bool {
-        self.baseline.is_some()
-    }
-
     /// Writes the requested files, and prints unused entries of the baseline to standard error. Entries with a fixed
     /// finding are a failure: such an entry would hide the fault when it returns. Writes nothing unless `is_complete`,
     /// because unreadable input may contain the objects of the entries.
@@ -155,7 +146,8 @@ impl Known {
         }
         let id = Some(&*report.id);
         report.diagnostics.retain(|diagnostic| {
-            if is_always_reported(diagnostic) {
+            // A rejected object never reaches the cluster.
+            if ALWAYS_REPORTED.contains(&diagnostic.rule.id) {
                 return true;
             }
             if self.old.is_none() && self.baseline.is_none() && self.collected.is_none() {
@@ -207,9 +199,4 @@ fn write(path: &std::path::Path, text: &str) -> anyhow::Result<()> {
     refuse_links(path)
         .and_then(|()| replace(path, text.as_bytes()))
         .map_err(|error| anyhow::anyhow!("{}: cannot be written: {error}", path.display()))
-}
-
-/// Returns whether no baseline can hide a finding: a rejected object never reaches the cluster.
-fn is_always_reported(diagnostic: &Diagnostic) -> bool {
-    ALWAYS_REPORTED.contains(&diagnostic.rule.id)
 }

@@ -159,7 +159,9 @@ impl<'a> Checker<'a> {
             found.remarks.extend(context.built((&found.id.kind, &found.id.name), "check"));
         }
         let diagnostics = found.violations.into_iter().map(|(it, mark, related)| {
-            Diagnostic::of(it, mark, self.strictness).with_related(related)
+            let mut diagnostic = Diagnostic::of(it, mark, self.strictness);
+            diagnostic.related = related;
+            diagnostic
         });
         let report = ObjectReport {
             rendered_from: manifest.rendered_from(),

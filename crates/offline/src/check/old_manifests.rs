@@ -2,14 +2,11 @@
 
 use std::path::PathBuf;
 
-use setguard_core::policy::FolderNames;
-
 use super::old_objects::OldObjects;
 pub(super) use setguard_files::{
     error::FileError,
     manifests::{
         clusters::Clusters,
-        exclude::Exclude,
         git::{Commit, Old},
         listing,
         namespaces::Namespaces,
@@ -46,9 +43,8 @@ fn old(
     let mut old = commit.manifests(paths, clusters)?;
     if let Some(rendering) = rendering {
         let checkout = commit.check_out()?;
-        let (exclude, names) = (Exclude::default(), FolderNames::new());
         let done = &mut Progress::rendering();
-        old.sources.extend(rendering.read(Some(&checkout), &exclude, &names, done).sources);
+        old.sources.extend(rendering.read_all(Some(&checkout), done).sources);
     }
     Ok(old)
 }

@@ -54,7 +54,7 @@ struct RevisionTemplate {
 #[derive(Debug, Default)]
 pub(super) struct PlannedCluster {
     /// Whether the input has all pods and claims, so no others exist.
-    is_whole: bool,
+    pub(super) is_whole: bool,
     has_pods: bool,
     pods: BTreeMap<Owner, Vec<Member>>,
     /// Pods without an owner, by namespace. A set with a matching selector adopts them.
@@ -126,10 +126,6 @@ impl PlannedCluster {
             _ => {}
         }
         Ok(())
-    }
-
-    pub(super) const fn know_all(&mut self) {
-        self.is_whole = true;
     }
 
     fn add_node(&mut self, json: &str) -> Result<(), serde_json::Error> {

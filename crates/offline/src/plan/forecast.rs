@@ -17,12 +17,13 @@ const TEMPLATE: &str = "spec.template";
 /// Chart labels whose values change with each version.
 const VERSIONS: [&str; 4] = ["app.kubernetes.io/version", "chart", "helm.sh/chart", "version"];
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum ChangeKind {
     Create,
     Update,
     Scale,
     Delete,
+    #[default]
     None,
     Refused,
 }
@@ -39,11 +40,6 @@ impl ChangeKind {
         }
     }
 
-    /// Returns the kind of a change that is only partly known.
-    pub(super) const fn of_incomplete(has_old: bool) -> Self {
-        if has_old { ChangeKind::Update } else { ChangeKind::Create }
-    }
-
     pub(super) const fn is_stored_update(self) -> bool {
         matches!(self, ChangeKind::Update | ChangeKind::Scale)
     }
@@ -57,7 +53,7 @@ impl ChangeKind {
     }
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Forecast {
     pub(super) id: ObjectId,
     pub(super) file: Option<String>,

@@ -177,14 +177,10 @@ impl Forecaster<'_> {
         let problems: Vec<_> = given.problems.iter().map(problem).collect();
         let nothing = |change, refusals, notes| Forecast {
             id: given.id.clone(),
-            file: None,
             change,
-            differences: Vec::new(),
             refusals,
-            exceeded: Vec::new(),
             notes,
-            settings: Vec::new(),
-            rollout: None,
+            ..Forecast::default()
         };
         let Some(Ok(document)) = kube_yaml::documents(&given.json).next() else {
             return nothing(ChangeKind::Create, problems, Vec::new());
@@ -207,18 +203,14 @@ impl Forecaster<'_> {
                 forecast
             }
             Outcome::TooLarge(_) => {
-                let change = ChangeKind::of_incomplete(proposal.old.is_some());
+                let change = if old.is_some() { ChangeKind::Update } else { ChangeKind::Create };
                 let note = "not simulated: the object is too large to check".to_owned();
                 nothing(change, problems, vec![note])
             }
             Outcome::Undecodable(error) => {
-                let undecodable = |error: &dyn std::fmt::Display| PlanFinding {
-                    rule: SCHEMA.id,
-                    field: String::new(),
-                    message: error.to_string(),
-                };
+                let message = error.to_string();
                 let refusals = match problems.is_empty() {
-                    true => vec![undecodable(&error)],
+                    true => vec![PlanFinding { rule: SCHEMA.id, field: String::new(), message }],
                     false => problems,
                 };
                 nothing(ChangeKind::Refused, refusals, Vec::new())

@@ -137,7 +137,8 @@ impl Input {
         input.contexts = contexts;
         if !paths.may_be_empty {
             let empty = new.iter().find(|it| it.is_named() && is_empty(it)).map(nothing_in);
-            let are_all = || new.iter().all(is_empty).then(nothing_at_all);
+            let nothing = || format!("there are no objects in the new manifests; {ALLOW_EMPTY}");
+            let are_all = || new.iter().all(is_empty).then(nothing);
             empty.or_else(are_all).into_iter().for_each(&mut complain_of_new);
         }
         unbuilt(&new, paths.new).into_iter().for_each(&mut complain_of_new);
@@ -245,15 +246,12 @@ impl Input {
         complain: &mut dyn FnMut(String),
     ) {
         for source in sources {
+            let (world, configs) = (&mut self.world, &mut self.configs);
+            let mut others = Others { world, configs, namespace, which: Which::Stored };
             each(
                 &source,
                 Version::NEWEST,
-                &mut Others {
-                    world: &mut self.world,
-                    configs: &mut self.configs,
-                    namespace,
-                    which: Which::Stored,
-                },
+                &mut others,
                 complain,
                 &mut |manifest, Decoded { resource, json, .. }| {
                     // A cluster never has a patch as an object.
@@ -284,15 +282,12 @@ impl Input {
             let context = self.contexts.get(source.name());
             let may_be_part = context.is_some_and(|it| it.partial.is_some());
             volumes::add(&mut self.storage, source.text());
+            let (world, configs) = (&mut self.world, &mut self.configs);
+            let mut others = Others { world, configs, namespace, which: Which::New };
             each(
                 &source,
                 release,
-                &mut Others {
-                    world: &mut self.world,
-                    configs: &mut self.configs,
-                    namespace,
-                    which: Which::New,
-                },
+                &mut others,
                 complain,
                 &mut |manifest, Decoded { resource, json, problems }| {
                     if may_be_part && manifest.is_partial() {
@@ -368,10 +363,6 @@ fn is_empty(source: &Source) -> bool {
 fn nothing_in(source: &Source) -> String {
     let name = source.name();
     format!("{name} has no objects, perhaps because what wrote it failed; {ALLOW_EMPTY}")
-}
-
-fn nothing_at_all() -> String {
-    format!("there are no objects in the new manifests; {ALLOW_EMPTY}")
 }
 
 const ALLOW_EMPTY: &str = "if that is meant, use --allow-empty";

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use serde::Serialize;
-use setguard_core::rollout::{Action, Step, Target};
+use setguard_core::rollout::{Action, Target};
 use setguard_files::report::json::DifferenceV1;
 
 use super::{
@@ -167,7 +167,19 @@ fn steps<'a>(rollout: &'a Rollout, forecast: &'a Forecast) -> Vec<StepV1<'a>> {
     };
     let steps = rollout.course.steps.iter().map(|step| {
         let (count, candidates) = chance(&step.target);
-        StepV1 { count, candidates, ..of(step, forecast) }
+        StepV1 {
+            wave: step.wave,
+            action: step.action.as_str(),
+            pod: pod(&step.target, forecast),
+            node: node(&step.target, forecast),
+            revision: step.revision.as_str(),
+            claims: match step.action {
+                Action::Create => ClaimsV1 { created: &step.claims, deleted: &[] },
+                Action::Delete => ClaimsV1 { created: &[], deleted: &step.claims },
+            },
+            count,
+            candidates,
+        }
     });
     let mut steps: Vec<_> = steps.collect();
     steps.extend(rollout.kept.iter().map(|Kept { target, revision }| {
@@ -184,22 +196,6 @@ fn steps<'a>(rollout: &'a Rollout, forecast: &'a Forecast) -> Vec<StepV1<'a>> {
         }
     }));
     steps
-}
-
-fn of<'a>(step: &'a Step, forecast: &'a Forecast) -> StepV1<'a> {
-    StepV1 {
-        wave: step.wave,
-        action: step.action.as_str(),
-        pod: pod(&step.target, forecast),
-        node: node(&step.target, forecast),
-        revision: step.revision.as_str(),
-        claims: match step.action {
-            Action::Create => ClaimsV1 { created: &step.claims, deleted: &[] },
-            Action::Delete => ClaimsV1 { created: &[], deleted: &step.claims },
-        },
-        count: None,
-        candidates: None,
-    }
 }
 
 fn pod(target: &Target, forecast: &Forecast) -> Option<String> {

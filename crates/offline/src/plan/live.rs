@@ -58,7 +58,7 @@ impl Cluster<'_> {
             alternatives.add("", Group::Named, json);
             input.previous.insert(id, (order, resource, alternatives));
         }
-        input.world.know_all();
+        input.world.is_whole = true;
         for (namespace, known_as) in &namespaces {
             let lists = [
                 ("v1", "pods", "Pod"),

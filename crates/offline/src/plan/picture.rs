@@ -57,7 +57,8 @@ fn told(forecast: &Forecast, symbols: Symbols) -> Vec<Line> {
         }
     }
     for refusal in &forecast.refusals {
-        lines.push(format!("{}: {}", refusal.field, refusal.message).into());
+        let text = format!("{}: {}", refusal.field, refusal.message);
+        lines.push(Line::new(Tone::Plain, text));
     }
     for it in &forecast.exceeded {
         let tone = if it.is_denied { Tone::Bad } else { Tone::Caution };
@@ -68,9 +69,9 @@ fn told(forecast: &Forecast, symbols: Symbols) -> Vec<Line> {
         let text = format!("{VERSION_LABELS} {}", labels.join(", "));
         lines.push(Line::new(Tone::Caution, text));
     }
-    lines.extend(forecast.notes.iter().cloned().map(Line::from));
+    lines.extend(forecast.notes.iter().map(|note| Line::new(Tone::Plain, note)));
     if !forecast.refusals.is_empty() && forecast.active().is_some() {
-        lines.push("and then:".to_owned().into());
+        lines.push(Line::new(Tone::Plain, "and then:"));
     }
     if let Some(rollout) = &forecast.rollout {
         lines.extend(match &rollout.of_kind {

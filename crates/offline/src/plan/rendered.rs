@@ -2,15 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use setguard_core::policy::FolderNames;
-
 use super::input::{self, Side};
 pub(super) use setguard_files::{
     error::FileError,
     manifests::{
-        exclude::Exclude,
         git::{Commit, checkout::Checkout},
-        listing::Listing,
         render::{Rendered, Rendering},
         source::Source,
     },
@@ -25,7 +21,7 @@ pub(super) fn sides(
     complain: &mut dyn FnMut(String),
 ) -> BTreeMap<Option<String>, Side> {
     let mut sides = BTreeMap::<_, Side>::new();
-    let mut new = read(rendering, None);
+    let mut new = rendering.read_all(None, &mut Progress::rendering());
     new.all_notes().for_each(|note| report::note(&input::of_plan(&note)));
     for source in sort(new.sources) {
         match source {
@@ -81,7 +77,8 @@ pub(super) fn sides(
 
 /// Adds the output at a commit. A render failure there is not the fault of the change.
 fn add_old(sides: &mut BTreeMap<Option<String>, Side>, rendering: &Rendering, checkout: &Checkout) {
-    for source in sort(read(rendering, Some(checkout)).sources) {
+    let old = rendering.read_all(Some(checkout), &mut Progress::rendering());
+    for source in sort(old.sources) {
         match source {
             Ok((root, source)) => sides.entry(root).or_default().old.push(source),
             Err((roots, why)) => {
@@ -98,11 +95,6 @@ fn add_old(sides: &mut BTreeMap<Option<String>, Side>, rendering: &Rendering, ch
             report::note(&format!("{root} is gone: what it renders to is deleted"));
         }
     }
-}
-
-fn read(rendering: &Rendering, at: Option<&Checkout>) -> Listing {
-    let (exclude, names) = (Exclude::default(), FolderNames::new());
-    rendering.read(at, &exclude, &names, &mut Progress::rendering())
 }
 
 /// A source with its root, or the possible roots and the reason why none is certain.

@@ -61,12 +61,6 @@ impl Line {
     }
 }
 
-impl From<String> for Line {
-    fn from(text: String) -> Self {
-        Line::new(Tone::Plain, text)
-    }
-}
-
 impl fmt::Display for Line {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.iter().try_for_each(|(_, text)| f.write_str(text))

@@ -45,7 +45,8 @@ pub(super) fn print(
     let mut last = Vec::new();
     if !idle.is_empty() {
         let titles: Vec<_> = idle.into_iter().map(picture::title).collect();
-        last.push(Line::from(format!("nothing changes: {}", titles.join(", "))));
+        let text = format!("nothing changes: {}", titles.join(", "));
+        last.push(Line::new(Tone::Plain, text));
     }
     if shown.len() > 1 {
         last.push(totals(&shown));

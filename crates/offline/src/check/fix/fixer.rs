@@ -18,9 +18,9 @@ pub(super) struct Fixer<'j> {
     selection: &'j Selection,
     /// The name of the file, and whether the user named it.
     file: &'j str,
-    is_named: bool,
+    pub(super) is_named: bool,
     /// Whether to make unsafe changes too.
-    with_unsafe: bool,
+    pub(super) with_unsafe: bool,
     /// The rule, field and position of the only finding to fix; `None` for all.
     only: Option<(&'static str, String, Mark)>,
     /// The changes that failed verification, to skip.
@@ -71,17 +71,10 @@ impl<'j> Fixer<'j> {
         Fixer { checker, selection, file, is_named, with_unsafe, only: None, refused }
     }
 
-    pub(super) fn named(self, is_named: bool) -> Self {
-        Fixer { is_named, ..self }
-    }
-
-    pub(super) fn with_unsafe(self, with_unsafe: bool) -> Self {
-        Fixer { with_unsafe, ..self }
-    }
-
     /// Returns the edits that fix a single finding, and whether they are safe. `None` if the finding has no fix, or if
     /// the edits fail verification.
     pub(super) fn one(mut self, text: &str, finding: &Diagnostic) -> Option<(Vec<Edit>, bool)> {
+        self.with_unsafe = true;
         self.only = Some((finding.rule.id, finding.field.clone(), finding.mark));
         let mut read = self.read(text);
         let tries = std::mem::take(&mut read.tries);
@@ -186,14 +179,13 @@ impl<'j> Fixer<'j> {
                             let at = manifest.at.clone();
                             read.tries.push(Try { key, is_safe, at, change, edits });
                         }
-                        // An unsafe change is only shown, so an impossible one needs no message.
-                        None if !is_safe => {}
-                        Some(_) => {}
-                        None => read.left.push(format!(
+                        None if is_safe => read.left.push(format!(
                             "{}: {rule} is left to you: the text shares what would have to change, or has \
                              something else in the same line",
                             diagnostic.mark.line
                         )),
+                        // An unsafe change is only shown, so an impossible one needs no message.
+                        _ => {}
                     }
                 }
             }

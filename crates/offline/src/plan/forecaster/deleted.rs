@@ -23,14 +23,10 @@ impl Forecaster<'_> {
         };
         Forecast {
             id: id.clone(),
-            file: None,
             change: ChangeKind::Delete,
-            differences: Vec::new(),
-            refusals: Vec::new(),
-            exceeded: Vec::new(),
             notes: std::iter::once(note).chain(more).collect(),
-            settings: Vec::new(),
             rollout,
+            ..Forecast::default()
         }
     }
 

@@ -40,7 +40,7 @@ pub(super) fn lines(
         if total > MOST_WAVES && i == MOST_WAVES / 2 {
             let more = total - MOST_WAVES / 2 - 1;
             let text = format!("{} {more} more like these, one after the other", symbols.more);
-            lines.push(text.into());
+            lines.push(Line::new(Tone::Plain, text));
         }
         if is_shown {
             let fates = fates(&moves, has_old, forecast);
