@@ -2,7 +2,6 @@
 
 mod against;
 mod cluster_reports;
-pub(crate) mod collections;
 mod evaluator;
 mod fold;
 mod found;

@@ -8,6 +8,7 @@ mod args;
 mod backoff;
 mod bounds;
 pub mod call;
+pub(crate) mod collections;
 pub(crate) mod follower;
 mod kinds;
 pub(crate) mod message;

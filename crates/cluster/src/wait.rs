@@ -13,14 +13,14 @@ mod target;
 #[cfg(test)]
 mod tests;
 
-use std::{cell::RefCell, io::Write as _, path::PathBuf, process::ExitCode, sync::Arc};
+use std::{cell::RefCell, path::PathBuf, process::ExitCode, sync::Arc};
 
 use anyhow::bail;
 use clap::{ArgGroup, Args};
 use futures::{StreamExt as _, stream::FuturesUnordered};
 use jiff::{SignedDuration, Timestamp};
-use setguard_core::{kubernetes::duration, policy::Policy, printable::Printable};
-use setguard_files::exit::Exit;
+use setguard_core::{kubernetes::duration, policy::Policy};
+use setguard_files::{exit::Exit, report};
 use tokio::sync::Notify;
 
 use self::{
@@ -133,9 +133,7 @@ pub fn run(args: &WaitArgs) -> anyhow::Result<ExitCode> {
 async fn wait(args: &WaitArgs) -> anyhow::Result<Exit> {
     let begun = Timestamp::now();
     let given = (!args.filename.is_empty()).then(|| manifests::sets(&args.filename)).transpose()?;
-    let on_busy = || {
-        let _ = writeln!(Printable::new(anstream::stderr()).guarded(), "note: {THROTTLED}");
-    };
+    let on_busy = || report::note(THROTTLED);
     let reader = Reader::connect(args.context.as_deref(), "wait", on_busy).await?;
     let release = reader.release().await?;
     let policy = Policy::default().in_cluster(release.version, &release.gates);

@@ -14,8 +14,8 @@ use std::collections::BTreeSet;
 
 use clap::ValueEnum;
 use futures::{StreamExt as _, stream};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::APIResourceList;
 use kube::api::{DeleteParams, Patch, PatchParams};
-use serde::Deserialize;
 
 use self::{
     api::{Api, Key, OPEN_REPORTS, POLICY_REPORTS},
@@ -41,16 +41,6 @@ pub(super) enum ClusterReports {
     /// Nothing is written
     #[default]
     None,
-}
-
-#[derive(Deserialize)]
-struct Resources {
-    resources: Vec<Resource>,
-}
-
-#[derive(Deserialize)]
-struct Resource {
-    name: String,
 }
 
 #[derive(Debug)]
@@ -122,9 +112,8 @@ async fn served(reader: &Reader, apis: &[&'static Api]) -> Result<Option<&'stati
     for api in apis {
         match reader.get(&format!("/apis/{}", api.group_version)).await {
             Ok(text) => {
-                let Resources { resources } =
-                    serde_json::from_str(&text).map_err(Problem::failed)?;
-                if resources.iter().any(|resource| resource.name == api.plural) {
+                let list: APIResourceList = serde_json::from_str(&text).map_err(Problem::failed)?;
+                if list.resources.iter().any(|resource| resource.name == api.plural) {
                     return Ok(Some(api));
                 }
             }

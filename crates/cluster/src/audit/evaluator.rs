@@ -10,7 +10,7 @@ use setguard_core::{
 };
 use setguard_files::report::diagnostic::Strictness;
 
-use super::collections::Collection;
+use crate::live::collections::Collection;
 
 #[derive(Debug)]
 pub(super) struct Evaluator<'a> {

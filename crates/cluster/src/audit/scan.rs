@@ -15,17 +15,13 @@ use setguard_core::{
 };
 use setguard_files::report::progress::Progress;
 
-use super::{
+use super::{evaluator::Evaluator, found::Found, webhook_health};
+use crate::live::{
+    call::Problem,
     collections::{
         AROUND, CLAIMS, Collection, ENDPOINTS, NAMESPACES, OPENKRUISE, OPENKRUISE_SETS, QUOTAS,
         SETS, UNHEALTHY, VOLUMES, WEBHOOKS,
     },
-    evaluator::Evaluator,
-    found::Found,
-    webhook_health,
-};
-use crate::live::{
-    call::Problem,
     reader::{AT_ONCE, Reader},
 };
 
@@ -104,7 +100,7 @@ impl Scan<'_> {
     fn jobs(&self, collections: impl IntoIterator<Item = &'static Collection>) -> Vec<Job> {
         let jobs = collections.into_iter().flat_map(|collection| {
             let places = match self.namespaces {
-                some if collection.is_namespaced && !some.is_empty() => {
+                some if collection.kind.is_namespaced() && !some.is_empty() => {
                     some.iter().cloned().map(Some).collect()
                 }
                 _ => vec![None],

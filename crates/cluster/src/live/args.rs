@@ -1,3 +1,5 @@
+use setguard_core::kubernetes::names;
+
 use super::times::Times;
 
 /// The kinds that the view contains.
@@ -70,8 +72,7 @@ impl InventoryArgs {
 /// # Errors
 /// Fails if the name is invalid.
 pub fn namespace(text: &str) -> Result<String, String> {
-    let is_name = |c: u8| c.is_ascii_lowercase() || c.is_ascii_digit() || c == b'-';
-    if text.is_empty() || text.len() > 63 || !text.bytes().all(is_name) {
+    if !names::dns1123_label(text).is_empty() {
         return Err(format!("{text:?} is not the name of a namespace"));
     }
     Ok(text.to_owned())

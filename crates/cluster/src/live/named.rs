@@ -1,4 +1,4 @@
-use setguard_core::kubernetes::resource::WorkloadKind;
+use setguard_core::kubernetes::{names, resource::WorkloadKind};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Named {
@@ -13,8 +13,7 @@ pub(crate) fn named(text: &str) -> Result<Named, String> {
         "daemonset" | "daemonsets" | "ds" => WorkloadKind::DaemonSet,
         _ => return Err("the kind must be statefulset or daemonset".to_owned()),
     };
-    let is_name = |c: u8| c.is_ascii_lowercase() || c.is_ascii_digit() || b"-.".contains(&c);
-    if name.is_empty() || name.len() > 253 || !name.bytes().all(is_name) {
+    if !names::dns1123_subdomain(name).is_empty() {
         return Err(format!("{name:?} is not the name of a set"));
     }
     Ok(Named { kind, name: name.to_owned() })
@@ -31,7 +30,7 @@ mod tests {
             assert_eq!(named(text), Ok(wanted), "{text}");
         }
         assert_eq!(named("ds/a.b").map(|it| it.kind), Ok(WorkloadKind::DaemonSet));
-        for text in ["db", "deployment/db", "sts/", "sts/a/b", "sts/../x", "sts/A"] {
+        for text in ["db", "deployment/db", "sts/", "sts/a/b", "sts/../x", "sts/..", "sts/A"] {
             assert!(named(text).is_err(), "{text}");
         }
     }

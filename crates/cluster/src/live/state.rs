@@ -20,7 +20,8 @@ use tokio::{sync::watch, time::timeout_at};
 
 use super::{
     args::{InventoryArgs, Mode},
-    kinds::{self, Watched},
+    collections::Collection,
+    kinds,
     message::{self, Meta},
     reader::List,
     times::Times,
@@ -30,7 +31,7 @@ use super::{
 #[derive(Debug)]
 pub struct Live {
     times: Times,
-    kinds: Vec<&'static Watched>,
+    kinds: Vec<Kind>,
     sources: Vec<SourceState>,
     /// Only the watching tasks take this lock.
     working: Mutex<Inventory>,
@@ -43,7 +44,7 @@ pub struct Live {
 
 #[derive(Debug)]
 struct SourceState {
-    watched: &'static Watched,
+    kind: Kind,
     namespace: Option<String>,
     /// The time of the last sign of life, in milliseconds since the start. [`NEVER`] until the source was listed.
     seen: AtomicU64,
@@ -79,9 +80,9 @@ impl Live {
             [] => vec![None],
             some => some.iter().cloned().map(Some).collect(),
         };
-        let sources = kinds.iter().flat_map(|watched| {
-            places.iter().cloned().map(|namespace| SourceState {
-                watched,
+        let sources = kinds.iter().flat_map(|&kind| {
+            places.iter().cloned().map(move |namespace| SourceState {
+                kind,
                 namespace,
                 seen: AtomicU64::new(NEVER),
                 is_broken: AtomicBool::new(false),
@@ -125,7 +126,7 @@ impl Live {
         until: tokio::time::Instant,
     ) -> Option<u64> {
         let is_it = |it: &&SourceState| {
-            it.watched.kind == kind && it.namespace.as_deref().is_none_or(|it| it == namespace)
+            it.kind == kind && it.namespace.as_deref().is_none_or(|it| it == namespace)
         };
         let mut reached = self.sources.iter().find(is_it)?.version.subscribe();
         let _ = timeout_at(until, reached.wait_for(|reached| *reached >= version)).await;
@@ -135,7 +136,7 @@ impl Live {
 
     fn current(&self) -> Arc<View> {
         let (view, now) = (self.published.load_full(), self.now());
-        if self.kinds.iter().all(|it| view.freshness(it.kind) == self.freshness(it.kind, now)) {
+        if self.kinds.iter().all(|it| view.freshness(*it) == self.freshness(*it, now)) {
             return view;
         }
         let current = Arc::new(self.with_freshness(view.inventory.clone()));
@@ -147,11 +148,11 @@ impl Live {
     /// Returns the state of each kind.
     pub fn kinds(&self) -> Vec<KindState> {
         let view = self.current();
-        let state = |watched: &&'static Watched| KindState {
-            kind: watched.kind,
-            silent: self.silent(watched.kind),
-            freshness: view.freshness(watched.kind),
-            objects: view.inventory.count(watched.kind),
+        let state = |kind: &Kind| KindState {
+            kind: *kind,
+            silent: self.silent(*kind),
+            freshness: view.freshness(*kind),
+            objects: view.inventory.count(*kind),
         };
         self.kinds.iter().map(state).collect()
     }
@@ -164,7 +165,7 @@ impl Live {
     /// Returns the oldest sign of life among the sources of a kind, in milliseconds since the start. `None` if a source
     /// was not listed.
     fn seen_at(&self, kind: Kind) -> Option<u64> {
-        let sources = self.sources.iter().filter(|it| it.watched.kind == kind);
+        let sources = self.sources.iter().filter(|it| it.kind == kind);
         let seen = sources.map(|it| it.seen.load(SeqCst)).map(|it| (it != NEVER).then_some(it));
         // `None` sorts first.
         seen.min()?
@@ -177,7 +178,7 @@ impl Live {
     fn freshness(&self, kind: Kind, now: u64) -> Freshness {
         let Some(seen) = self.seen_at(kind) else { return Freshness::Unknown };
         let silent = Duration::from_millis(now.saturating_sub(seen));
-        let mut sources = self.sources.iter().filter(|it| it.watched.kind == kind);
+        let mut sources = self.sources.iter().filter(|it| it.kind == kind);
         let is_broken = sources.any(|it| it.is_broken.load(SeqCst));
         if silent <= self.times.stale && !is_broken {
             Freshness::Fresh
@@ -196,8 +197,8 @@ impl Live {
         view.inventory = inventory;
         view.namespaces.clone_from(&self.namespaces);
         let now = self.now();
-        for watched in &self.kinds {
-            view.set_freshness(watched.kind, self.freshness(watched.kind, now));
+        for kind in &self.kinds {
+            view.set_freshness(*kind, self.freshness(*kind, now));
         }
         view
     }
@@ -211,20 +212,20 @@ impl Live {
     }
 
     pub(super) fn name(&self, index: usize) -> String {
-        let SourceState { watched, namespace, .. } = &self.sources[index];
+        let SourceState { kind, namespace, .. } = &self.sources[index];
         match namespace {
-            Some(namespace) => format!("{} in {namespace}", watched.kind),
-            None => watched.kind.to_string(),
+            Some(namespace) => format!("{kind} in {namespace}"),
+            None => kind.to_string(),
         }
     }
 
     pub(super) fn list(&self, index: usize) -> List {
-        let SourceState { watched, namespace, .. } = &self.sources[index];
-        List { path: watched.path(namespace.as_deref()), ..List::default() }
+        let SourceState { kind, namespace, .. } = &self.sources[index];
+        Collection::of(*kind).list(namespace.as_deref())
     }
 
     fn kind(&self, index: usize) -> Kind {
-        self.sources[index].watched.kind
+        self.sources[index].kind
     }
 
     /// Records a sign of life: the known state of this source is current. Has no effect before the source was listed.
@@ -243,7 +244,7 @@ impl Live {
 
     pub(super) fn knows_any(&self) -> bool {
         let now = self.now();
-        self.kinds.iter().any(|it| self.freshness(it.kind, now) != Freshness::Unknown)
+        self.kinds.iter().any(|it| self.freshness(*it, now) != Freshness::Unknown)
     }
 
     /// In milliseconds since the start.
@@ -252,11 +253,11 @@ impl Live {
     }
 
     pub(super) fn begin(&self, index: usize) -> Relist {
-        let SourceState { watched, namespace, .. } = &self.sources[index];
+        let SourceState { kind, namespace, .. } = &self.sources[index];
         let working = self.lock();
         match namespace {
-            Some(namespace) => Relist::begin_in(&working, watched.kind, namespace),
-            None => Relist::begin(&working, watched.kind),
+            Some(namespace) => Relist::begin_in(&working, *kind, namespace),
+            None => Relist::begin(&working, *kind),
         }
     }
 

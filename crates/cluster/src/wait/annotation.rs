@@ -5,10 +5,7 @@ use kube::{
 use serde_json::json;
 
 use super::target::Target;
-use crate::{
-    audit::collections::SETS,
-    live::{call::Problem, reader::Reader},
-};
+use crate::live::{call::Problem, collections::Collection, reader::Reader};
 
 /// This annotation makes the controller of a set try again.
 pub(crate) const TRY_AGAIN: &str = "setguard.io/try-again";
@@ -21,10 +18,7 @@ pub(crate) async fn annotate(
     key: &str,
     value: Option<&str>,
 ) -> Result<(), Problem> {
-    let Some(collection) = SETS.iter().find(|it| it.kind == target.kind.into()) else {
-        return Err(Problem::Failed(format!("{} is not a kind of set", target.kind)));
-    };
-    let path = collection.list(Some(&target.namespace)).path;
+    let path = Collection::of(target.kind.into()).list(Some(&target.namespace)).path;
     let patch = json!({"metadata": {"annotations": {key: value}}});
     let params =
         PatchParams { field_manager: Some("setguard-wait".to_owned()), ..PatchParams::default() };

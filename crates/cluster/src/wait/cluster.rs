@@ -14,9 +14,12 @@ use setguard_core::{
 use tokio::sync::Notify;
 
 use super::target::Target;
-use crate::{
-    audit::collections::{AROUND, CLAIMS, Collection, SETS, UNHEALTHY, VOLUMES},
-    live::{call::Problem, follower::Listener, message::Meta, reader::List},
+use crate::live::{
+    call::Problem,
+    collections::{CLAIMS, Collection, SETS, UNHEALTHY, VOLUMES},
+    follower::Listener,
+    message::Meta,
+    reader::List,
 };
 
 #[derive(Debug)]
@@ -29,7 +32,7 @@ pub(crate) struct WatchedCluster {
 
 #[derive(Debug)]
 pub(crate) struct Source {
-    pub(crate) collection: &'static Collection,
+    pub(crate) collection: Collection,
     pub(crate) namespace: Option<String>,
     /// By namespace and name.
     objects: BTreeMap<(String, String), String>,
@@ -171,25 +174,22 @@ impl WatchedCluster {
             targets.map(|it| it.namespace.clone()).collect()
         };
         let mut sources = Vec::new();
-        let mut follow = |collection: &'static Collection, namespace: Option<&String>| {
+        let mut follow = |collection: Collection, namespace: Option<&String>| {
             sources.push(Source::of(collection, namespace.cloned()));
         };
-        for collection in &SETS {
+        for collection in SETS {
             let is_of_kind = |it: &Target| Kind::from(it.kind) == collection.kind;
             namespaces(&is_of_kind).iter().for_each(|it| follow(collection, Some(it)));
         }
         let with_claims = namespaces(&|it| it.has_claims);
-        let around = |kind: Kind| AROUND.iter().find(|it| it.kind == kind);
-        around(Kind::Node).into_iter().for_each(|it| follow(it, None));
+        follow(Collection::of(Kind::Node), None);
         if !with_claims.is_empty() {
-            around(Kind::StorageClass)
-                .into_iter()
-                .chain([&VOLUMES])
-                .for_each(|it| follow(it, None));
-            with_claims.iter().for_each(|it| follow(&CLAIMS, Some(it)));
+            follow(Collection::of(Kind::StorageClass), None);
+            follow(VOLUMES, None);
+            with_claims.iter().for_each(|it| follow(CLAIMS, Some(it)));
         }
         for namespace in &namespaces(&|_| true) {
-            UNHEALTHY.iter().for_each(|collection| follow(collection, Some(namespace)));
+            UNHEALTHY.iter().for_each(|collection| follow(*collection, Some(namespace)));
         }
         WatchedCluster { targets, sources, has_changed: true }
     }
@@ -257,7 +257,7 @@ impl WatchedCluster {
 }
 
 impl Source {
-    fn of(collection: &'static Collection, namespace: Option<String>) -> Self {
+    fn of(collection: Collection, namespace: Option<String>) -> Self {
         Source {
             collection,
             namespace,

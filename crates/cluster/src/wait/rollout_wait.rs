@@ -5,7 +5,7 @@ use std::{cell::RefCell, rc::Rc, time::Duration};
 use anyhow::bail;
 use jiff::{SignedDuration, Timestamp};
 use setguard_core::{
-    finding::shorten,
+    finding::{count, shorten},
     kubernetes::kind::Kind,
     observed::{Observed, Phase, WorkloadStatus},
     policy::Policy,
@@ -282,8 +282,8 @@ impl<'a> RolloutWait<'a> {
     }
 
     fn fail(&mut self, look: &Look) -> anyhow::Result<Exit> {
-        let count = self.last_words(look)?;
-        let text = format!("{count} of {} cannot succeed", sets(look.decisions.len()));
+        let stuck = self.last_words(look)?;
+        let text = format!("{stuck} of {} cannot succeed", count(look.decisions.len(), "set"));
         self.output.say(None, &Event::new(EventType::End, text, look.now))?;
         Ok(Exit::Denied)
     }
@@ -298,7 +298,7 @@ impl<'a> RolloutWait<'a> {
             Some(look) => {
                 self.last_words(look)?;
                 let open = look.decisions.iter().filter(|(_, it)| !it.is_done()).count();
-                let all = sets(look.decisions.len());
+                let all = count(look.decisions.len(), "set");
                 format!("timed out after {lasts:#}: {open} of {all} not rolled out")
             }
             None => {
@@ -342,8 +342,4 @@ fn find<'o>(observed: &'o Observed, target: &Target) -> Option<&'o WorkloadStatu
             && set.name() == target.name
             && set.namespace() == target.namespace
     })
-}
-
-fn sets(count: usize) -> String {
-    if count == 1 { "1 set".to_owned() } else { format!("{count} sets") }
 }

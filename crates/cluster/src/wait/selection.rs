@@ -6,14 +6,12 @@ use setguard_core::kubernetes::resource::WorkloadKind;
 use setguard_files::report;
 
 use super::{manifests::Given, target::Target};
-use crate::{
-    audit::collections::{Collection, SETS},
-    live::{
-        call::Problem,
-        named::Named,
-        object_metadata::Metadata,
-        reader::{List, Reader},
-    },
+use crate::live::{
+    call::Problem,
+    collections::Collection,
+    named::Named,
+    object_metadata::Metadata,
+    reader::{List, Reader},
 };
 
 const RELEASE: &str = "meta.helm.sh/release-name";
@@ -117,10 +115,8 @@ async fn of_release(
 
 async fn one(reader: &Reader, named: &Named, namespace: &str) -> anyhow::Result<Target> {
     let Named { kind, name } = named;
-    let Some(collection) = SETS.iter().find(|it| it.kind == (*kind).into()) else {
-        bail!("{kind} is not a kind of set");
-    };
-    let path = format!("{}/{name}", collection.list(Some(namespace)).path);
+    let path = Collection::of((*kind).into()).list(Some(namespace)).path;
+    let path = format!("{path}/{name}");
     match reader.get(&path).await {
         Ok(json) => {
             let read: Read = serde_json::from_str(&json).with_context(|| path)?;
@@ -143,12 +139,10 @@ async fn select(
     selector: Option<&str>,
 ) -> Result<Vec<(Target, Annotations)>, Problem> {
     let mut sets = Vec::new();
-    for (kind, collection) in
-        [WorkloadKind::DaemonSet, WorkloadKind::StatefulSet].into_iter().zip(&SETS)
-    {
+    for kind in [WorkloadKind::DaemonSet, WorkloadKind::StatefulSet] {
         let list = List {
             labels: selector.map(|it| it.to_owned().into()),
-            ..Collection::list(collection, namespace)
+            ..Collection::of(kind.into()).list(namespace)
         };
         for mut read in reader.objects::<Read>(&list).await? {
             let annotations = std::mem::take(&mut read.metadata.annotations);

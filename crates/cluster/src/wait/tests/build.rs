@@ -18,6 +18,8 @@ pub(super) type WatchedCluster = Vec<(Kind, Value)>;
 const BEGIN: &str = "2026-11-23T10:00:00Z";
 /// How long a test observes a cluster, in seconds.
 pub(super) const LONG: i64 = 3_600;
+/// The patience with obstacles that often go away by themselves, in seconds.
+pub(super) const TRANSIENT: i64 = 300;
 
 pub(super) fn at(seconds: i64) -> String {
     let begin: Timestamp = BEGIN.parse().unwrap();
@@ -133,18 +135,18 @@ pub(super) fn pod(name: &str, revision: u8, node: Option<&str>) -> Value {
         "spec": {"nodeName": node.unwrap_or("n0")},
         "status": {"phase": "Running", "conditions": []},
     });
-    ready(&mut pod, true);
+    ready(&mut pod, true, -60);
     pod
 }
 
-fn ready(pod: &mut Value, is_ready: bool) {
+fn ready(pod: &mut Value, is_ready: bool, since: i64) {
     let status = if is_ready { "True" } else { "False" };
     pod["status"]["conditions"] =
-        json!([{"type": "Ready", "status": status, "lastTransitionTime": at(-60)}]);
+        json!([{"type": "Ready", "status": status, "lastTransitionTime": at(since)}]);
 }
 
 pub(super) fn waiting(mut pod: Value, reason: &str, message: &str, restarts: i32) -> Value {
-    ready(&mut pod, false);
+    ready(&mut pod, false, -60);
     pod["status"]["phase"] = json!("Pending");
     pod["status"]["containerStatuses"] = json!([{
         "name": "main", "ready": false, "restartCount": restarts,
@@ -164,13 +166,18 @@ pub(super) fn sandboxed(mut pod: Value, has_sandbox: bool) -> Value {
     pod
 }
 
-pub(super) fn slow(mut pod: Value) -> Value {
-    ready(&mut pod, false);
+/// The container runs, and has been ready or unready since this second.
+pub(super) fn running(mut pod: Value, is_ready: bool, since: i64) -> Value {
+    ready(&mut pod, is_ready, since);
     pod["status"]["containerStatuses"] = json!([{
-        "name": "main", "ready": false, "restartCount": 0,
+        "name": "main", "ready": is_ready, "restartCount": 0,
         "state": {"running": {"startedAt": at(-60)}},
     }]);
     pod
+}
+
+pub(super) fn slow(pod: Value) -> Value {
+    running(pod, false, -60)
 }
 
 pub(super) fn unschedulable(mut pod: Value, message: &str) -> Value {
@@ -219,6 +226,12 @@ pub(super) fn of_stateful_set(set: Value, pods: impl IntoIterator<Item = Value>)
     let mut world = vec![(Kind::StatefulSet, set), (Kind::Node, node("n0", None))];
     world.extend(pods.into_iter().map(|pod| (Kind::Pod, pod)));
     world
+}
+
+/// Returns a StatefulSet whose last pod is the first of the new revision, with this change.
+pub(super) fn last(change: impl Fn(Value) -> Value) -> WatchedCluster {
+    let pods = [pod("db-0", 1, None), pod("db-1", 1, None), change(pod("db-2", 2, None))];
+    of_stateful_set(stateful_set(3, 2, 1), pods)
 }
 
 pub(super) fn of_daemon_set(

@@ -6,8 +6,8 @@ use setguard_core::observed::Completion;
 use super::{
     super::decision::Memory,
     build::{
-        LONG, WatchedCluster, at, daemon_set, deleted, event, given_up, look, node, of_daemon_set,
-        of_stateful_set, pod, slow, stateful_set, unschedulable, waiting,
+        LONG, WatchedCluster, at, daemon_set, deleted, event, given_up, last, look, node,
+        of_daemon_set, of_stateful_set, pod, slow, stateful_set, unschedulable, waiting,
     },
 };
 
@@ -16,11 +16,6 @@ fn never_given_up(what: &str, world: impl Fn(i64) -> WatchedCluster) {
     if let Some((second, decision)) = given_up(world) {
         panic!("{what}: given up after {second} s: {:#?}", decision.stuck);
     }
-}
-
-fn last(change: impl Fn(Value) -> Value) -> WatchedCluster {
-    let pods = [pod("db-0", 1, None), pod("db-1", 1, None), change(pod("db-2", 2, None))];
-    of_stateful_set(stateful_set(3, 2, 1), pods)
 }
 
 fn outcome(world: &WatchedCluster) -> Option<Completion> {

@@ -4,15 +4,14 @@ use setguard_core::kubernetes::kind::Kind;
 use super::{
     super::decision::{Memory, Repair},
     build::{
-        WatchedCluster, at, daemon_set, deleted, event, given_up, look, node, of_daemon_set,
-        of_stateful_set, pod, sandboxed, slow, stateful_set, unschedulable, waiting,
+        TRANSIENT, WatchedCluster, at, daemon_set, deleted, event, given_up, last, look, node,
+        of_daemon_set, of_stateful_set, pod, sandboxed, slow, stateful_set, unschedulable, waiting,
     },
 };
 
 /// How long a fact must have been seen, and an obstacle that seldom goes away.
 const FACT: i64 = 10;
 const LIKELY: i64 = 60;
-const TRANSIENT: i64 = 300;
 
 #[track_caller]
 fn gives_up(world: &WatchedCluster, when: i64, why: &str) -> Option<Repair> {
@@ -24,11 +23,6 @@ fn gives_up(world: &WatchedCluster, when: i64, why: &str) -> Option<Repair> {
     assert!(text.contains(why), "{text}: {why}");
     assert_eq!(second, when, "{why}");
     obstacle.repair.clone()
-}
-
-fn last(change: impl Fn(Value) -> Value) -> WatchedCluster {
-    let pods = [pod("db-0", 1, None), pod("db-1", 1, None), change(pod("db-2", 2, None))];
-    of_stateful_set(stateful_set(3, 2, 1), pods)
 }
 
 const NOT_FOUND: &str = "Back-off pulling image \"x\": ErrImagePull: rpc error: not found";

@@ -1,15 +1,13 @@
-//! The collections that an audit reads. It never reads Secrets or ConfigMaps.
+//! The collections that setguard reads. It never reads Secrets or ConfigMaps.
 
 use setguard_core::kubernetes::kind::Kind;
 
-use crate::live::reader::List;
+use super::reader::List;
 
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Collection {
     pub(crate) api_version: &'static str,
     pub(crate) kind: Kind,
-    plural: &'static str,
-    pub(crate) is_namespaced: bool,
     is_bare: bool,
     labels: Option<&'static str>,
     fields: Option<&'static str>,
@@ -19,12 +17,10 @@ pub(crate) struct Collection {
 }
 
 impl Collection {
-    const fn of(kind: Kind, plural: &'static str) -> Self {
+    pub(crate) const fn of(kind: Kind) -> Self {
         Collection {
             api_version: kind.api_version(),
             kind,
-            plural,
-            is_namespaced: kind.is_namespaced(),
             is_bare: false,
             labels: None,
             fields: None,
@@ -52,9 +48,9 @@ impl Collection {
     }
 
     fn path(&self, namespace: Option<&str>) -> String {
-        let Collection { api_version, plural, .. } = self;
+        let (api_version, plural) = (self.api_version, self.plural());
         let root = if api_version.contains('/') { "apis" } else { "api" };
-        match namespace.filter(|_| self.is_namespaced) {
+        match namespace.filter(|_| self.kind.is_namespaced()) {
             Some(namespace) => format!("/{root}/{api_version}/namespaces/{namespace}/{plural}"),
             None => format!("/{root}/{api_version}/{plural}"),
         }
@@ -62,9 +58,15 @@ impl Collection {
 
     pub(crate) fn name(&self) -> String {
         match self.api_version.split_once('/') {
-            Some((group, _)) if self.is_openkruise() => format!("{}.{group}", self.plural),
-            _ => self.plural.to_owned(),
+            Some((group, _)) if self.is_openkruise() => format!("{}.{group}", self.plural()),
+            _ => self.plural(),
         }
+    }
+
+    fn plural(&self) -> String {
+        let kind = self.kind.as_str().to_ascii_lowercase();
+        let end = if kind.ends_with('s') { "es" } else { "s" };
+        kind + end
     }
 
     pub(crate) fn is_openkruise(&self) -> bool {
@@ -78,44 +80,39 @@ impl Collection {
 
 /// The audit reads sets first. If a set refers to an object that a later list does not contain, the object really is
 /// missing.
-pub(crate) static SETS: [Collection; 2] = [
-    Collection::of(Kind::DaemonSet, "daemonsets"),
-    Collection::of(Kind::StatefulSet, "statefulsets"),
-];
+pub(crate) static SETS: [Collection; 2] =
+    [Collection::of(Kind::DaemonSet), Collection::of(Kind::StatefulSet)];
 
 /// The API of OpenKruise's sets. The audit reads them only where the cluster serves them.
 pub(crate) const OPENKRUISE: &str = "apps.kruise.io/v1beta1";
 pub(crate) static OPENKRUISE_SETS: [Collection; 2] = [
-    Collection { api_version: OPENKRUISE, ..Collection::of(Kind::DaemonSet, "daemonsets") },
-    Collection { api_version: OPENKRUISE, ..Collection::of(Kind::StatefulSet, "statefulsets") },
+    Collection { api_version: OPENKRUISE, ..Collection::of(Kind::DaemonSet) },
+    Collection { api_version: OPENKRUISE, ..Collection::of(Kind::StatefulSet) },
 ];
 
 /// If the user names namespaces, the audit gets them one by one.
-pub(crate) static NAMESPACES: Collection = Collection::of(Kind::Namespace, "namespaces").bare();
+pub(crate) static NAMESPACES: Collection = Collection::of(Kind::Namespace).bare();
 
 pub(crate) static AROUND: [Collection; 9] = [
-    Collection::of(Kind::PriorityClass, "priorityclasses").bare(),
-    Collection::of(Kind::StorageClass, "storageclasses"),
-    Collection::of(Kind::Node, "nodes"),
-    Collection::of(Kind::ServiceAccount, "serviceaccounts").bare(),
-    Collection::of(Kind::Service, "services"),
-    Collection::of(Kind::PodDisruptionBudget, "poddisruptionbudgets"),
-    Collection::of(Kind::Deployment, "deployments"),
+    Collection::of(Kind::PriorityClass).bare(),
+    Collection::of(Kind::StorageClass),
+    Collection::of(Kind::Node),
+    Collection::of(Kind::ServiceAccount).bare(),
+    Collection::of(Kind::Service),
+    Collection::of(Kind::PodDisruptionBudget),
+    Collection::of(Kind::Deployment),
     // A Deployment's ReplicaSets have this label and select no pods that the Deployment does not select. There are
     // about ten times as many of them as Deployments.
-    Collection {
-        labels: Some("!pod-template-hash"),
-        ..Collection::of(Kind::ReplicaSet, "replicasets")
-    },
-    Collection::of(Kind::ControllerRevision, "controllerrevisions").bare(),
+    Collection { labels: Some("!pod-template-hash"), ..Collection::of(Kind::ReplicaSet) },
+    Collection::of(Kind::ControllerRevision).bare(),
 ];
 
 /// The audit reads these for sets whose status is not healthy.
 pub(crate) static UNHEALTHY: [Collection; 3] = [
-    Collection::of(Kind::Pod, "pods"),
+    Collection::of(Kind::Pod),
     // The revision numbers are not in the metadata.
-    Collection::of(Kind::ControllerRevision, "controllerrevisions"),
-    Collection { fields: Some(EVENTS), ..Collection::of(Kind::Event, "events") },
+    Collection::of(Kind::ControllerRevision),
+    Collection { fields: Some(EVENTS), ..Collection::of(Kind::Event) },
 ];
 
 /// Excludes the most frequent events of pods that start and stop normally.
@@ -123,19 +120,16 @@ const EVENTS: &str = "reason!=Scheduled,reason!=Pulling,reason!=Pulled,reason!=C
                       reason!=Killing,reason!=SuccessfulDelete,\
                       reason!=ScalingReplicaSet,reason!=SuccessfulAttachVolume,reason!=Completed";
 
-pub(crate) static QUOTAS: Collection = Collection::of(Kind::ResourceQuota, "resourcequotas")
-    .or_unknown("whether a quota still refuses pods");
+pub(crate) static QUOTAS: Collection =
+    Collection::of(Kind::ResourceQuota).or_unknown("whether a quota still refuses pods");
 
 /// Read only if the audit covers all namespaces: a user who audits some may not have the right to read more.
 pub(crate) static WEBHOOKS: [Collection; 2] = [
-    Collection::of(Kind::ValidatingWebhookConfiguration, "validatingwebhookconfigurations")
-        .or_unknown(""),
-    Collection::of(Kind::MutatingWebhookConfiguration, "mutatingwebhookconfigurations")
-        .or_unknown(""),
+    Collection::of(Kind::ValidatingWebhookConfiguration).or_unknown(""),
+    Collection::of(Kind::MutatingWebhookConfiguration).or_unknown(""),
 ];
-pub(crate) static ENDPOINTS: Collection = Collection::of(Kind::EndpointSlice, "endpointslices")
-    .or_unknown("whether webhooks can be called");
+pub(crate) static ENDPOINTS: Collection =
+    Collection::of(Kind::EndpointSlice).or_unknown("whether webhooks can be called");
 
-pub(crate) static CLAIMS: Collection =
-    Collection::of(Kind::PersistentVolumeClaim, "persistentvolumeclaims");
-pub(crate) static VOLUMES: Collection = Collection::of(Kind::PersistentVolume, "persistentvolumes");
+pub(crate) static CLAIMS: Collection = Collection::of(Kind::PersistentVolumeClaim);
+pub(crate) static VOLUMES: Collection = Collection::of(Kind::PersistentVolume);
