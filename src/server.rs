@@ -14,7 +14,7 @@ pub mod connections;
 mod files;
 mod host;
 pub mod http_error;
-mod https;
+pub(crate) mod https;
 pub mod loopback;
 pub mod managed;
 pub mod metrics;
@@ -49,7 +49,7 @@ use self::{
     accept::{Acceptor, Open},
     app::{App, Phase},
     bind::{bind, reachable},
-    managed::Manager,
+    managed::{Manager, cluster::no_api_server},
     tls::{Pair, Reloader, SelfSigner, Slot, Tls},
 };
 
@@ -70,12 +70,14 @@ pub fn run(args: &ServeArgs) -> anyhow::Result<ExitCode> {
     let (policy, mut policy_reloader) = policy::load(args.policy.clone(), args.if_policy_invalid)?;
     let app = App::with_view(policy, Live::new(&args.inventory));
     policy_reloader.report(&app);
-    let (source, mut signer) = tls_source(args)?;
+    let (pair, mut signer) = certificate(args)?;
     let ca = signer.as_ref().map(SelfSigner::ca);
-    let slot = match &source.pair {
+    let slot = match &pair {
         Pair::Memory(slot) if signer.is_none() => Some(slot.clone()),
         Pair::Memory(_) | Pair::Files { .. } => None,
     };
+    let (client_ca, min_version) = (args.client_ca.clone(), args.tls_min_version);
+    let source = tls::Source { pair, client_ca, min_version };
     let (tls, reloader) = tls::load(source, &app.metrics)?;
     let reloader = Arc::new(Mutex::new(reloader));
 
@@ -125,18 +127,8 @@ fn see_cluster(args: &ServeArgs, app: &Arc<App>) -> anyhow::Result<()> {
         (false, true) => "--discover-feature-gates",
         (false, false) => "--tls-managed",
     };
-    live::start(&app.live, live::Discover { gates }, on_release).with_context(|| {
-        format!(
-            "{flag}: cannot find the API server: neither a kubeconfig nor a service account can be \
-             used"
-        )
-    })
-}
-
-fn tls_source(args: &ServeArgs) -> anyhow::Result<(tls::Source, Option<SelfSigner>)> {
-    let (pair, signer) = certificate(args)?;
-    let (client_ca, min_version) = (args.client_ca.clone(), args.tls_min_version);
-    Ok((tls::Source { pair, client_ca, min_version }, signer))
+    live::start(&app.live, live::Discover { gates }, on_release)
+        .with_context(|| no_api_server(flag))
 }
 
 fn certificate(args: &ServeArgs) -> anyhow::Result<(Pair, Option<SelfSigner>)> {
@@ -144,8 +136,10 @@ fn certificate(args: &ServeArgs) -> anyhow::Result<(Pair, Option<SelfSigner>)> {
         return Ok((Pair::Files { cert, key }, None));
     }
     if args.managed.tls_managed {
-        let slot = managed::placeholder(&args.managed.tls_managed_dns_name)?;
-        return Ok((Pair::Memory(slot), None));
+        // Served until the managed CA has signed a certificate. No client trusts this one.
+        let names = &args.managed.tls_managed_dns_name;
+        let made = SelfSigner::new(names, args.tls_self_signed_lifetime, SystemTime::now())?;
+        return Ok((Pair::Memory(made.slot()), None));
     }
     let mut names = args.tls_san.clone();
     let local = ["localhost", "127.0.0.1", "::1"].map(str::to_owned);

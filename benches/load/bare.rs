@@ -18,11 +18,7 @@ pub(crate) fn serve(address: &str, certificate: &str, key: &str) {
     let _ = rustls::crypto::aws_lc_rs::default_provider().install_default();
     let pair = Pair::Files { cert: PathBuf::from(certificate), key: PathBuf::from(key) };
     let app = App::new(Policy::default());
-    let (tls, _) = tls::load(
-        Source { pair, client_ca: None, min_version: tls::MinVersion::default() },
-        &app.metrics,
-    )
-    .expect("a certificate");
+    let (tls, _) = tls::load(Source::new(pair), &app.metrics).expect("a certificate");
     let runtime = Builder::new_multi_thread().enable_all().build().expect("a runtime");
     runtime.block_on(accept(address, tls, app));
 }

@@ -241,37 +241,30 @@ fn log_failure(why: HandshakeFailure, error: &str, last_warning: &AtomicU64) {
 
 #[cfg(test)]
 mod tests {
+    use std::time::SystemTime;
+
     use axum::http::Request;
     use http_body_util::Full;
-    use rustls::{
-        ClientConfig, RootCertStore,
-        pki_types::{CertificateDer, ServerName, pem::PemObject as _},
-    };
+    use rustls::pki_types::{ServerName, pem::PemObject as _};
     use tokio::{sync::oneshot, task::yield_now};
     use tokio_rustls::TlsConnector;
 
     use super::*;
     use crate::server::{
         https, routes,
-        tls::{self, MinVersion, Pair, SelfSigned, Slot, Source},
+        tls::{self, Pair, SelfSigner, Source},
     };
     use setguard_core::policy::Policy;
 
     #[tokio::test]
     async fn a_connection_that_waits_for_room_is_served_before_the_end() {
-        let _ = rustls::crypto::aws_lc_rs::default_provider().install_default();
-        let made = SelfSigned::new(&["127.0.0.1".to_owned()]).unwrap();
-        let mut roots = RootCertStore::empty();
-        roots.add(CertificateDer::from_pem_slice(made.ca.as_bytes()).unwrap()).unwrap();
-        let client = ClientConfig::builder().with_root_certificates(roots).with_no_client_auth();
+        let (names, day) = (["127.0.0.1".to_owned()], Duration::from_secs(24 * 3600));
+        let signer = SelfSigner::new(&names, day, SystemTime::now()).unwrap();
+        let ca = CertificateDer::from_pem_slice(signer.ca().as_bytes()).unwrap();
+        let client = https::Client::trusting([ca], None).unwrap();
 
         let app = App::new(Policy::default());
-        let slot = Slot::new(made.cert, made.key);
-        let source = Source {
-            pair: Pair::Memory(slot),
-            client_ca: None,
-            min_version: MinVersion::default(),
-        };
+        let source = Source::new(Pair::Memory(signer.slot()));
         let (tls, _) = tls::load(source, &app.metrics).unwrap();
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let mut acceptor = Acceptor::new(listener, tls, routes::router(app.clone()), app.clone());
@@ -291,7 +284,7 @@ mod tests {
         let shutdown = tokio::spawn(open.close());
 
         let name = ServerName::from(address.ip());
-        let stream = TlsConnector::from(Arc::new(client)).connect(name, stream).await.unwrap();
+        let stream = TlsConnector::from(client.config).connect(name, stream).await.unwrap();
         let request = Request::get("/").body(Full::default()).unwrap();
         assert_eq!(https::send(stream, request).await.unwrap().status(), 404);
         shutdown.await.unwrap();

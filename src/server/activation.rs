@@ -23,16 +23,10 @@ mod why;
 use std::{sync::Arc, time::Duration};
 
 use anyhow::Context as _;
-use json_patch::{
-    AddOperation, Patch as JsonPatch, PatchOperation, TestOperation, jsonptr::PointerBuf,
-};
-use k8s_openapi::api::{
-    admissionregistration::v1::{MutatingWebhookConfiguration, ValidatingWebhookConfiguration},
-    core::v1::Namespace,
-};
+use k8s_openapi::api::core::v1::Namespace;
 use kube::{
     Api, Client,
-    api::{ApiResource, DynamicObject, Patch},
+    api::{DynamicObject, Patch},
 };
 use serde_json::{Value, json};
 use tokio::{
@@ -54,7 +48,7 @@ use self::{
 use super::{
     app::{App, Phase},
     configuration::Configuration,
-    managed::cluster::{self, CallError, call, patch_params, watch},
+    managed::cluster::{self, CallError, call, no_api_server, patch_params, patch_webhooks, watch},
 };
 
 /// The wait after a failed round doubles each time.
@@ -101,10 +95,7 @@ pub(crate) async fn start(
     is_managed: bool,
 ) -> anyhow::Result<()> {
     let Some(name) = args.arm_webhooks.clone() else { return Ok(()) };
-    let client = cluster::client().await.context(
-        "--arm-webhooks: cannot find the API server: neither a kubeconfig nor a service account can \
-         be used",
-    )?;
+    let client = cluster::client().await.with_context(|| no_api_server("--arm-webhooks"))?;
     let target = args.arm_rehearsal.clone().unwrap_or_else(|| Target {
         namespace: client.default_namespace().to_owned(),
         name: format!("{name}-rehearsal"),
@@ -135,7 +126,7 @@ pub(crate) async fn start(
 struct Unarmed {
     configuration: Configuration,
     read: Value,
-    rules: JsonPatch,
+    rules: Patch<()>,
     /// Whether these are the rules of the webhook that gets the rehearsals.
     is_rehearsal: bool,
 }
@@ -155,16 +146,8 @@ impl Unarmed {
         if rules.is_empty() {
             return None;
         }
-        let test = TestOperation {
-            path: PointerBuf::from_tokens(["metadata", "resourceVersion"]),
-            value: json!(read["metadata"]["resourceVersion"]),
-        };
-        let writes = rules.into_iter().map(|(i, value)| {
-            let path = PointerBuf::from_tokens(["webhooks", &i.to_string(), "rules"]);
-            // "add" replaces an existing value.
-            PatchOperation::Add(AddOperation { path, value })
-        });
-        let rules = JsonPatch([PatchOperation::Test(test)].into_iter().chain(writes).collect());
+        let version = read["metadata"]["resourceVersion"].clone();
+        let rules = patch_webhooks(version, &["rules"], rules);
         Some(Unarmed { configuration, read, rules, is_rehearsal })
     }
 }
@@ -174,14 +157,14 @@ impl Activation {
         let changed = Notify::new();
         let (client, name, kept_rules) =
             (self.client.clone(), self.name.clone(), Arc::clone(&self.kept_rules));
-        let watch = |configuration| {
+        let watch = |configuration: Configuration| {
             let (name, kept_rules, changed) = (&name, &kept_rules, &changed);
             let take_in = move |read: &DynamicObject, is_deleted: bool| {
                 let read = serde_json::to_value(read).unwrap_or_default();
                 kept_rules.observe(configuration, &read, is_deleted);
                 changed.notify_one();
             };
-            watch(api(&client, configuration), name, take_in)
+            watch(configuration.api(&client), name, take_in)
         };
         let watch = async {
             let [validating, mutating] = Configuration::ALL.map(watch);
@@ -258,7 +241,7 @@ impl Activation {
 
     async fn read(&self, configuration: Configuration) -> Result<Option<Value>, Problem> {
         let what = format!("reading {} {}", configuration.kind(), self.name);
-        let read = call(what, api(&self.client, configuration).get_opt(&self.name)).await?;
+        let read = call(what, configuration.api(&self.client).get_opt(&self.name)).await?;
         Ok(read.and_then(|read| serde_json::to_value(read).ok()))
     }
 
@@ -304,9 +287,8 @@ impl Activation {
 
     async fn write(&self, unarmed: &Unarmed) -> Result<(), Problem> {
         let what = format!("writing {} {}", unarmed.configuration.kind(), self.name);
-        let patch = Patch::<()>::Json(unarmed.rules.clone());
-        let api = api(&self.client, unarmed.configuration);
-        call(what, api.patch(&self.name, &patch_params(), &patch)).await?;
+        let api = unarmed.configuration.api(&self.client);
+        call(what, api.patch(&self.name, &patch_params(), &unarmed.rules)).await?;
         Ok(())
     }
 
@@ -422,7 +404,7 @@ impl Activation {
             }));
             let kind = configuration.kind();
             let what = format!("making Namespace {owner} the owner of {kind} {}", self.name);
-            let api = api(&self.client, configuration);
+            let api = configuration.api(&self.client);
             match call(what, api.patch(&self.name, &patch_params(), &patch)).await {
                 // Some other replica was faster.
                 Ok(_) | Err(CallError::Conflict(_)) => {}
@@ -431,12 +413,4 @@ impl Activation {
         }
         Ok(())
     }
-}
-
-pub(crate) fn api(client: &Client, configuration: Configuration) -> Api<DynamicObject> {
-    let resource = match configuration {
-        Configuration::Validating => ApiResource::erase::<ValidatingWebhookConfiguration>(&()),
-        Configuration::Mutating => ApiResource::erase::<MutatingWebhookConfiguration>(&()),
-    };
-    Api::all_with(client.clone(), &resource)
 }

@@ -32,7 +32,7 @@ impl TimeProvider for At {
 }
 
 pub(crate) struct Client {
-    config: Arc<ClientConfig>,
+    pub(crate) config: Arc<ClientConfig>,
 }
 
 impl Client {

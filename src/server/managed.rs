@@ -44,7 +44,7 @@ use super::{
     app::App,
     https,
     metrics::ManagedEvent,
-    tls::{Reloader, SelfSigned, Slot},
+    tls::{Reloader, Slot},
 };
 
 /// The longest wait after a failed round: the next regular check may be too late.
@@ -58,15 +58,6 @@ const MAX_STEPS: usize = 12;
 
 /// How many removed certificates are reported for one write. An object has room for thousands.
 const MAX_REPORTED: usize = 10;
-
-/// Creates the certificate that is served until the managed CA has signed one. No client trusts it.
-///
-/// # Errors
-/// Returns an error if one of the names is neither a DNS name nor an IP address.
-pub fn placeholder(names: &[String]) -> anyhow::Result<Slot> {
-    let made = SelfSigned::new(names)?;
-    Ok(Slot::new(made.cert, made.key))
-}
 
 pub(crate) struct Manager {
     pub(crate) app: Arc<App>,
@@ -89,10 +80,8 @@ struct State {
 
 impl Manager {
     pub(crate) async fn start(self) -> anyhow::Result<()> {
-        let client = cluster::client().await.context(
-            "--tls-managed: cannot find the API server: neither a kubeconfig nor a service account \
-             can be used",
-        )?;
+        let client =
+            cluster::client().await.with_context(|| cluster::no_api_server("--tls-managed"))?;
         let text = |text: &Option<String>| text.clone().unwrap_or_default();
         let cluster = Cluster::new(
             &client,

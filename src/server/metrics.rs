@@ -68,19 +68,9 @@ const BUCKETS: [f64; 17] = [
 const ENDPOINTS: [Endpoint; 3] =
     [Endpoint::Mutate, Endpoint::MutateControlPlane, Endpoint::Validate];
 
-impl Default for Metrics {
-    fn default() -> Self {
-        Metrics::new(None)
-    }
-}
-
 impl Metrics {
     /// Creates all metrics of a server with this view of the cluster.
     pub fn with_view(live: &Arc<Live>) -> Self {
-        Metrics::new(live.is_on().then(|| live.clone()))
-    }
-
-    fn new(live: Option<Arc<Live>>) -> Self {
         let mut registry = Registry::with_prefix("setguard");
         let r = &mut registry;
         let durations = Histograms::new_with_constructor(|| Histogram::new(BUCKETS));
@@ -181,7 +171,7 @@ impl Metrics {
                  the policy (or a flag), or the default",
                 ReleaseInForce::default(),
             ),
-            view: live.map(|live| View::new(live, r)),
+            view: live.is_on().then(|| View::new(live.clone(), r)),
             registry,
         }
     }
@@ -321,7 +311,7 @@ mod tests {
 
     #[test]
     fn every_metric_of_an_answer_is_counted() {
-        let metrics = Metrics::default();
+        let metrics = Metrics::with_view(&Live::off());
         let in_flight = metrics.enter();
         metrics.answered(Endpoint::Mutate, &record(), Duration::from_millis(1));
         let text = metrics.encode();

@@ -11,7 +11,7 @@ use std::{
         mpsc::{self, Receiver},
     },
     thread,
-    time::Duration,
+    time::{Duration, SystemTime},
 };
 
 use rustls::{
@@ -20,7 +20,7 @@ use rustls::{
     pki_types::{CertificateDer, PrivateKeyDer, ServerName, pem::PemObject},
 };
 use serde_json::Value;
-use setguard::server::tls::SelfSigned;
+use setguard::server::tls::SelfSigner;
 use setguard_testing::harness::process;
 use tempfile::TempDir;
 
@@ -57,7 +57,7 @@ pub fn serve_fails(args: &[&str]) -> (Option<i32>, String) {
     (status.code(), text)
 }
 
-struct Killed(Child);
+pub struct Killed(pub Child);
 
 impl Drop for Killed {
     fn drop(&mut self) {
@@ -297,8 +297,25 @@ pub fn post(stream: &mut (impl Read + Write), path: &str, body: &str) -> Reply {
     Reply::read(stream)
 }
 
+/// A certificate, its key and its CA, in PEM.
+pub struct SelfSigned {
+    pub ca: String,
+    pub cert: String,
+    pub key: String,
+}
+
+impl SelfSigned {
+    pub fn make() -> Self {
+        let names = ["localhost", "127.0.0.1"].map(str::to_owned);
+        let day = Duration::from_secs(24 * 3600);
+        let signer = SelfSigner::new(&names, day, SystemTime::now()).unwrap();
+        let (cert, key) = (*signer.slot().get()).clone();
+        SelfSigned { ca: signer.ca(), cert, key }
+    }
+}
+
 pub fn certificate_in(dir: &Path) -> SelfSigned {
-    let made = SelfSigned::new(&["localhost".to_owned(), "127.0.0.1".to_owned()]).unwrap();
+    let made = SelfSigned::make();
     fs::write(dir.join("tls.crt"), &made.cert).unwrap();
     fs::write(dir.join("tls.key"), &made.key).unwrap();
     made

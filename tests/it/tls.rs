@@ -14,12 +14,11 @@ use rustls::{
     version::{TLS12, TLS13},
 };
 use serde_json::Value;
-use setguard::server::tls::SelfSigned;
 use tempfile::NamedTempFile;
 
 use crate::{
-    daemon::Client, daemon::Daemon, daemon::Reply, daemon::Tls, daemon::eventually, daemon::post,
-    daemon::review, daemon::send, http2, serve::daemon, support,
+    daemon::Client, daemon::Daemon, daemon::Reply, daemon::SelfSigned, daemon::Tls,
+    daemon::eventually, daemon::post, daemon::review, daemon::send, http2, serve::daemon, support,
 };
 
 #[test]
@@ -186,7 +185,7 @@ fn connections_of_a_client_whose_ca_is_removed_close_after_their_request() {
 #[test]
 fn a_client_that_does_not_trust_the_server_is_counted_and_logged() {
     let (daemon, _) = daemon(&[]);
-    let stranger = SelfSigned::new(&["localhost".to_owned()]).unwrap();
+    let stranger = SelfSigned::make();
     assert!(!answers(&daemon, &Client::trusting(&[&stranger.ca])));
     let line = daemon.logged(
         "a TLS handshake failed; further failures within a minute are logged at debug level",
@@ -244,8 +243,7 @@ fn a_self_signed_certificate_is_renewed_under_the_ca_that_was_printed() {
 #[test]
 fn a_rotated_secret_is_served_and_a_bad_one_is_not() {
     let dir = tempfile::tempdir().unwrap();
-    let make = || SelfSigned::new(&["127.0.0.1".to_owned()]).unwrap();
-    let (old, half, new) = (make(), make(), make());
+    let (old, half, new) = (SelfSigned::make(), SelfSigned::make(), SelfSigned::make());
     let der = |made: &SelfSigned| CertificateDer::from_pem_slice(made.cert.as_bytes()).unwrap();
     let mut mount = Mount { root: dir.path(), generation: 0 };
     mount.swap(&old.cert, &old.key);

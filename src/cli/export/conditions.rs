@@ -52,7 +52,7 @@ impl Exceptions {
 }
 
 fn covers(exception: &Exception) -> String {
-    about(exception.namespaces(), exception.names()).unwrap_or_else(|| "true".to_owned())
+    about(&exception.namespaces, &exception.names).unwrap_or_else(|| "true".to_owned())
 }
 
 /// CEL that is true for objects with one of these namespaces and names; `None` if all objects match.

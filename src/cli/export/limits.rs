@@ -39,7 +39,7 @@ pub(super) fn policies(policy: &Policy, exceptions: &Exceptions) -> Vec<Value> {
                 continue;
             }
             let mut conditions = vec![not_in_deletion()];
-            if let Some(covered) = about(limit.namespaces(), limit.names()) {
+            if let Some(covered) = about(&limit.namespaces, &limit.names) {
                 conditions.push(condition("covered", covered));
             }
             conditions.extend(exceptions.condition());

@@ -95,12 +95,8 @@ impl PolicyInUse {
 
     /// Applies the exceptions that name this file.
     pub(super) fn assign(&mut self, name: &str, path: &Path) {
-        let file = (name.to_owned(), path);
-        exempt_files(
-            &mut self.policy,
-            &self.patterns_from,
-            std::iter::once((file.0, file.1.to_owned())),
-        );
+        let file = (name.to_owned(), path.to_owned());
+        exempt_files(&mut self.policy, &self.patterns_from, std::iter::once(file));
     }
 
     fn file(&self) -> Result<Option<PathBuf>, FileError> {

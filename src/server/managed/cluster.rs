@@ -9,18 +9,11 @@ use json_patch::{
     AddOperation, Patch as JsonPatch, PatchOperation, TestOperation, jsonptr::PointerBuf,
 };
 use k8s_openapi::{
-    ByteString,
-    api::{
-        admissionregistration::v1::{
-            MutatingWebhookConfiguration, ValidatingWebhookConfiguration, WebhookClientConfig,
-        },
-        core::v1::Secret,
-    },
-    apimachinery::pkg::apis::meta::v1::ObjectMeta,
+    ByteString, api::core::v1::Secret, apimachinery::pkg::apis::meta::v1::ObjectMeta,
 };
 use kube::{
     Api, Client, Config, Resource,
-    api::{DeleteParams, Patch, PatchParams, PostParams, WatchEvent, WatchParams},
+    api::{DeleteParams, DynamicObject, Patch, PatchParams, PostParams, WatchEvent, WatchParams},
     client::Body,
 };
 use serde::de::DeserializeOwned;
@@ -73,8 +66,8 @@ pub(crate) struct Cluster {
     secret: String,
     configurations: String,
     secrets: Api<Secret>,
-    validating: Api<ValidatingWebhookConfiguration>,
-    mutating: Api<MutatingWebhookConfiguration>,
+    /// In the order of [`Configuration::ALL`].
+    apis: [Api<DynamicObject>; 2],
 }
 
 #[derive(Clone, Debug)]
@@ -87,8 +80,8 @@ pub(crate) struct Snapshot {
     /// Whether the Secret exists, whatever its content.
     pub(crate) has_secret: bool,
     secret_version: Option<String>,
-    validating: Option<Bundles>,
-    mutating: Option<Bundles>,
+    /// In the order of [`Configuration::ALL`].
+    bundles: [Option<Bundles>; 2],
 }
 
 /// The relevant part of a webhook configuration: the `caBundle` of each webhook.
@@ -106,6 +99,12 @@ pub(crate) async fn client() -> anyhow::Result<Client> {
     config.read_timeout = Some(Duration::from_secs(u64::from(WATCH_SECONDS) + 10));
     config.write_timeout = Some(CALL_TIMEOUT);
     Ok(Client::try_from(config)?)
+}
+
+pub(crate) fn no_api_server(flag: &str) -> String {
+    format!(
+        "{flag}: cannot find the API server: neither a kubeconfig nor a service account can be used"
+    )
 }
 
 pub(crate) struct Answer {
@@ -158,33 +157,24 @@ impl Cluster {
             secret: secret.to_owned(),
             configurations: configurations.to_owned(),
             secrets: Api::namespaced(client.clone(), namespace),
-            validating: Api::all(client.clone()),
-            mutating: Api::all(client.clone()),
+            apis: Configuration::ALL.map(|it| it.api(client)),
         }
     }
 
     /// Reads all objects, the Secret last: a CA is stored before it is published, so the Secret contains every CA that
     /// another replica has published in the configurations that were read.
     pub(crate) async fn read(&self) -> Result<Snapshot, CallError> {
-        let what = || format!("reading webhook configuration {}", self.configurations);
-        let validating = call(what(), self.validating.get_opt(&self.configurations)).await?;
-        let mutating = call(what(), self.mutating.get_opt(&self.configurations)).await?;
+        let mut bundles = [None, None];
+        for (api, bundles) in self.apis.iter().zip(&mut bundles) {
+            let what = format!("reading webhook configuration {}", self.configurations);
+            let read = call(what, api.get_opt(&self.configurations)).await?;
+            *bundles = read.as_ref().map(Bundles::of);
+        }
         let what = format!("reading Secret {}", self.secret);
         let secret = call(what, self.secrets.get_opt(&self.secret)).await?;
-        let validating = validating.map(|it| {
-            let webhooks = it.webhooks.iter().flatten();
-            Bundles::new(&it.metadata, webhooks.map(|webhook| &webhook.client_config))
-        });
-        let mutating = mutating.map(|it| {
-            let webhooks = it.webhooks.iter().flatten();
-            Bundles::new(&it.metadata, webhooks.map(|webhook| &webhook.client_config))
-        });
-        let published = [
-            (Configuration::Validating, validating.as_ref()),
-            (Configuration::Mutating, mutating.as_ref()),
-        ];
-        let published = published.into_iter().flat_map(|(configuration, read)| {
-            read.into_iter().flat_map(|read| &read.bundles).map(move |bytes| {
+        let published = Configuration::ALL.into_iter().zip(&bundles);
+        let published = published.flat_map(|(configuration, read)| {
+            read.iter().flat_map(|read| &read.bundles).map(move |bytes| {
                 let (certs, clean) = authority::published(bytes);
                 Published { configuration, certs, clean }
             })
@@ -203,8 +193,7 @@ impl Cluster {
             corrupt,
             has_secret: secret.is_some(),
             secret_version: secret.and_then(|secret| secret.metadata.resource_version),
-            validating,
-            mutating,
+            bundles,
         })
     }
 
@@ -259,57 +248,38 @@ impl Cluster {
         configuration: Configuration,
         bundle: &[Authority],
     ) -> Result<(), CallError> {
-        let read = match configuration {
-            Configuration::Validating => &over.validating,
-            Configuration::Mutating => &over.mutating,
-        };
-        let Some(read) = read else { return Ok(()) };
+        let Some(read) = &over.bundles[configuration as usize] else { return Ok(()) };
         let value = json!(ByteString(authority::bundle(bundle).into_bytes()));
-        let test = TestOperation {
-            path: PointerBuf::from_tokens(["metadata", "resourceVersion"]),
-            value: json!(read.version),
-        };
-        // "add" replaces an existing value. The patch changes only these fields.
-        let add = (0..read.bundles.len()).map(|i| {
-            let i = i.to_string();
-            let path = PointerBuf::from_tokens(["webhooks", &i, "clientConfig", "caBundle"]);
-            PatchOperation::Add(AddOperation { path, value: value.clone() })
-        });
-        let patch = JsonPatch([PatchOperation::Test(test)].into_iter().chain(add).collect());
-        let patch = Patch::<()>::Json(patch);
-        let (params, name) = (patch_params(), &self.configurations);
+        let values = (0..read.bundles.len()).map(|i| (i, value.clone()));
+        let patch = patch_webhooks(json!(read.version), &["clientConfig", "caBundle"], values);
+        let (api, name) = (&self.apis[configuration as usize], &self.configurations);
         let what = format!("writing {} {name}", configuration.kind());
-        match configuration {
-            Configuration::Validating => {
-                call(what, self.validating.patch(name, &params, &patch)).await?;
-            }
-            Configuration::Mutating => {
-                call(what, self.mutating.patch(name, &params, &patch)).await?;
-            }
-        }
+        call(what, api.patch(name, &patch_params(), &patch)).await?;
         Ok(())
     }
 
     /// Never returns.
     pub(crate) async fn watch(self, changed: &Notify) {
         let notify = || changed.notify_one();
+        let [validating, mutating] = self.apis;
         tokio::join!(
             watch(self.secrets, &self.secret, |_, _| notify()),
-            watch(self.validating, &self.configurations, |_, _| notify()),
-            watch(self.mutating, &self.configurations, |_, _| notify()),
+            watch(validating, &self.configurations, |_, _| notify()),
+            watch(mutating, &self.configurations, |_, _| notify()),
         );
     }
 }
 
 impl Bundles {
-    fn new<'a>(
-        metadata: &ObjectMeta,
-        clients: impl Iterator<Item = &'a WebhookClientConfig>,
-    ) -> Self {
-        let bundle = |client: &WebhookClientConfig| client.ca_bundle.clone().unwrap_or_default().0;
+    fn of(read: &DynamicObject) -> Self {
+        let webhooks = read.data["webhooks"].as_array().into_iter().flatten();
+        let bundle = |webhook: &Value| {
+            let bundle = webhook["clientConfig"]["caBundle"].clone();
+            serde_json::from_value::<ByteString>(bundle).unwrap_or_default().0
+        };
         Bundles {
-            version: metadata.resource_version.clone().unwrap_or_default(),
-            bundles: clients.map(bundle).collect(),
+            version: read.metadata.resource_version.clone().unwrap_or_default(),
+            bundles: webhooks.map(bundle).collect(),
         }
     }
 }
@@ -343,6 +313,23 @@ pub(crate) fn patch_params() -> PatchParams {
     PatchParams { field_manager: Some(MANAGER.to_owned()), ..PatchParams::default() }
 }
 
+/// Sets a field of webhooks, each given by its index, if the configuration still has this version.
+pub(crate) fn patch_webhooks(
+    version: Value,
+    field: &[&str],
+    values: impl IntoIterator<Item = (usize, Value)>,
+) -> Patch<()> {
+    let path = PointerBuf::from_tokens(["metadata", "resourceVersion"]);
+    let test = PatchOperation::Test(TestOperation { path, value: version });
+    let writes = values.into_iter().map(|(i, value)| {
+        let i = i.to_string();
+        let path = ["webhooks", i.as_str()].into_iter().chain(field.iter().copied());
+        // "add" replaces an existing value.
+        PatchOperation::Add(AddOperation { path: PointerBuf::from_tokens(path), value })
+    });
+    Patch::Json(JsonPatch([test].into_iter().chain(writes).collect()))
+}
+
 pub(crate) async fn call<T>(
     what: String,
     call: impl Future<Output = Result<T, kube::Error>>,
@@ -366,21 +353,14 @@ pub(crate) async fn call<T>(
 /// Returns the kinds that it deleted.
 pub(crate) async fn delete(client: &Client, name: &str) -> Result<Vec<&'static str>, CallError> {
     let mut deleted = Vec::new();
-    let params = DeleteParams::default();
-    let validating: Api<ValidatingWebhookConfiguration> = Api::all(client.clone());
-    let mutating: Api<MutatingWebhookConfiguration> = Api::all(client.clone());
-    let what = |kind: &str| format!("deleting {kind} {name}");
-    let kind = "ValidatingWebhookConfiguration";
-    match call(what(kind), validating.delete(name, &params)).await {
-        Ok(_) => deleted.push(kind),
-        Err(CallError::Conflict(_)) => {}
-        Err(error) => return Err(error),
-    }
-    let kind = "MutatingWebhookConfiguration";
-    match call(what(kind), mutating.delete(name, &params)).await {
-        Ok(_) => deleted.push(kind),
-        Err(CallError::Conflict(_)) => {}
-        Err(error) => return Err(error),
+    for configuration in Configuration::ALL {
+        let (kind, api) = (configuration.kind(), configuration.api(client));
+        let what = format!("deleting {kind} {name}");
+        match call(what, api.delete(name, &DeleteParams::default())).await {
+            Ok(_) => deleted.push(kind),
+            Err(CallError::Conflict(_)) => {}
+            Err(error) => return Err(error),
+        }
     }
     Ok(deleted)
 }

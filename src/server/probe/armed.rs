@@ -10,7 +10,7 @@ use setguard_cluster::live::registered::compare;
 use tokio::time::sleep;
 
 use crate::server::{
-    activation::{api, dry_run_probe::rehearse, target::Target},
+    activation::{dry_run_probe::rehearse, target::Target},
     configuration::Configuration,
     managed::cluster::{self, call},
 };
@@ -61,7 +61,7 @@ impl Expected<'_> {
         for (configuration, name) in &self.configurations {
             let kind = configuration.kind();
             let what = format!("reading {kind} {name}");
-            let Some(read) = call(what, api(&client, *configuration).get_opt(name)).await? else {
+            let Some(read) = call(what, configuration.api(&client).get_opt(name)).await? else {
                 bail!("{kind} {name} does not exist: setguard is not called by it");
             };
             let read = serde_json::to_value(read)?;

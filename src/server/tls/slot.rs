@@ -12,7 +12,8 @@ impl Slot {
         Slot(Arc::new(ArcSwap::from_pointee((cert, key))))
     }
 
-    pub(super) fn get(&self) -> Arc<(String, String)> {
+    /// Returns the certificate and the key (PEM).
+    pub fn get(&self) -> Arc<(String, String)> {
         self.0.load_full()
     }
 

@@ -9,20 +9,16 @@ use std::{
 };
 
 use futures::{StreamExt as _, stream};
-use k8s_openapi::api::core::v1::Node;
-use kube::{
-    Api,
-    api::{Patch, PatchParams, PostParams},
-};
+use kube::Api;
 use serde_json::json;
 use setguard_testing::{ROOT, recorded};
 use tokio::time::timeout;
 
 use super::Case;
 use crate::{
-    CONTROLLER_MANAGER, ControlPlane, Namespace, client, rollouts::history::History,
-    rollouts::lockstep, rollouts::lockstep::Activity, rollouts::lockstep::Lockstep,
-    rollouts::middle, rollouts::scenario, traces, traces::Trace,
+    CONTROLLER_MANAGER, ControlPlane, Namespace, client, rollouts::acts::add_node,
+    rollouts::history::History, rollouts::lockstep, rollouts::lockstep::Activity,
+    rollouts::lockstep::Lockstep, rollouts::middle, rollouts::scenario, traces, traces::Trace,
 };
 
 pub(super) const CASES: &[Case] = &[
@@ -156,15 +152,9 @@ fn write(name: &str, traces: &[Trace]) {
 
 async fn record(plane: &ControlPlane, gates: &[&str], histories: &[History]) -> Vec<Trace> {
     let client = client::of(&plane.kubectl.kubeconfig).await;
-    let nodes: Api<Node> = Api::all(client.clone());
+    let nodes = Api::all(client.clone());
     for node in scenario::nodes() {
-        let name = node["metadata"]["name"].as_str().expect("a name").to_owned();
-        let taints = json!({"spec": {"taints": node["spec"]["taints"]}});
-        let node: Node = serde_json::from_value(node).expect("a node");
-        nodes.create(&PostParams::default(), &node).await.expect("a node");
-        // The API server taints every new node as not ready.
-        let patch = Patch::Merge(&taints);
-        nodes.patch(&name, &PatchParams::default(), &patch).await.expect("a node");
+        add_node(&nodes, &node).await;
     }
     let all = json!({"apiVersion": "v1", "kind": "List", "items": scenario::nodes()});
     let flags = [

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use k8s_openapi::api::core::v1::{Node, Pod};
 use kube::{
-    ResourceExt as _,
+    Api, ResourceExt as _,
     api::{DeleteParams, Patch, PatchParams, PostParams},
 };
 use serde_json::{Value, json};
@@ -14,6 +14,15 @@ use super::{
     history::Act,
     lockstep::{LITTLE_PATIENCE, Lockstep},
 };
+
+pub(crate) async fn add_node(nodes: &Api<Node>, node: &Value) {
+    let taints = json!({"spec": {"taints": node["spec"]["taints"]}});
+    let node: Node = serde_json::from_value(node.clone()).expect("a node");
+    drop(nodes.create(&PostParams::default(), &node).await);
+    // The API server taints every new node as not ready.
+    let (patch, params) = (Patch::Merge(&taints), PatchParams::default());
+    nodes.patch(&node.name_any(), &params, &patch).await.expect("a node");
+}
 
 impl Lockstep<'_> {
     pub(super) async fn act(&mut self, act: &Act) {
@@ -39,7 +48,7 @@ impl Lockstep<'_> {
                     drop(self.claims.delete(&claim.name_any(), &DeleteParams::default()).await);
                 }
             }
-            Act::AddNode(node) => self.add_node(node).await,
+            Act::AddNode(node) => add_node(&self.nodes, node).await,
             Act::RemoveNode(i) => self.remove_node(*i).await,
             Act::Taint(i, taints) => {
                 self.patch_node(*i, &json!({"spec": {"taints": taints}})).await;
@@ -100,16 +109,6 @@ impl Lockstep<'_> {
             sleep(Duration::from_millis(200)).await;
         }
         self.touch();
-    }
-
-    pub(super) async fn add_node(&self, node: &Value) {
-        let taints = json!({"spec": {"taints": node["spec"]["taints"]}});
-        let node: Node = serde_json::from_value(node.clone()).expect("a node");
-        let name = node.name_any();
-        drop(self.nodes.create(&PostParams::default(), &node).await);
-        // The API server taints every new node as not ready.
-        let (patch, params) = (Patch::Merge(&taints), PatchParams::default());
-        self.nodes.patch(&name, &params, &patch).await.expect("a node");
     }
 
     async fn chosen_node(&self, i: usize) -> Option<String> {

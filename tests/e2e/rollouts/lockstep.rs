@@ -20,6 +20,7 @@ use serde_json::{Value, json};
 use tokio::time::sleep;
 
 use super::{
+    acts::add_node,
     history::{History, LABEL},
     pods::is_available,
 };
@@ -144,7 +145,7 @@ impl<'a> Lockstep<'a> {
     async fn before(&mut self) -> (Option<Value>, BTreeSet<String>) {
         let history = self.history;
         for node in &history.nodes {
-            self.add_node(node).await;
+            add_node(&self.nodes, node).await;
         }
         let Some(first) = &history.first else { return (None, BTreeSet::new()) };
         self.write(first).await;

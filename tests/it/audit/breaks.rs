@@ -3,13 +3,14 @@
 use std::{
     fs,
     io::Read as _,
-    process::{Child, Command, Stdio},
+    process::{Command, Stdio},
     time::{Duration, Instant},
 };
 
 use serde_json::json;
 
 use super::{Cluster, mixed};
+use crate::daemon::Killed;
 
 #[test]
 fn an_api_server_that_goes_away_is_reported_once_with_what_was_found() {
@@ -105,7 +106,7 @@ fn on_a_terminal_a_line_moves_until_it_is_interrupted_and_nothing_is_left() {
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .spawn();
-    let mut script = Ending(script.expect("script, of util-linux"));
+    let mut script = Killed(script.expect("script, of util-linux"));
     let mut screen = script.0.stdout.take().unwrap();
     let mut shown = String::new();
     let mut read_until = |wanted: &dyn Fn(&str) -> bool| {
@@ -137,13 +138,4 @@ fn on_a_terminal_a_line_moves_until_it_is_interrupted_and_nothing_is_left() {
         .collect();
     left.sort();
     assert_eq!(left, [""; 0]);
-}
-
-struct Ending(Child);
-
-impl Drop for Ending {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
 }

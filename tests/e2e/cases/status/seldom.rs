@@ -1,6 +1,7 @@
 //! Rare states. Each function explains the trick that causes its state.
 
 use jiff::{Span, Timestamp};
+use json_patch::merge;
 use serde_json::{Value, json};
 
 use super::{
@@ -298,15 +299,6 @@ fn partition() -> Value {
 
 fn labelled(part_of: &str) -> Value {
     json!({ "spec": { "template": { "metadata": { "labels": { "part-of": part_of } } } } })
-}
-
-fn merge(object: &mut Value, more: &Value) {
-    match more {
-        Value::Object(fields) => {
-            fields.iter().for_each(|(key, value)| merge(&mut object[key.as_str()], value));
-        }
-        value => *object = value.clone(),
-    }
 }
 
 fn daemon_set(cluster: &Cluster<'_>, name: &str, pool: &str, image: &str, strategy: &Value) {

@@ -11,8 +11,6 @@ pub(super) const LIFETIMES: Lifetimes =
 /// A certificate that is in no Secret.
 pub(super) const FORGED: [u8; 2] = [0, 0];
 
-const BOTH: [Configuration; 2] = [Configuration::Validating, Configuration::Mutating];
-
 /// Deterministic (xorshift).
 pub(super) struct Random(u64);
 
@@ -54,14 +52,17 @@ impl<T> Versioned<T> {
 pub(super) struct Cluster {
     /// The content of the Secret. `None` if it is lost or corrupt.
     pub(super) secret: Versioned<Option<Vec<Authority>>>,
-    /// The `caBundle`s, in the order of [`BOTH`].
+    /// The `caBundle`s, in the order of [`Configuration::ALL`].
     pub(super) configurations: [Versioned<Vec<Vec<u8>>>; 2],
 }
 
 impl Cluster {
     pub(super) fn view(&self) -> View {
-        let published = BOTH.into_iter().zip(&self.configurations).map(|(configuration, it)| {
-            Published { configuration, certs: it.content.clone(), clean: true }
+        let published = Configuration::ALL.into_iter().zip(&self.configurations);
+        let published = published.map(|(configuration, it)| Published {
+            configuration,
+            certs: it.content.clone(),
+            clean: true,
         });
         let stored = self.secret.content.clone();
         let stored = stored.map(|authorities| Stored { authorities, keyless: Vec::new() });
@@ -157,7 +158,7 @@ impl World {
                     self.renewed += u32::from(stored && make);
                 }
                 Some(Step::Publish { configuration, bundle, .. }) => {
-                    let at = BOTH.iter().position(|it| *it == configuration).unwrap();
+                    let at = configuration as usize;
                     let version = read.configurations[at].version;
                     let certs = bundle.into_iter().map(|authority| authority.cert).collect();
                     self.cluster.configurations[at].write(version, certs);
