@@ -14,8 +14,8 @@ use std::collections::BTreeMap;
 
 pub use exception::Exception;
 pub use file::{
-    API_VERSION, ClusterFiles, ExceptionEntry, InFolder, KIND, Kubernetes, PolicyFile,
-    PolicyMetadata, json_schema,
+    API_VERSION, ChartRelease, ClusterFiles, ExceptionEntry, InFolder, KIND, Kubernetes,
+    PolicyFile, PolicyMetadata, json_schema,
 };
 
 use kube_yaml::Problem;
@@ -63,6 +63,8 @@ pub struct Policy {
     pub folder_names: FolderNames,
     /// The files of each cluster, whose objects `check` relates to each other.
     pub clusters: Vec<ClusterFiles>,
+    /// The releases of charts that `--render` renders.
+    pub render: Vec<ChartRelease>,
 }
 
 impl Policy {
@@ -200,6 +202,13 @@ impl Problems<'_, '_> {
             names.map(|(name, it)| (name.to_ascii_lowercase(), it == InFolder::Note)).collect();
         self.clusters(&file.clusters);
         policy.clusters = file.clusters;
+        for (i, release) in file.render.iter().enumerate() {
+            if release.chart.trim().is_empty() {
+                let message = "the folder of the chart is missing".to_owned();
+                self.push(&Path::new("render").index(i).child("chart"), message, None);
+            }
+        }
+        policy.render = file.render;
         policy.names_release = file.kubernetes.version.is_some();
         policy.cluster = self.cluster(file.kubernetes);
         policy

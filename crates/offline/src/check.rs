@@ -213,7 +213,8 @@ pub fn run(args: &CheckArgs) -> anyhow::Result<Exit> {
     let (mut known, added) = Known::open(&args.known, found.as_ref())?;
     let namespace = args.namespace.as_deref();
     let version = args.policy.kube_version.map(|it| it.to_string());
-    let rendering = args.manifests.rendering(namespace, version, args.allow_empty);
+    let mut rendering = args.manifests.rendering(namespace, version, args.allow_empty);
+    rendering.releases = (policy.render.clone(), root.clone());
     let rendered = args.manifests.renders().then_some(&rendering);
     let old = OldManifests::read(&args.against, commit, (&paths, &clusters), rendered, namespace);
     let mut progress = Progress::new("checking");

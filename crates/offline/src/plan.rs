@@ -24,10 +24,11 @@ mod timeline;
 
 use std::{
     io::{self, IsTerminal as _, Write},
-    path::PathBuf,
+    path::{Path, PathBuf},
 };
 
 use anstream::{AutoStream, ColorChoice};
+use anyhow::bail;
 use clap::{Args, ValueEnum};
 use jiff::Timestamp;
 use setguard_core::{
@@ -47,7 +48,7 @@ use crate::proposal::apply::{Delivery, Verb};
 pub use setguard_files::{
     exit::Exit,
     manifests::{args::ManifestArgs, source::Source},
-    policy_file::args::PolicyArgs,
+    policy_file::{args::PolicyArgs, discover::folder_of},
     report::{self, screen::Screen},
 };
 
@@ -92,10 +93,24 @@ pub struct PlanArgs {
     new_only: bool,
     /// Compare with the objects, pods, claims and nodes of the cluster, which are read with the
     /// kubeconfig; nothing is written
-    #[arg(long, conflicts_with_all = ["against", "against_ref", "nodes"], help_heading = "Comparison")]
+    #[arg(
+        long,
+        group = "cluster",
+        conflicts_with_all = ["against", "against_ref", "nodes"],
+        help_heading = "Comparison"
+    )]
     live: bool,
-    /// The context of the kubeconfig for --live
-    #[arg(long, value_name = "NAME", requires = "live", help_heading = "Comparison")]
+    /// Like --live, for an upgrade of this Helm release: its objects that the new manifests lack are deleted
+    #[arg(
+        long,
+        value_name = "RELEASE",
+        group = "cluster",
+        conflicts_with_all = ["against", "against_ref", "nodes"],
+        help_heading = "Comparison"
+    )]
+    against_release: Option<String>,
+    /// The context of the kubeconfig for --live and --against-release
+    #[arg(long, value_name = "NAME", requires = "cluster", help_heading = "Comparison")]
     context: Option<String>,
     /// The nodes of the cluster, as `kubectl get nodes -o yaml` prints them: without them nothing can
     /// be said about the pods of a DaemonSet
@@ -235,7 +250,12 @@ impl PlanArgs {
         }
         if self.manifests.renders() {
             let version = self.policy.kube_version.map(|it| it.to_string());
-            let rendering = self.manifests.rendering(paths.namespace, version, self.allow_empty);
+            let mut rendering =
+                self.manifests.rendering(paths.namespace, version, self.allow_empty);
+            let is_named = self.policy.policy.is_some();
+            let file = policy.file.as_deref().filter(|_| !is_named);
+            let folder = file.map(|it| folder_of(Path::new(it))).unwrap_or_default();
+            rendering.releases = (policy.render.clone(), folder);
             let sides = rendered::sides(&rendering, &paths, complain).into_iter();
             inputs.extend(
                 sides.map(|(root, side)| {
@@ -243,10 +263,17 @@ impl PlanArgs {
                 }),
             );
         }
+        if let Some(release) = &self.against_release {
+            inputs.retain(|(_, input)| !input.given.is_empty());
+            let [(_, input)] = &mut inputs[..] else {
+                bail!("--against-release is about the manifests of one chart");
+            };
+            input.add_release(release, &paths, self.context.as_deref(), complain)?;
+        }
         let delivery = Delivery::new(self.verb, self.field_manager.clone())?;
         let (mut plan, mut unknown_pods) = (Plan::default(), self.never_ready.clone());
         for (root, mut input) in inputs {
-            if self.live {
+            if self.live || self.against_release.is_some() {
                 live::add(&mut input, &*connect(self.context.as_deref())?)?;
             }
             let forecaster = Forecaster {
@@ -255,7 +282,7 @@ impl PlanArgs {
                 context: Context::of_command(policy, Origin::Manifest, now),
                 delivery: delivery.clone(),
                 never_ready: &self.never_ready,
-                prune: self.prune,
+                prune: self.prune || self.against_release.is_some(),
             };
             let unknown: Vec<_> = forecaster.unknown_pods().collect();
             unknown_pods.retain(|pod| unknown.contains(&&**pod));

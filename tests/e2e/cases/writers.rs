@@ -1,7 +1,7 @@
 //! Objects that Helm, or a tool with server-side apply, changes: setguard predicts whether fields missing from the new
 //! manifest are removed, without knowing the program.
 
-use std::{collections::BTreeMap, fs, path::Path, process::Command};
+use std::{collections::BTreeMap, env, fs, path::Path, process::Command};
 
 use serde_json::{Value, json};
 use setguard::{
@@ -23,7 +23,76 @@ pub(super) const CASES: &[Case] = &[
         });
     }),
     Case::needing(&[HELM], "fields-go-as-with-helm", with_helm),
+    Case::needing(&[HELM], "an-upgrade-of-a-release-is-planned", of_release),
 ];
+
+fn of_release(namespace: &Namespace<'_>) {
+    let helm = helm::find().expect("helm");
+    let folder = tempfile::tempdir().expect("a folder");
+    let chart = folder.path().join("chart");
+    let write = |name: &str, text: &str| fs::write(chart.join(name), text).expect("a file");
+    fs::create_dir_all(chart.join("templates")).expect("a folder");
+    write("Chart.yaml", "apiVersion: v2\nname: shop\nversion: 0.1.0\n");
+    let set = |name: &str, image: &str, annotations: &Value| {
+        let labels = json!({"app": name});
+        json!({
+            "apiVersion": "apps/v1", "kind": "StatefulSet",
+            "metadata": {"name": name, "annotations": annotations},
+            "spec": {
+                "replicas": 2, "serviceName": name, "selector": {"matchLabels": labels},
+                "template": {
+                    "metadata": {"labels": labels},
+                    "spec": {"containers": [{"name": "a", "image": image}]},
+                },
+            },
+        })
+    };
+    let none = json!({});
+    let keep = json!({"helm.sh/resource-policy": "keep"});
+    let before = [set("db", "a:1", &none), set("cache", "a:1", &none), set("kept", "a:1", &keep)];
+    write("templates/sets.yaml", &before.map(|it| it.to_string()).join("\n---\n"));
+    // A set of nobody's release stays.
+    namespace.kubectl(&["apply", "-f", "-"], &set("other", "a:1", &none).to_string()).accepted();
+    let kubeconfig = &namespace.control_plane.kubectl.kubeconfig;
+    let installed = Command::new(&helm)
+        .args(["install", "shop", "--namespace", namespace.name])
+        .arg(&chart)
+        .env("KUBECONFIG", kubeconfig)
+        .output()
+        .expect("helm");
+    assert!(installed.status.success(), "{installed:?}");
+    write("templates/sets.yaml", &set("db", "a:2", &none).to_string());
+    let path = env::join_paths([helm.parent().expect("a folder")]).expect("a path");
+    let plan = |release: &str| {
+        Command::new(env!("CARGO_BIN_EXE_setguard"))
+            .args([
+                "plan",
+                "--no-config",
+                "--namespace",
+                namespace.name,
+                "--against-release",
+                release,
+            ])
+            .args(["--release", "shop", "--chart"])
+            .arg(&chart)
+            .env("KUBECONFIG", kubeconfig)
+            .env("PATH", &path)
+            .output()
+            .expect("setguard")
+    };
+    let planned = plan("shop");
+    let text = String::from_utf8_lossy(&planned.stdout);
+    assert!(planned.status.success(), "{planned:?}");
+    let named = |name: &str| format!("StatefulSet {}/{name}", namespace.name);
+    assert!(text.contains("image: a:1 -> a:2"), "{text}");
+    let deleted = format!("{} in {}\n  is deleted", named("cache"), chart.display());
+    assert!(text.contains(&deleted), "{text}");
+    assert!(!text.contains(&named("kept")) && !text.contains(&named("other")), "{text}");
+    let unknown = plan("shops");
+    assert_eq!(unknown.status.code(), Some(2));
+    let why = String::from_utf8_lossy(&unknown.stderr);
+    assert!(why.contains("--against-release shops: release: not found"), "{why}");
+}
 
 fn with_helm(namespace: &Namespace<'_>) {
     let helm = helm::find().expect("helm");

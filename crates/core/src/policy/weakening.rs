@@ -32,6 +32,11 @@ impl Policy {
             );
             weaker.report(&Path::new("clusters"), message);
         }
+        for release in earlier.render.iter().filter(|it| !self.render.contains(it)) {
+            let message =
+                format!("a release that {name} renders has changed, or is gone: {}", release.chart);
+            weaker.report(&Path::new("render"), message);
+        }
         weaker.found
     }
 }
@@ -291,6 +296,13 @@ folderNames.* | folderNames: {%} | sandbox: note | hack: warn, sandbox: warn |
 clusters[].name | clusters: [{name: %, paths: [c]}] | a | b | clusters
 clusters[].paths[] | clusters: [{name: a, paths: [%]}] | b | c | clusters
 clusters[].paths[] | % |  | clusters: [{name: a, paths: [b]}] |
+render[].chart | render: [{chart: %}] | a | b | render
+render[].values[] | render: [{chart: a, values: [%]}] | b | c | render
+render[].release | render: [{chart: a, release: %}] | b | c | render
+render[].namespace | render: [{chart: a, namespace: %}] | b | c | render
+render[].kubeVersion | render: [{chart: a, kubeVersion: %}] | '1.35' | '1.36' | render
+render[].apiVersions[] | render: [{chart: a, apiVersions: [%]}] | b | c | render
+render[].chart | % |  | render: [{chart: a}] |
 ";
 
     #[test]

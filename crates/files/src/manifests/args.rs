@@ -82,6 +82,7 @@ impl ManifestArgs {
                 timeout: Duration::from_secs(self.render_timeout.into()),
                 may_be_empty,
             },
+            releases: Default::default(),
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Charts and kustomizations, rendered by the user's own programs. A rendered text is checked like any other, and each
 //! position in it leads back to the file that people edit.
 
+mod gitops;
 mod helm;
 mod kustomize;
 mod place;
@@ -19,12 +20,15 @@ use std::{
     time::Duration,
 };
 
-use setguard_core::policy::FolderNames;
+use setguard_core::policy::{ChartRelease, FolderNames};
 
-pub use self::place::{Files, Rendered};
 use self::root::{Kind, Root};
+pub use self::{
+    helm::recorded,
+    place::{Files, Rendered},
+};
 use super::{
-    exclude::Exclude,
+    exclude::{Exclude, whole},
     folder,
     git::checkout::Checkout,
     group::Group,
@@ -42,6 +46,8 @@ pub struct Rendering {
     /// The folders to search for more roots.
     pub(super) folders: Vec<PathBuf>,
     pub(super) settings: Settings,
+    /// The releases of charts in a policy, and the folder that its paths are relative to.
+    pub releases: (Vec<ChartRelease>, PathBuf),
 }
 
 /// How to render.
@@ -86,7 +92,10 @@ impl Rendering {
                 true => folder::list(&there, exclude, names, true),
                 false => listing::list(std::slice::from_ref(&there), exclude, names),
             };
-            roots.extend(found.roots.drain(..).map(|it| it.shown_in(folder, &there)));
+            let mut charts: Vec<_> =
+                found.roots.drain(..).map(|it| it.shown_in(folder, &there)).collect();
+            found.notes.extend(self.add_releases(&mut charts, &found.sources, &find));
+            roots.append(&mut charts);
             if let Some(at) = at {
                 found.sources =
                     found.sources.into_iter().map(|it| it.map(|it| at.read(it))).collect();
@@ -102,7 +111,7 @@ impl Rendering {
                 // A chart with values for tests may lack defaults.
                 Err(why) if root.may_fail => {
                     let why = format!(
-                        "its default values do not suffice, its values for tests are checked: {why}"
+                        "its default values do not suffice, its other values are checked: {why}"
                     );
                     listing.empty.push((root.name(), empty(why)));
                 }
@@ -135,6 +144,34 @@ impl Rendering {
     }
 }
 
+impl Rendering {
+    /// Adds the releases of each chart. Then its default values need not suffice. Returns notes about releases that
+    /// cannot be rendered.
+    fn add_releases(
+        &self,
+        roots: &mut Vec<Root>,
+        sources: &[Result<Source, FileError>],
+        find: &dyn Fn(&Path) -> PathBuf,
+    ) -> Vec<String> {
+        let (releases, folder) = &self.releases;
+        let charts: Vec<_> = roots.iter().filter(|it| it.is_default_chart()).collect();
+        let Some(first) = charts.first() else { return Vec::new() };
+        let chart = whole(&first.at);
+        let top = chart.ancestors().find(|it| it.join(".git").exists()).unwrap_or(&chart);
+        let sources: Vec<_> = sources.iter().flatten().collect();
+        let (mut added, notes) = gitops::releases(&sources, &charts, top);
+        let of_policy = |root: &Root| -> Vec<Root> {
+            releases.iter().filter_map(|it| root.released(it, folder, find)).collect()
+        };
+        added.extend(charts.iter().copied().flat_map(of_policy));
+        for root in roots.iter_mut() {
+            root.may_fail |= added.iter().any(|it| it.at == root.at && root.is_default_chart());
+        }
+        roots.extend(added);
+        notes
+    }
+}
+
 /// Renders all roots in parallel. Calls `done` after each.
 fn all(roots: &[Root], settings: &Settings, done: &mut dyn FnMut()) -> Vec<Result<Source, String>> {
     let threads = thread::available_parallelism().map_or(1, NonZero::get).min(roots.len());
@@ -163,7 +200,7 @@ fn one(root: &Root, settings: &Settings) -> Result<Source, String> {
     let folder = dunce::canonicalize(&root.at).map_err(|error| error.to_string())?;
     let (text, parts) = match &root.kind {
         Kind::Kustomization => kustomize::build(root, &folder, settings),
-        Kind::Chart(values) => helm::template(root, &folder, values, settings),
+        Kind::Chart(release) => helm::template(root, &folder, release, settings),
     }?;
     // A chart found in a folder may render to nothing by default.
     if parts.is_empty() && !settings.may_be_empty && !root.is_found {

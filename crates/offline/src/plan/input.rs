@@ -4,6 +4,7 @@ use std::{
     cell::LazyCell,
     collections::HashMap,
     path::{Path, PathBuf},
+    time::Duration,
 };
 
 use jiff::Timestamp;
@@ -32,6 +33,7 @@ pub(super) use setguard_files::{
         objects::ManifestObject,
         patches::items,
         path_context::PathContext,
+        render::recorded,
         source::Source,
         volumes,
     },
@@ -171,6 +173,22 @@ impl Input {
         input.lacks_new = lacks;
         input.read_all_nodes(paths, release, complain);
         input
+    }
+
+    /// Adds the manifests of an installed release.
+    pub(super) fn add_release(
+        &mut self,
+        release: &str,
+        paths: &Paths<'_>,
+        context: Option<&str>,
+        complain: &mut dyn FnMut(String),
+    ) -> anyhow::Result<()> {
+        let limit = Duration::from_secs(60);
+        let text =
+            recorded(release, paths.namespace, context, limit).map_err(anyhow::Error::msg)?;
+        let source = Source::named(format!("the release {release}"), text);
+        self.read_previous(vec![source], paths.namespace, complain);
+        Ok(())
     }
 
     fn read_all_nodes(

@@ -43,16 +43,19 @@ struct Cluster<'a> {
 impl Cluster<'_> {
     fn add(&self, input: &mut Input) -> anyhow::Result<()> {
         let mut namespaces = BTreeSet::new();
-        let mut previous = Vec::new();
-        for given in &input.given {
-            let id = &given.id;
-            let namespace = self.namespace(&given.json);
-            if let Some(json) = self.object(given.resource, &namespace, &id.name)? {
-                previous.push((id.clone(), given.resource, json));
-            }
-            namespaces.insert((namespace, id.namespace.clone()));
+        let given = input.given.iter().map(|it| (it.id.clone(), it.resource, it.json.clone()));
+        let mut wanted: Vec<_> = given.collect();
+        // The objects of a release that the new manifests lack.
+        for (id, (_, resource, released)) in std::mem::take(&mut input.previous) {
+            let json = released.last().filter(|json| !is_kept(json));
+            let json = json.filter(|_| !input.given.iter().any(|it| it.id == id));
+            wanted.extend(json.map(|json| (id, resource, json.clone())));
         }
-        for (id, resource, json) in previous {
+        for (id, resource, json) in wanted {
+            let namespace = self.namespace(&json);
+            let object = self.object(resource, &namespace, &id.name)?;
+            namespaces.insert((namespace, id.namespace.clone()));
+            let Some(json) = object else { continue };
             let order = input.previous.len();
             let mut alternatives = Alternatives::default();
             alternatives.add("", Group::Named, json);
@@ -169,6 +172,15 @@ impl<'a> Listed<'a> {
 fn root(api_version: &str) -> String {
     let prefix = if api_version.contains('/') { "/apis" } else { "/api" };
     format!("{prefix}/{api_version}")
+}
+
+/// Returns whether Helm keeps an object that a release no longer has.
+///
+/// Upstream: `filterManifestsToKeep`, pkg/action/resource_policy.go in github.com/helm/helm.
+fn is_kept(manifest: &str) -> bool {
+    let object: Value = serde_json::from_str(manifest).unwrap_or_default();
+    let policy = object["metadata"]["annotations"]["helm.sh/resource-policy"].as_str();
+    policy.is_some_and(|it| it.trim().eq_ignore_ascii_case("keep"))
 }
 
 /// Returns whether a StatefulSet deletes the claims of its pods.

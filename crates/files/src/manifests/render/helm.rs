@@ -1,11 +1,6 @@
 //! Charts: rendering with Helm, and the way from a rendered value to the template and the values.
 
-use std::{
-    fs,
-    ops::Range,
-    path::{Path, PathBuf},
-    rc::Rc,
-};
+use std::{ffi::OsString, fs, ops::Range, path::Path, process::Command, rc::Rc, time::Duration};
 
 use kube_yaml::{Mark, Node};
 use walkdir::WalkDir;
@@ -14,7 +9,7 @@ use super::{
     Root, Settings, documents,
     place::{Files, Origin, Part, Place, Step, follow, name_of, value_at},
     program,
-    root::Kind,
+    root::{Kind, Release},
     shown,
 };
 use crate::manifests::{files::Fence, objects::text_of, patches::items, source::Source};
@@ -22,35 +17,47 @@ use crate::manifests::{files::Fence, objects::text_of, patches::items, source::S
 pub(super) fn template(
     root: &Root,
     chart: &Path,
-    values: &[(PathBuf, PathBuf)],
+    release: &Release,
     settings: &Settings,
 ) -> Result<(String, Vec<Part>), String> {
     let (_, program) =
         program::find(&["helm"]).ok_or("a chart needs helm, and it is not on the PATH")?;
-    fenced(root, chart)?;
+    let fence = fence(chart);
+    fenced(root, chart, &fence)?;
     add_dependencies(root, chart);
     let home = tempfile::Builder::new().prefix("setguard-").tempdir();
     let home = home.map_err(|error| format!("there is no temporary folder: {error}"))?;
-    let name = settings.release.clone().unwrap_or_else(|| release(chart));
+    let name = release.name.clone().or_else(|| settings.release.clone());
+    let name = legal(&name.unwrap_or_else(|| name_of_chart(chart)));
     let mut args = vec!["template".into()];
-    for (name, file) in values {
+    for (name, file) in &release.values {
         let file = dunce::canonicalize(file);
         let file = file.map_err(|error| format!("{}: {error}", name.display()))?;
+        // The change chooses the files that a policy, Argo CD or Flux names.
+        if root.is_found && !fence.has(&file, &[]) {
+            return Err(format!("{} is hidden, or outside of the repository", name.display()));
+        }
         args.extend(["--values".into(), file.into_os_string()]);
     }
-    let flags = [("--namespace", &settings.namespace), ("--kube-version", &settings.kube_version)];
-    for (flag, value) in flags {
-        args.extend(value.iter().flat_map(|value| [flag.into(), value.into()]));
+    if let Some(inline) = &release.inline {
+        let file = home.path().join("inline-values.yaml");
+        fs::write(&file, inline).map_err(|error| format!("{}: {error}", file.display()))?;
+        args.extend(["--values".into(), file.into_os_string()]);
     }
+    let namespace = release.namespace.as_ref().or(settings.namespace.as_ref());
+    let flags = [("namespace", namespace), ("kube-version", settings.kube_version.as_ref())];
+    let flags = flags.into_iter().filter_map(|(flag, value)| Some(format!("--{flag}={}", value?)));
+    args.extend(flags.chain(release.flags.iter().cloned()).map(OsString::from));
     // The change chooses the name of the folder, which must not become a flag.
     args.extend(["--".into(), name.into(), chart.as_os_str().to_owned()]);
-    let text = program::run(&program, &args, home.path(), settings.timeout).map_err(|why| {
-        let why = why.replace(&*chart.to_string_lossy(), &root.folder.to_string_lossy());
-        let is_missing = why.contains("missing in charts/ directory");
-        let build = format!("; run helm dependency build {}", root.folder.display());
-        let why = why.split("\n\nUse --debug flag").next().unwrap_or_default();
-        format!("helm: {why}{}", if is_missing { &build } else { "" })
-    })?;
+    let text = program::run(program::closed(&program, &args, home.path()), settings.timeout)
+        .map_err(|why| {
+            let why = why.replace(&*chart.to_string_lossy(), &root.folder.to_string_lossy());
+            let is_missing = why.contains("missing in charts/ directory");
+            let build = format!("; run helm dependency build {}", root.folder.display());
+            let why = why.split("\n\nUse --debug flag").next().unwrap_or_default();
+            format!("helm: {why}{}", if is_missing { &build } else { "" })
+        })?;
     let part = |(line, range): (usize, Range<usize>)| {
         let mut lines = text.get(range.clone()).unwrap_or_default().lines();
         let template = lines.find_map(|it| it.strip_prefix("# Source: "));
@@ -61,9 +68,33 @@ pub(super) fn template(
     Ok((text, parts))
 }
 
-/// Returns the name of the chart's folder, in the characters that Helm allows.
-fn release(chart: &Path) -> String {
-    let name = chart.file_stem().unwrap_or_default().to_string_lossy().to_lowercase();
+/// Returns the manifests of an installed release as Helm recorded them, without hooks.
+///
+/// # Errors
+/// Returns Helm's own words, for example if there is no such release.
+pub fn recorded(
+    release: &str,
+    namespace: Option<&str>,
+    context: Option<&str>,
+    timeout: Duration,
+) -> Result<String, String> {
+    let (_, program) = program::find(&["helm"])
+        .ok_or("--against-release needs helm, and it is not on the PATH")?;
+    let mut command = Command::new(program);
+    command.args(["get", "manifest"]);
+    command.args(namespace.map(|it| format!("--namespace={it}")));
+    command.args(context.map(|it| format!("--kube-context={it}")));
+    command.args(["--", release]);
+    program::run(command, timeout).map_err(|why| format!("--against-release {release}: {why}"))
+}
+
+fn name_of_chart(chart: &Path) -> String {
+    chart.file_stem().unwrap_or_default().to_string_lossy().into_owned()
+}
+
+/// Returns a name of a release in the characters that Helm allows.
+fn legal(name: &str) -> String {
+    let name = name.to_lowercase();
     let is_allowed = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit();
     let name: String = name.chars().map(|c| if is_allowed(c) { c } else { '-' }).take(53).collect();
     match name.trim_matches('-') {
@@ -89,10 +120,13 @@ fn add_dependencies(root: &Root, chart: &Path) {
     }
 }
 
+/// Returns the bounds of the chart's repository.
+fn fence(chart: &Path) -> Fence {
+    Fence::around(chart.ancestors().find(|it| it.join(".git").exists()).unwrap_or(chart))
+}
+
 /// Checks that no link leads out of a chart's repository, or out of the chart. Helm follows links, and prints targets.
-fn fenced(root: &Root, chart: &Path) -> Result<(), String> {
-    let around = chart.ancestors().find(|it| it.join(".git").exists()).unwrap_or(chart);
-    let fence = Fence::around(around);
+fn fenced(root: &Root, chart: &Path, fence: &Fence) -> Result<(), String> {
     let entries = WalkDir::new(chart).into_iter().flatten();
     let mut links = entries.filter(|it| it.path_is_symlink());
     let Some(link) = links.find(|it| !fence.has(it.path(), &[])) else { return Ok(()) };
@@ -190,8 +224,19 @@ impl Chart<'_> {
         let is_global = keys.first() == Some(&"global");
         let names = charts.iter().skip(1).step_by(2).copied().filter(|_| !is_global);
         let whole: Vec<_> = names.chain(keys.iter().copied()).collect();
-        let Kind::Chart(values) = &self.root.kind else { return None };
-        let mut candidates: Vec<_> = values.iter().rev().map(|it| (it.clone(), &whole)).collect();
+        let Kind::Chart(release) = &self.root.kind else { return None };
+        let documents = release.inline.iter().flat_map(|it| kube_yaml::documents(it));
+        let steps: Vec<_> = whole.iter().map(|key| Step::Key(key)).collect();
+        // Values that stand in an object of Argo CD or Flux have no place of their own.
+        let key = whole.join(".");
+        let is_set = |flag: &String| flag.split('=').nth(1) == Some(&key);
+        if release.flags.iter().any(is_set)
+            || documents.flatten().any(|it| follow(&it.root, object, &steps).0 == steps.len())
+        {
+            return None;
+        }
+        let mut candidates: Vec<_> =
+            release.values.iter().rev().map(|it| (it.clone(), &whole)).collect();
         let own = |charts: &[&str]| {
             let file = charts.iter().fold(self.folder.to_owned(), |at, it| at.join(it));
             let file = file.join("values.yaml");

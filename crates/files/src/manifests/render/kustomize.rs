@@ -38,16 +38,17 @@ pub(super) fn build(
     std::fs::write(wrapper.join("kustomization.yaml"), text).map_err(|error| error.to_string())?;
     let verb = if name == "kubectl" { "kustomize" } else { "build" };
     let args = [verb.as_ref(), wrapper.as_os_str()];
-    let built = program::run(&program, &args, &wrapper, settings.timeout).map_err(|why| {
-        let why = why.replace(&*way.to_string_lossy(), &root.folder.to_string_lossy());
-        // The error repeats for each kustomization on the way to the faulty one.
-        let last = why.rfind(ACCUMULATING).and_then(|at| why.get(at..));
-        // Some releases quote errors inside errors.
-        let last = last.map_or(&*why, |it| it.trim_end_matches(['"', '\'']));
-        let is_remote = ["proxyconnect", "no 'git' program"].iter().any(|it| last.contains(it));
-        let remote = if is_remote { "; setguard fetches no remote base" } else { "" };
-        format!("{name}: {last}{remote}")
-    })?;
+    let built = program::run(program::closed(&program, &args, &wrapper), settings.timeout)
+        .map_err(|why| {
+            let why = why.replace(&*way.to_string_lossy(), &root.folder.to_string_lossy());
+            // The error repeats for each kustomization on the way to the faulty one.
+            let last = why.rfind(ACCUMULATING).and_then(|at| why.get(at..));
+            // Some releases quote errors inside errors.
+            let last = last.map_or(&*why, |it| it.trim_end_matches(['"', '\'']));
+            let is_remote = ["proxyconnect", "no 'git' program"].iter().any(|it| last.contains(it));
+            let remote = if is_remote { "; setguard fetches no remote base" } else { "" };
+            format!("{name}: {last}{remote}")
+        })?;
     Ok(Reader { root, folder, wrapper: &wrapper, files: Files::default() }.read(&built))
 }
 

@@ -33,13 +33,8 @@ pub(super) fn find(names: &[&'static str]) -> Option<(&'static str, PathBuf)> {
     })
 }
 
-/// Returns the output of a program. An error has the program's own words, or the limit that it exceeds.
-pub(super) fn run(
-    program: &Path,
-    args: &[impl AsRef<OsStr>],
-    home: &Path,
-    timeout: Duration,
-) -> Result<String, String> {
+/// Returns a command in the closed environment.
+pub(super) fn closed(program: &Path, args: &[impl AsRef<OsStr>], home: &Path) -> Command {
     let mut command = Command::new(program);
     command.args(args).current_dir(home).env_clear().env("PATH", "").env("HOME", home);
     for name in ["SystemRoot", "TMPDIR", "TEMP", "TMP"] {
@@ -52,6 +47,11 @@ pub(super) fn run(
         command.env(name, REFUSES);
     }
     command.env("KUBECONFIG", home.join("none"));
+    command
+}
+
+/// Returns the output of a program. An error has the program's own words, or the limit that it exceeds.
+pub(super) fn run(mut command: Command, timeout: Duration) -> Result<String, String> {
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().map_err(|error| format!("it cannot be run: {error}"))?;
     let (send, received) = mpsc::channel();
