@@ -78,6 +78,11 @@ impl Source {
         }
     }
 
+    /// Returns the namespace of the release, or this one. Objects without a namespace go there.
+    pub fn namespace<'a>(&'a self, otherwise: Option<&'a str>) -> Option<&'a str> {
+        self.rendered().and_then(Rendered::namespace).or(otherwise)
+    }
+
     /// Creates a source that the user named, with a known text.
     pub const fn named(name: String, text: String) -> Source {
         Source::of(name, text, Group::Named)

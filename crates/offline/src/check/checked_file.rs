@@ -54,6 +54,7 @@ pub(super) struct Reader<'a> {
     text: &'a str,
     file: Arc<str>,
     group: &'a Group,
+    namespace: Option<&'a str>,
     is_template: OnceLock<bool>,
     importance: OnceLock<Broken>,
     may_have_set: OnceLock<bool>,
@@ -98,6 +99,7 @@ impl<'a> Reader<'a> {
         Reader {
             text: source.text(),
             file: source.name().into(),
+            namespace: source.namespace(None),
             group: source.group(),
             is_template: OnceLock::new(),
             importance: OnceLock::new(),
@@ -135,7 +137,7 @@ impl<'a> Reader<'a> {
         let mut ignores = checker.ignores(&document);
         let is_named = matches!(self.group, Group::Named);
         let objects = DocumentObjects::of(document, self.group.is_meant());
-        let objects = objects.in_namespace(checker.namespace());
+        let objects = objects.in_namespace(self.namespace.or(checker.namespace()));
         part.others += objects.others.len();
         part.passed_over += objects.passed_over;
         part.contents.extend(objects.others.iter().filter_map(|object| {

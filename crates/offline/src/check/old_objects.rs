@@ -60,7 +60,7 @@ impl OldObjects {
         for objects in documents(source.text(), source.is_named()) {
             match objects {
                 Ok(objects) => {
-                    let objects = objects.in_namespace(self.namespace.as_deref());
+                    let objects = objects.in_namespace(source.namespace(self.namespace.as_deref()));
                     for node in objects.related() {
                         ObjectSummary::of_json(&node.to_json())
                             .map(|item| self.inventory.add(item));

@@ -265,6 +265,7 @@ impl Input {
     ) {
         for source in sources {
             let (world, configs) = (&mut self.world, &mut self.configs);
+            let namespace = source.namespace(namespace);
             let mut others = Others { world, configs, namespace, which: Which::Stored };
             each(
                 &source,
@@ -301,6 +302,7 @@ impl Input {
             let may_be_part = context.is_some_and(|it| it.partial.is_some());
             volumes::add(&mut self.storage, source.text());
             let (world, configs) = (&mut self.world, &mut self.configs);
+            let namespace = source.namespace(namespace);
             let mut others = Others { world, configs, namespace, which: Which::New };
             each(
                 &source,

@@ -10,7 +10,7 @@ use std::{
 
 use kube_yaml::{Comment, Mark, Node, Value};
 
-use super::{Root, documents, helm};
+use super::{Root, documents, helm, root::Kind};
 use crate::manifests::{
     files::{self, LARGEST_IN_FOLDER},
     objects::{ManifestObject, text_of},
@@ -147,6 +147,13 @@ impl Rendered {
     /// Returns the name of the root.
     pub fn name(&self) -> String {
         self.root.name()
+    }
+
+    pub(in crate::manifests) fn namespace(&self) -> Option<&str> {
+        match &self.root.kind {
+            Kind::Chart(release) => release.namespace.as_deref(),
+            Kind::Kustomization => None,
+        }
     }
 
     /// Returns whether there is no document.
