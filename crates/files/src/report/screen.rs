@@ -52,6 +52,27 @@ impl Screen {
         textwrap::fill(line, options)
     }
 
+    /// Makes one line of each paragraph and each item of a list, to be broken by [`Screen::fit`]. Without a width, the
+    /// lines stay.
+    pub fn paragraphs(self, text: &str) -> String {
+        let mut joined: Vec<String> = Vec::new();
+        for line in text.trim_end().lines() {
+            match joined.last_mut() {
+                Some(last)
+                    if self.width.is_some()
+                        && !last.is_empty()
+                        && !line.is_empty()
+                        && !line.starts_with("- ") =>
+                {
+                    last.push(' ');
+                    last.push_str(line.trim_start());
+                }
+                _ => joined.push(line.to_owned()),
+            }
+        }
+        joined.join("\n")
+    }
+
     /// Breaks the sentences of a rendered finding: its title, and lines that begin with `=`. Source lines stay.
     pub(crate) fn fit_finding(self, rendered: &str) -> String {
         let lines = rendered.lines().map(|line| match hanging(&plain(line)) {
