@@ -208,7 +208,8 @@ fn each_broken_variant_has_a_finding_at_its_field() {
 
 #[test]
 fn the_examples_about_several_objects_are_found_whichever_comes_first() {
-    for rule in cross_object() {
+    // The example of a rule that is a trap too has the trap.
+    for rule in cross_object().filter(|rule| rule.phase().is_none()) {
         let (mut objects, before) = support::changes(support::to_json(rule.meta.bad));
         objects.reverse();
         let found = support::evaluate_change(&objects, &before, &Policy::default());

@@ -8,6 +8,7 @@
 pub(crate) mod details;
 mod file;
 pub(crate) mod host_port;
+pub(crate) mod hosts;
 mod index;
 pub mod kind;
 pub(crate) mod labels;

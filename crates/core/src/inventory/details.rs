@@ -2,15 +2,18 @@
 
 use std::borrow::Cow;
 
-use k8s_openapi::api::core::v1::{PersistentVolumeClaim, PodSpec, Toleration};
+use k8s_openapi::{
+    api::core::v1::{PersistentVolumeClaim, PodSpec, Toleration},
+    apimachinery::pkg::util::intstr::IntOrString,
+};
 use memchr::memmem;
 
-use super::{nodes::Nodes, resources::Resources, system::System, waits::Wait, zones};
+use super::{hosts, nodes::Nodes, resources::Resources, system::System, waits::Wait, zones};
 use crate::{
     finding::{Field, paths::CLAIM_TEMPLATES},
-    kubernetes::{containers::containers, pod_security::FailedCheck},
+    kubernetes::{containers::containers, int_or_percent::scaled, pod_security::FailedCheck},
     object::{
-        Object, StatefulSetSpec, Workload,
+        DaemonSetSpec, Object, StatefulSetSpec, Workload,
         annotations::{EXCEED_ANNOTATION, IGNORE_ANNOTATION},
         storage::OLD_CLASS_ANNOTATION,
     },
@@ -41,6 +44,10 @@ pub(crate) struct Details {
     pub(crate) default_classes: Box<[usize]>,
     /// The violations of the Pod Security Standards. Set only before the template is dropped.
     pub(crate) refusals: Box<[FailedCheck]>,
+    /// The names without `svc` that the pods look up by their nodes' DNS.
+    pub(crate) hosts: Box<[Box<str>]>,
+    /// Whether an update replaces all pods of a DaemonSet at once.
+    pub(crate) replaces_all: bool,
     /// Empty for a StatefulSet.
     pub(crate) tolerations: Box<[Toleration]>,
     pub(crate) requests: Resources,
@@ -52,7 +59,9 @@ pub(crate) struct Details {
 impl Details {
     pub(super) fn of(object: &Object<'_>) -> Self {
         let mut details = match &object.workload {
-            Workload::DaemonSet(_) => Details::default(),
+            Workload::DaemonSet(spec) => {
+                Details { replaces_all: replaces_all(spec), ..Details::default() }
+            }
             Workload::StatefulSet(spec) => Details::of_stateful_set(spec, object.name()),
         };
         details.ignore = object.metadata.annotation(IGNORE_ANNOTATION).map(Into::into);
@@ -62,6 +71,7 @@ impl Details {
             if matches!(object.workload, Workload::DaemonSet(_)) {
                 details.tolerations = pod.tolerations.clone().unwrap_or_default().into();
             }
+            details.hosts = hosts::of_pod(pod);
             details.priority_class = text(pod.priority_class_name.as_ref());
             details.requests = Resources::of_pod(pod);
             details.system = System::of(pod);
@@ -113,6 +123,16 @@ impl Details {
     pub(crate) fn storage_class_field(template: usize) -> Field {
         CLAIM_TEMPLATES.index(template).child("spec").child("storageClassName").to_field()
     }
+}
+
+/// An update replaces the pods on all nodes at once. The API server also accepts variants such as `0100%`.
+pub(crate) fn replaces_all<T>(spec: &DaemonSetSpec<T>) -> bool {
+    let strategy = spec.update_strategy.as_ref();
+    let rolling = strategy.filter(|it| it.type_.as_deref() == Some("RollingUpdate"));
+    let value = rolling.and_then(|it| it.rolling_update.as_ref()?.max_unavailable.as_ref());
+    value.is_some_and(|it| {
+        matches!(it, IntOrString::String(_)) && scaled(it, 100, false) == Some(100)
+    })
 }
 
 /// Returns whether the API server gives the claim the default class, and a new volume.

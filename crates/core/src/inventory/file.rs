@@ -44,7 +44,8 @@ pub(super) fn keys(item: &ObjectSummary, act: &mut dyn FnMut(Key<'_>)) {
         | Role::DisruptionBudget(_)
         | Role::Named
         | Role::Namespace(_)
-        | Role::Service(_) => {}
+        | Role::Service(_)
+        | Role::Webhooks(_) => {}
     }
 }
 

@@ -3,11 +3,12 @@
 use crate::kubernetes::kind::Kind;
 
 /// Every kind, in alphabetical order.
-pub const KINDS: [Kind; 14] = [
+pub const KINDS: [Kind; 16] = [
     Kind::DaemonSet,
     Kind::Deployment,
     Kind::HorizontalPodAutoscaler,
     Kind::Job,
+    Kind::MutatingWebhookConfiguration,
     Kind::Namespace,
     Kind::Node,
     Kind::PodDisruptionBudget,
@@ -18,6 +19,7 @@ pub const KINDS: [Kind; 14] = [
     Kind::ServiceAccount,
     Kind::StatefulSet,
     Kind::StorageClass,
+    Kind::ValidatingWebhookConfiguration,
 ];
 
 /// Returns the kind of an object if an inventory contains this kind. Excludes OpenKruise's kinds.

@@ -14,7 +14,7 @@ use super::{
 use crate::{
     finding::{
         Field, Path,
-        paths::{CLAIM_TEMPLATES, POD_SPEC, SELECTOR, SPEC, TEMPLATE_LABELS},
+        paths::{CLAIM_TEMPLATES, POD_SPEC, ROLLING_UPDATE, SELECTOR, SPEC, TEMPLATE_LABELS},
     },
     kubernetes::{kind::Kind, pod_security::FailedCheck},
     object::storage_class::StorageClass,
@@ -71,6 +71,8 @@ pub(crate) enum Role {
     Namespace(PodSecurity),
     Node(Node),
     Service(Service),
+    /// The Services of the webhooks without which writes are refused: namespace and name.
+    Webhooks(Box<[(Box<str>, Box<str>)]>),
 }
 
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -175,6 +177,8 @@ impl ObjectSummary {
         add(details.service_name.is_some(), SPEC.child("serviceName"));
         add(details.service_account.is_some(), POD_SPEC.child("serviceAccountName"));
         add(details.priority_class.is_some(), POD_SPEC.child("priorityClassName"));
+        add(!details.hosts.is_empty(), POD_SPEC.child("hostNetwork"));
+        add(details.replaces_all, ROLLING_UPDATE.child("maxUnavailable"));
         if let Some((field, _)) = &details.nodes {
             add(true, POD_SPEC.child(field));
         }
@@ -272,6 +276,13 @@ impl ObjectSummary {
         }
     }
 
+    pub(crate) fn webhooks(&self) -> &[(Box<str>, Box<str>)] {
+        match &self.role {
+            Role::Webhooks(services) => services,
+            _ => &[],
+        }
+    }
+
     pub(crate) fn is(&self, kind: Kind, namespace: &str, name: &str) -> bool {
         self.kind == kind && &*self.namespace == namespace && &*self.name == name
     }
@@ -291,6 +302,9 @@ impl ObjectSummary {
             Role::Namespace(_) => 32,
             Role::Node(node) => node.bytes(),
             Role::Service(service) => service.selector.bytes(),
+            Role::Webhooks(services) => {
+                services.iter().map(|it| it.0.len() + it.1.len() + 4 * ALLOCATION).sum()
+            }
         };
         // The allocation also contains the counts of the Arc.
         size_of::<ObjectSummary>() + 2 * ALLOCATION + self.name.len() + ALLOCATION + role

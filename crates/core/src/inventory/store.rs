@@ -99,6 +99,10 @@ impl Inventory {
         self.list(Key::Named(kind, name)).filter(is_it)
     }
 
+    pub(crate) fn all(&self, kind: Kind) -> impl Iterator<Item = &ObjectSummary> {
+        self.list(Key::Kind(kind)).filter(move |item| item.kind == kind)
+    }
+
     pub(crate) fn has_any(&self, kind: Kind, namespace: &str) -> bool {
         !self.index.get(Key::In(kind, namespace)).is_empty()
     }
@@ -188,7 +192,11 @@ impl Inventory {
             }
             Role::Node(node) => node.labels.share(&same),
             Role::Service(service) => service.selector.share(&same),
-            Role::Autoscaler(_) | Role::StorageClass(_) | Role::Named | Role::Namespace(_) => 0,
+            Role::Autoscaler(_)
+            | Role::StorageClass(_)
+            | Role::Named
+            | Role::Namespace(_)
+            | Role::Webhooks(_) => 0,
         }
     }
 

@@ -25,6 +25,24 @@ pub(crate) fn containers(spec: &PodSpec) -> impl Iterator<Item = &Container> {
     spec.init_containers.iter().flatten().chain(&spec.containers)
 }
 
+/// Returns the words of a container's command and arguments, each with the flag that it belongs to:
+/// `--flag=value` or `--flag value`. Other words have no flag.
+pub(crate) fn arguments(container: &Container) -> impl Iterator<Item = (&str, &str)> {
+    [&container.command, &container.args].into_iter().flatten().flat_map(|list| {
+        let before = std::iter::once("").chain(list.iter().map(String::as_str));
+        before.zip(list.iter().map(String::as_str)).map(|(before, word)| {
+            match word.split_once('=') {
+                Some((flag, value)) if word.starts_with('-') => (flag, value),
+                None if word.starts_with('-') => (word, ""),
+                _ => (
+                    if before.starts_with('-') && !before.contains('=') { before } else { "" },
+                    word,
+                ),
+            }
+        })
+    })
+}
+
 /// Kubernetes: `IsRestartableInitContainer`.
 pub(crate) fn is_sidecar(container: &Container) -> bool {
     container.restart_policy.as_deref() == Some("Always")

@@ -1,6 +1,7 @@
 //! Values that several traps read from an object.
 
 mod command;
+mod images;
 mod object;
 mod plugins;
 mod pods;
@@ -10,6 +11,7 @@ mod wave;
 pub use self::wave::{Cause, Wave};
 pub(crate) use self::{command::kubectl, object::daemon_set_status};
 pub(super) use self::{
+    images::{database, image, is_mounted_near},
     object::{pod_spec, selector, stateful_set_status},
     plugins::plugin_folder,
     pods::{host_port, self_affinity, self_anti_affinity},

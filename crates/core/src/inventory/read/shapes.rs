@@ -156,6 +156,30 @@ struct Target {
     name: String,
 }
 
+#[derive(Deserialize)]
+struct WebhookConfiguration {
+    metadata: Metadata,
+    webhooks: Option<Vec<Webhook>>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Webhook {
+    failure_policy: Option<String>,
+    client_config: ClientConfig,
+}
+
+#[derive(Deserialize)]
+struct ClientConfig {
+    service: Option<ServiceName>,
+}
+
+#[derive(Deserialize)]
+struct ServiceName {
+    namespace: Box<str>,
+    name: Box<str>,
+}
+
 #[derive(Default, Deserialize)]
 struct NodeStatus {
     allocatable: Option<BTreeMap<String, Quantity>>,
@@ -187,16 +211,15 @@ pub(super) fn read(kind: Kind, json: &str) -> Option<(Metadata, Role)> {
             Some((metadata(json)?, Role::StorageClass(class)))
         }
         Kind::HorizontalPodAutoscaler => autoscaler(json),
+        Kind::MutatingWebhookConfiguration | Kind::ValidatingWebhookConfiguration => webhooks(json),
         Kind::ControllerRevision
         | Kind::EndpointSlice
         | Kind::Event
-        | Kind::MutatingWebhookConfiguration
         | Kind::PersistentVolume
         | Kind::PersistentVolumeClaim
         | Kind::Pod
         | Kind::Policy
-        | Kind::ResourceQuota
-        | Kind::ValidatingWebhookConfiguration => None,
+        | Kind::ResourceQuota => None,
     }
 }
 
@@ -277,6 +300,14 @@ fn autoscaler(json: &str) -> Option<(Metadata, Role)> {
     let (least, most) = (spec.min_replicas.unwrap_or(1), spec.max_replicas);
     let autoscaler = Autoscaler { kind: kind.into(), name: name.into(), least, most };
     Some((metadata, Role::Autoscaler(Box::new(autoscaler))))
+}
+
+fn webhooks(json: &str) -> Option<(Metadata, Role)> {
+    let WebhookConfiguration { metadata, webhooks } = serde_json::from_str(json).ok()?;
+    let needed =
+        webhooks.into_iter().flatten().filter(|it| it.failure_policy.as_deref() != Some("Ignore"));
+    let services = needed.filter_map(|it| it.client_config.service);
+    Some((metadata, Role::Webhooks(services.map(|it| (it.namespace, it.name)).collect())))
 }
 
 fn whole<S: DeserializeOwned>(json: &str) -> Option<(Metadata, S)> {

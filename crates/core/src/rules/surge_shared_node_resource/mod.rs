@@ -1,14 +1,17 @@
 //! A surge pod that listens on the same port of the node as the old pod.
 
 use k8s_openapi::{
-    api::core::v1::{PodSpec, Probe},
+    api::core::v1::{Container, PodSpec, Probe},
     apimachinery::pkg::util::intstr::IntOrString,
 };
 
 use super::read;
 use crate::{
     finding::{Findings, Fix, Mode, Reason, paths::ROLLING_UPDATE},
-    kubernetes::{cluster::Cluster, containers::is_sidecar},
+    kubernetes::{
+        cluster::Cluster,
+        containers::{arguments, is_sidecar},
+    },
     object::{DaemonSetSpec, Subject},
     rules::rule::{Cel, ObjectCheck, OpenKruise, Rule, Scope},
 };
@@ -34,6 +37,7 @@ static CEL: Cel = Cel {
     message: "'a container listens on a port of the node, which the old pod still holds: the surge \
         pod cannot listen there, or the old one answers its probes'",
     help: "use maxSurge 0 and maxUnavailable 1 or more",
+    misses: Some("ports that only an argument names"),
     ..Cel::EMPTY
 };
 
@@ -59,10 +63,14 @@ fn listener(pod: &PodSpec) -> Option<String> {
     sidecars.chain(&pod.containers).find_map(|container| {
         let probes =
             [&container.readiness_probe, &container.liveness_probe, &container.startup_probe];
-        let port = probes.into_iter().flatten().find_map(own_port)?;
+        let probed = probes.into_iter().flatten().find_map(own_port);
+        let (port, or) = match probed {
+            Some(port) => (port, ", or the old one answers its probes"),
+            None => (argument(container)?, ""),
+        };
         Some(format!(
             "container {:?} listens on port {port} of the node, which the old pod still holds: the \
-             surge pod cannot listen there, or the old one answers its probes",
+             surge pod cannot listen there{or}",
             container.name
         ))
     })
@@ -80,4 +88,37 @@ fn own_port(probe: &Probe) -> Option<i32> {
         }
         _ => None,
     }
+}
+
+/// Returns the first port on which an argument tells the container to listen.
+fn argument(container: &Container) -> Option<i32> {
+    const REMOTE: [&str; 4] = ["connect", "remote", "target", "upstream"];
+    const LISTENERS: [&str; 9] = [
+        "port",
+        "health-port",
+        "healthz-port",
+        "http-port",
+        "https-port",
+        "listen-port",
+        "metrics-port",
+        "prometheus-port",
+        "secure-port",
+    ];
+    let named = |flag: &str, words: &[&str]| words.iter().any(|word| flag.contains(word));
+    let is_any = |host: &str| matches!(host, "" | "0.0.0.0" | "[::]" | "::" | "*");
+    let is_client =
+        arguments(container).any(|(flag, host)| named(flag, &["host", "server"]) && !is_any(host));
+    arguments(container).find_map(|(flag, value)| {
+        let flag = flag.trim_start_matches('-').to_ascii_lowercase().replace(['_', '.'], "-");
+        let port = match value.rsplit_once(':') {
+            Some((host, port)) => {
+                let listens = named(&flag, &["listen", "bind"])
+                    || is_any(host) && !flag.is_empty() && !named(&flag, &REMOTE);
+                port.parse::<u16>().ok().filter(|_| listens)?
+            }
+            None if !is_client && LISTENERS.contains(&&*flag) => value.parse().ok()?,
+            None => return None,
+        };
+        Some(port.into()).filter(|port| *port != 0)
+    })
 }

@@ -1,0 +1,100 @@
+//! The names of hosts that pods look up.
+
+use k8s_openapi::api::core::v1::{Container, PodSpec};
+
+use crate::kubernetes::{
+    absent::list,
+    containers::{arguments, containers},
+};
+
+/// Returns whether the pods resolve names by their nodes' DNS, although they ask for the cluster's.
+///
+/// Kubernetes: `getPodDNSType`, pkg/kubelet/network/dns/dns.go.
+pub(crate) fn uses_node_dns(pod: &PodSpec) -> bool {
+    let asks_cluster = matches!(pod.dns_policy.as_deref(), None | Some("" | "ClusterFirst"));
+    let own_servers = pod.dns_config.as_ref().and_then(|it| it.nameservers.as_ref());
+    pod.host_network == Some(true) && asks_cluster && own_servers.is_none_or(Vec::is_empty)
+}
+
+/// Returns the texts of a container's arguments and variables that may name a host, each with its
+/// flag or variable.
+pub(crate) fn texts(container: &Container) -> impl Iterator<Item = (&str, &str)> {
+    let env = list(&container.env).iter();
+    let env = env.filter_map(|it| Some((it.name.as_str(), it.value.as_deref()?)));
+    arguments(container).chain(env).filter(|(name, _)| !is_only_compared(name))
+}
+
+/// Returns the names of Services without `svc`, such as `db` and `db.shop`, that pods seem to look up
+/// by their nodes' DNS. Names with `svc` need no other object.
+pub(super) fn of_pod(pod: &PodSpec) -> Box<[Box<str>]> {
+    if !uses_node_dns(pod) {
+        return Box::default();
+    }
+    let is_alias = |host: &str| {
+        list(&pod.host_aliases).iter().flat_map(|it| list(&it.hostnames)).any(|it| it == host)
+    };
+    let texts = containers(pod).flat_map(texts);
+    let hosts = texts.flat_map(|(name, text)| short(name, text)).filter(|it| !is_alias(it));
+    hosts.map(Into::into).collect()
+}
+
+/// Returns the short names of hosts in the text of a flag or variable: `http://db/`, `db:80`, or the
+/// whole text if the flag is for a host.
+fn short<'a>(name: &str, text: &'a str) -> impl Iterator<Item = &'a str> {
+    let name = name.to_ascii_lowercase();
+    let is_image = name.contains("image");
+    let is_host =
+        ["host", "addr", "address", "server", "endpoint"].iter().any(|it| name.ends_with(it));
+    let words =
+        text.split(|c: char| c.is_whitespace() || matches!(c, ',' | ';' | '"' | '\'' | '='));
+    words.filter_map(move |word| {
+        let is_url = word.contains("://");
+        let rest = word.split_once("://").map_or(word, |(_, rest)| rest);
+        let rest = rest.split(['/', '?', '#']).next()?;
+        let rest = rest.rsplit_once('@').map_or(rest, |(_, rest)| rest);
+        let (host, port) = rest.split_once(':').map_or((rest, None), |it| (it.0, Some(it.1)));
+        let has_port = port.is_some_and(|it| it.parse::<u16>().is_ok()) && !is_image;
+        let is_meant = is_url || has_port && rest.len() == word.len() || is_host && word == text;
+        let is_part =
+            |it: &str| !it.is_empty() && it.chars().all(|c| c.is_ascii_alphanumeric() || c == '-');
+        let is_short = host.split('.').count() <= 2 && host.split('.').all(is_part);
+        (is_meant && is_short && host != "localhost").then_some(host)
+    })
+}
+
+/// Returns whether the program only compares the names in this flag or variable, without resolving
+/// them.
+fn is_only_compared(flag: &str) -> bool {
+    let flag = flag.to_ascii_lowercase().replace('_', "-");
+    let words = ["no-proxy", "server-name", "servername", "dns-name", "alt-name", "common-name"];
+    words.iter().any(|word| flag.contains(word))
+        || flag
+            .split('-')
+            .any(|word| matches!(word, "san" | "sans" | "cn" | "issuer" | "audience" | "audiences"))
+}
+
+/// Returns the first Service name in a text: at least two labels, `svc`, and possibly the cluster
+/// domain. A file name does not count.
+pub(crate) fn name_in(text: &str) -> Option<&str> {
+    let is_of_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '.');
+    let mut start = 0;
+    while let Some(skipped) = text[start..].find(is_of_name) {
+        let at = start + skipped;
+        let end = text[at..].find(|c| !is_of_name(c)).map_or(text.len(), |length| at + length);
+        let before = &text[..at];
+        let is_in_path = before.ends_with('/') && !before.ends_with("://");
+        let name = text[at..end].trim_end_matches('.');
+        if !is_in_path && is_service(name) {
+            return Some(name);
+        }
+        start = end;
+    }
+    None
+}
+
+fn is_service(name: &str) -> bool {
+    let mut labels = name.split('.');
+    let before = labels.by_ref().take_while(|label| *label != "svc");
+    let has_namespace = before.filter(|label| !label.is_empty()).count() >= 2;
+    has_namespace && name.split('.').any(|label| label == "svc")
+}
