@@ -68,6 +68,12 @@ fn with_another_cni_on_eks_the_pods_use_the_network_of_the_node() {
     assert_eq!(spec["template"]["spec"]["hostNetwork"], true);
     assert_eq!(spec["template"]["spec"]["dnsPolicy"], "ClusterFirstWithHostNet");
     assert_eq!(spec["strategy"]["rollingUpdate"], json!({"maxSurge": 0, "maxUnavailable": 1}));
+    let objects = rendered(&helm, "eks-custom-cni.yaml");
+    let webhooks = webhooks(&objects);
+    let system = webhooks.iter().find(|it| it["name"] == "system.validate.setguard.io").unwrap();
+    for namespace in ["calico-system", "tigera-operator"] {
+        assert!(system.to_string().contains(namespace), "{system}");
+    }
     // Ports of Kubernetes, kubelet, kube-proxy, node agents and common pods.
     let taken = [8080, 8443, 9443, 10248, 10249, 10250, 10255, 10256, 61678, 61679];
     for port in spec["template"]["spec"]["containers"][0]["ports"].as_array().unwrap() {

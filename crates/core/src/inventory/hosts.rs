@@ -7,7 +7,7 @@ use crate::kubernetes::{
     containers::{arguments, containers},
 };
 
-/// Returns whether the pods resolve names by their nodes' DNS, although they ask for the cluster's.
+/// The pods resolve names by their nodes' DNS, although they ask for the cluster's.
 ///
 /// Kubernetes: `getPodDNSType`, pkg/kubelet/network/dns/dns.go.
 pub(crate) fn uses_node_dns(pod: &PodSpec) -> bool {
@@ -16,16 +16,14 @@ pub(crate) fn uses_node_dns(pod: &PodSpec) -> bool {
     pod.host_network == Some(true) && asks_cluster && own_servers.is_none_or(Vec::is_empty)
 }
 
-/// Returns the texts of a container's arguments and variables that may name a host, each with its
-/// flag or variable.
+/// Texts that may name a host, each with its flag or variable.
 pub(crate) fn texts(container: &Container) -> impl Iterator<Item = (&str, &str)> {
     let env = list(&container.env).iter();
     let env = env.filter_map(|it| Some((it.name.as_str(), it.value.as_deref()?)));
     arguments(container).chain(env).filter(|(name, _)| !is_only_compared(name))
 }
 
-/// Returns the names of Services without `svc`, such as `db` and `db.shop`, that pods seem to look up
-/// by their nodes' DNS. Names with `svc` need no other object.
+/// Names such as `db` and `db.shop` that pods look up by their nodes' DNS. Names with `svc` need no other object.
 pub(super) fn of_pod(pod: &PodSpec) -> Box<[Box<str>]> {
     if !uses_node_dns(pod) {
         return Box::default();
@@ -38,8 +36,7 @@ pub(super) fn of_pod(pod: &PodSpec) -> Box<[Box<str>]> {
     hosts.map(Into::into).collect()
 }
 
-/// Returns the short names of hosts in the text of a flag or variable: `http://db/`, `db:80`, or the
-/// whole text if the flag is for a host.
+/// Short names of hosts: `http://db/`, `db:80`, or the whole text if the flag is for a host.
 fn short<'a>(name: &str, text: &'a str) -> impl Iterator<Item = &'a str> {
     let name = name.to_ascii_lowercase();
     let is_image = name.contains("image");
@@ -62,8 +59,7 @@ fn short<'a>(name: &str, text: &'a str) -> impl Iterator<Item = &'a str> {
     })
 }
 
-/// Returns whether the program only compares the names in this flag or variable, without resolving
-/// them.
+/// The program compares the names in some flags and variables without resolving them.
 fn is_only_compared(flag: &str) -> bool {
     let flag = flag.to_ascii_lowercase().replace('_', "-");
     let words = ["no-proxy", "server-name", "servername", "dns-name", "alt-name", "common-name"];
@@ -73,8 +69,7 @@ fn is_only_compared(flag: &str) -> bool {
             .any(|word| matches!(word, "san" | "sans" | "cn" | "issuer" | "audience" | "audiences"))
 }
 
-/// Returns the first Service name in a text: at least two labels, `svc`, and possibly the cluster
-/// domain. A file name does not count.
+/// At least two labels, `svc`, and possibly the cluster domain. A file name does not count.
 pub(crate) fn name_in(text: &str) -> Option<&str> {
     let is_of_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '.');
     let mut start = 0;

@@ -37,8 +37,7 @@ fn check(spec: &StatefulSetSpec, _: &Subject<'_>, _: &Cluster, found: &mut Findi
     found.report(&SPEC.child("replicas"), Reason::Invalid, message, help);
 }
 
-/// Returns the name of the database if the pod has only that, without anything that may set up
-/// replication.
+/// The database, if the pod has nothing else that may set up replication.
 fn alone(pod: &PodSpec) -> Option<&'static str> {
     let is_other = |it: &&Container| !read::image(it).0.contains("exporter");
     let mut containers = pod.containers.iter().filter(is_other);

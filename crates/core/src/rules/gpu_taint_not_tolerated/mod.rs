@@ -21,7 +21,6 @@ pub(super) static RULE: Rule = rule! {
     scopes: [Scope::Inventory { kinds: &[Kind::DaemonSet], evidence: Evidence::Manifest, check }],
 };
 
-/// The maximum number of DaemonSets that are compared.
 const MOST_COMPARED: usize = 100;
 
 /// Kubernetes: `NodeShouldRunDaemonPod`, pkg/controller/daemon/daemon_controller.go.
@@ -47,7 +46,7 @@ fn check(query: &Query<'_>, found: &mut InventoryFindings) {
     found.report(Kind::DaemonSet, &path, Reason::Required, message, help);
 }
 
-/// Returns whether all nodes on which the pods may run have a label about a GPU.
+/// All nodes on which the pods may run have a label about a GPU.
 fn needs_gpu(details: &Details) -> bool {
     let is_about = |it: &Wanted<'_>| {
         matches!(it, Wanted::OneOf(label, _) | Wanted::Present(label)

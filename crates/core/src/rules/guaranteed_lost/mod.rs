@@ -40,7 +40,6 @@ fn check(subject: &Subject<'_>, _: &Cluster, found: &mut Findings) {
     });
 }
 
-/// Returns whether the container's limits for CPU and memory are its requests.
 fn is_guaranteed(container: &Container) -> bool {
     let Some(resources) = &container.resources else { return false };
     ["cpu", "memory"].into_iter().all(|name| {

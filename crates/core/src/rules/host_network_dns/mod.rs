@@ -52,7 +52,7 @@ fn service_name(spec: &PodSpec) -> Option<(&Container, &str)> {
     })
 }
 
-/// Reports a name that has no `svc`, but that is a Service's.
+/// A name without `svc`, or in a ConfigMap.
 fn among(query: &Query<'_>, found: &mut InventoryFindings) {
     let hosts = query.item.details().into_iter().flat_map(|it| &it.hosts);
     let named = hosts.filter_map(|host| {

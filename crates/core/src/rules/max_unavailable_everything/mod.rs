@@ -79,8 +79,6 @@ fn max_unavailable<T>(spec: &DaemonSetSpec<T>) -> Option<&IntOrString> {
     strategy.rolling_update.as_ref().filter(|_| rolls)?.max_unavailable.as_ref()
 }
 
-/// Reports a DaemonSet that serves a webhook without which the API server refuses writes.
-///
 /// Kubernetes: `Dispatch`, apiserver pkg/admission/plugin/webhook/validating/dispatcher.go.
 fn webhook(query: &Query<'_>, found: &mut InventoryFindings) {
     let Some(controller) = query.item.controller() else { return };

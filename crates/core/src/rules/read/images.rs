@@ -14,8 +14,8 @@ const DATABASES: [(&str, &str); 5] = [
     ("redis", "/data"),
 ];
 
-/// Returns the name of an image in Docker Hub, and its tag. The tag is empty for the default one. The
-/// name of an image in another registry contains the registry.
+/// The name of an image in Docker Hub, and its tag; empty for the default one. The name of an image in a different
+/// registry contains the registry.
 pub(crate) fn image(container: &Container) -> (&str, &str) {
     let image = text(&container.image);
     let (named, is_pinned) = image.split_once('@').map_or((image, false), |it| (it.0, true));
@@ -27,15 +27,14 @@ pub(crate) fn image(container: &Container) -> (&str, &str) {
     (of_hub.or_else(|| name.strip_prefix("docker.io/")).unwrap_or(name), tag)
 }
 
-/// Returns the name and the directory of the database that an official image runs, unless a command
-/// of its own may run anything.
+/// The name and the directory of the database that an official image runs. A command may run anything else.
 pub(crate) fn database(container: &Container) -> Option<(&'static str, &'static str)> {
     let (name, _) = image(container);
     let found = DATABASES.into_iter().find(|(database, _)| *database == name);
     found.filter(|_| list(&container.command).is_empty())
 }
 
-/// Returns whether one of the directories contains the other, or they are the same.
+/// One of the directories contains the other, or they are the same.
 pub(crate) fn is_mounted_near(mount: &VolumeMount, directory: &str) -> bool {
     let mount = mount.mount_path.trim_end_matches('/');
     let contains = |outer: &str, inner: &str| {

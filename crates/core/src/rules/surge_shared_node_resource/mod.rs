@@ -90,7 +90,6 @@ fn own_port(probe: &Probe) -> Option<i32> {
     }
 }
 
-/// Returns the first port on which an argument tells the container to listen.
 fn argument(container: &Container) -> Option<i32> {
     const REMOTE: [&str; 4] = ["connect", "remote", "target", "upstream"];
     const LISTENERS: [&str; 9] = [
