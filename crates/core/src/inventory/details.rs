@@ -8,7 +8,9 @@ use k8s_openapi::{
 };
 use memchr::memmem;
 
-use super::{hosts, nodes::Nodes, resources::Resources, system::System, waits::Wait, zones};
+use super::{
+    hosts::Lookups, nodes::Nodes, resources::Resources, system::System, waits::Wait, zones,
+};
 use crate::{
     finding::{Field, paths::CLAIM_TEMPLATES},
     kubernetes::{containers::containers, int_or_percent::scaled, pod_security::FailedCheck},
@@ -44,8 +46,7 @@ pub(crate) struct Details {
     pub(crate) default_classes: Box<[usize]>,
     /// The violations of the Pod Security Standards. Set only before the template is dropped.
     pub(crate) refusals: Box<[FailedCheck]>,
-    /// The names without `svc` that the pods look up by their nodes' DNS.
-    pub(crate) hosts: Box<[Box<str>]>,
+    pub(crate) lookups: Option<Box<Lookups>>,
     /// Whether an update replaces all pods of a DaemonSet at once.
     pub(crate) replaces_all: bool,
     /// Empty for a StatefulSet.
@@ -71,7 +72,7 @@ impl Details {
             if matches!(object.workload, Workload::DaemonSet(_)) {
                 details.tolerations = pod.tolerations.clone().unwrap_or_default().into();
             }
-            details.hosts = hosts::of_pod(pod);
+            details.lookups = Lookups::of(pod);
             details.priority_class = text(pod.priority_class_name.as_ref());
             details.requests = Resources::of_pod(pod);
             details.system = System::of(pod);

@@ -44,6 +44,7 @@ pub(super) fn keys(item: &ObjectSummary, act: &mut dyn FnMut(Key<'_>)) {
         | Role::DisruptionBudget(_)
         | Role::Named
         | Role::Namespace(_)
+        | Role::ConfigMap(_)
         | Role::Service(_)
         | Role::Webhooks(_) => {}
     }

@@ -1,6 +1,9 @@
 //! The names of hosts that pods look up.
 
-use k8s_openapi::api::core::v1::{Container, PodSpec};
+use std::collections::{BTreeMap, BTreeSet};
+
+use k8s_openapi::api::core::v1::{ConfigMapVolumeSource, Container, PodSpec};
+use serde::Deserialize;
 
 use crate::kubernetes::{
     absent::list,
@@ -23,11 +26,79 @@ pub(crate) fn texts(container: &Container) -> impl Iterator<Item = (&str, &str)>
     arguments(container).chain(env).filter(|(name, _)| !is_only_compared(name))
 }
 
-/// Names such as `db` and `db.shop` that pods look up by their nodes' DNS. Names with `svc` need no other object.
-pub(super) fn of_pod(pod: &PodSpec) -> Box<[Box<str>]> {
-    if !uses_node_dns(pod) {
-        return Box::default();
+/// The names that pods look up by their nodes' DNS, as far as their template shows only a part.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Lookups {
+    /// Names such as `db` and `db.shop`. Those with `svc` need no other object.
+    pub(crate) hosts: Box<[Box<str>]>,
+    /// The ConfigMaps that may have more, each with the key, unless all keys are read.
+    pub(crate) configs: BTreeSet<(Box<str>, Option<Box<str>>)>,
+}
+
+impl Lookups {
+    pub(super) fn of(pod: &PodSpec) -> Option<Box<Self>> {
+        let lookups = Lookups { hosts: of_pod(pod), configs: configs(pod) };
+        // Then the template alone shows the fault.
+        let is_found = containers(pod).flat_map(texts).any(|(_, text)| name_in(text).is_some());
+        (uses_node_dns(pod) && !is_found && lookups != Lookups::default())
+            .then(|| Box::new(lookups))
     }
+}
+
+fn configs(pod: &PodSpec) -> BTreeSet<(Box<str>, Option<Box<str>>)> {
+    let mut all = BTreeSet::new();
+    let mut add =
+        |name: &str, key: Option<&str>| _ = all.insert((name.into(), key.map(Into::into)));
+    for container in containers(pod) {
+        let sources = list(&container.env_from).iter().filter_map(|it| it.config_map_ref.as_ref());
+        sources.for_each(|it| add(&it.name, None));
+        for source in list(&container.env).iter().filter_map(|it| it.value_from.as_ref()) {
+            if let Some(it) = &source.config_map_key_ref {
+                add(&it.name, Some(&it.key));
+            }
+        }
+    }
+    for volume in list(&pod.volumes) {
+        let projected = volume.projected.iter().flat_map(|it| list(&it.sources));
+        let projected = projected.filter_map(|it| it.config_map.as_ref());
+        let whole = volume.config_map.as_ref();
+        let sources = whole.map(|it: &ConfigMapVolumeSource| (&it.name, &it.items));
+        for (name, items) in sources.into_iter().chain(projected.map(|it| (&it.name, &it.items))) {
+            match list(items) {
+                [] => add(name, None),
+                items => items.iter().for_each(|it| add(name, Some(&it.key))),
+            }
+        }
+    }
+    all
+}
+
+/// The maximum number of names that are kept of a ConfigMap.
+const MOST_HOSTS: usize = 50;
+
+/// The names of hosts in a ConfigMap, each with its key. Values are not kept.
+pub(super) fn of_config_map(json: &str) -> Box<[(Box<str>, Box<str>)]> {
+    #[derive(Deserialize)]
+    struct Data {
+        #[serde(default)]
+        data: Option<BTreeMap<String, String>>,
+    }
+    let data = serde_json::from_str::<Data>(json).ok().and_then(|it| it.data).unwrap_or_default();
+    let hosts = data.iter().flat_map(|(key, text)| {
+        let lines = text.lines().map(|it| it.split('#').next().unwrap_or_default().trim());
+        lines.flat_map(move |line| {
+            let parts = line.split_once(": ").or_else(|| line.split_once('='));
+            let (name, value) = parts.filter(|it| !it.0.contains("://")).unwrap_or((key, line));
+            let is_left_out = is_only_compared(key) || is_only_compared(name);
+            let value = if is_left_out { "" } else { value.trim() };
+            let hosts = name_in(value).into_iter().chain(short(name, value));
+            hosts.map(move |host| (key.as_str().into(), host.into()))
+        })
+    });
+    hosts.take(MOST_HOSTS).collect()
+}
+
+fn of_pod(pod: &PodSpec) -> Box<[Box<str>]> {
     let is_alias = |host: &str| {
         list(&pod.host_aliases).iter().flat_map(|it| list(&it.hostnames)).any(|it| it == host)
     };
@@ -42,6 +113,7 @@ fn short<'a>(name: &str, text: &'a str) -> impl Iterator<Item = &'a str> {
     let is_image = name.contains("image");
     let is_host =
         ["host", "addr", "address", "server", "endpoint"].iter().any(|it| name.ends_with(it));
+    let is_host = is_host && !name.ends_with("vhost");
     let words =
         text.split(|c: char| c.is_whitespace() || matches!(c, ',' | ';' | '"' | '\'' | '='));
     words.filter_map(move |word| {

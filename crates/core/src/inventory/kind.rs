@@ -3,7 +3,8 @@
 use crate::kubernetes::kind::Kind;
 
 /// Every kind, in alphabetical order.
-pub const KINDS: [Kind; 16] = [
+pub const KINDS: [Kind; 17] = [
+    Kind::ConfigMap,
     Kind::DaemonSet,
     Kind::Deployment,
     Kind::HorizontalPodAutoscaler,

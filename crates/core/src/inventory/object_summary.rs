@@ -65,6 +65,8 @@ impl PartialEq for MemorySize {
 pub(crate) enum Role {
     Named,
     Autoscaler(Box<Autoscaler>),
+    /// The names of hosts in a ConfigMap, each with its key.
+    ConfigMap(Box<[(Box<str>, Box<str>)]>),
     DisruptionBudget(Box<DisruptionBudget>),
     StorageClass(StorageClass),
     Controller(Controller),
@@ -177,7 +179,7 @@ impl ObjectSummary {
         add(details.service_name.is_some(), SPEC.child("serviceName"));
         add(details.service_account.is_some(), POD_SPEC.child("serviceAccountName"));
         add(details.priority_class.is_some(), POD_SPEC.child("priorityClassName"));
-        add(!details.hosts.is_empty(), POD_SPEC.child("hostNetwork"));
+        add(details.lookups.is_some(), POD_SPEC.child("hostNetwork"));
         add(details.replaces_all, ROLLING_UPDATE.child("maxUnavailable"));
         if let Some((field, _)) = &details.nodes {
             add(true, POD_SPEC.child(field));
@@ -276,6 +278,13 @@ impl ObjectSummary {
         }
     }
 
+    pub(crate) fn hosts(&self) -> &[(Box<str>, Box<str>)] {
+        match &self.role {
+            Role::ConfigMap(hosts) => hosts,
+            _ => &[],
+        }
+    }
+
     pub(crate) fn webhooks(&self) -> &[(Box<str>, Box<str>)] {
         match &self.role {
             Role::Webhooks(services) => services,
@@ -302,8 +311,8 @@ impl ObjectSummary {
             Role::Namespace(_) => 32,
             Role::Node(node) => node.bytes(),
             Role::Service(service) => service.selector.bytes(),
-            Role::Webhooks(services) => {
-                services.iter().map(|it| it.0.len() + it.1.len() + 4 * ALLOCATION).sum()
+            Role::ConfigMap(texts) | Role::Webhooks(texts) => {
+                texts.iter().map(|it| it.0.len() + it.1.len() + 4 * ALLOCATION).sum()
             }
         };
         // The allocation also contains the counts of the Arc.

@@ -193,6 +193,7 @@ impl Inventory {
             Role::Node(node) => node.labels.share(&same),
             Role::Service(service) => service.selector.share(&same),
             Role::Autoscaler(_)
+            | Role::ConfigMap(_)
             | Role::StorageClass(_)
             | Role::Named
             | Role::Namespace(_)

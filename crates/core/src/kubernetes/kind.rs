@@ -7,6 +7,8 @@ use super::resource::WorkloadKind;
 /// A kind of object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Kind {
+    /// `v1`
+    ConfigMap,
     /// `apps/v1`
     ControllerRevision,
     /// `apps/v1`, and OpenKruise's.
@@ -63,6 +65,7 @@ impl Kind {
 
     /// All kinds, in alphabetical order.
     pub const ALL: [Kind; Kind::COUNT] = [
+        Kind::ConfigMap,
         Kind::ControllerRevision,
         Kind::DaemonSet,
         Kind::Deployment,
@@ -97,6 +100,7 @@ impl Kind {
     /// Returns the name as in the field `kind`.
     pub const fn as_str(self) -> &'static str {
         match self {
+            Kind::ConfigMap => "ConfigMap",
             Kind::ControllerRevision => "ControllerRevision",
             Kind::DaemonSet => "DaemonSet",
             Kind::Deployment => "Deployment",
@@ -142,7 +146,8 @@ impl Kind {
             Kind::MutatingWebhookConfiguration | Kind::ValidatingWebhookConfiguration => {
                 "admissionregistration.k8s.io/v1"
             }
-            Kind::Event
+            Kind::ConfigMap
+            | Kind::Event
             | Kind::Namespace
             | Kind::Node
             | Kind::PersistentVolume

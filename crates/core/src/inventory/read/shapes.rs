@@ -12,6 +12,7 @@ use super::services::ServiceSpec;
 use crate::{
     inventory::{
         host_port::HostPort,
+        hosts,
         labels::{Labels, Selector},
         node::Node,
         nodes::Nodes,
@@ -210,6 +211,7 @@ pub(super) fn read(kind: Kind, json: &str) -> Option<(Metadata, Role)> {
             let (_, class) = StorageClass::read(json).ok()?;
             Some((metadata(json)?, Role::StorageClass(class)))
         }
+        Kind::ConfigMap => Some((metadata(json)?, Role::ConfigMap(hosts::of_config_map(json)))),
         Kind::HorizontalPodAutoscaler => autoscaler(json),
         Kind::MutatingWebhookConfiguration | Kind::ValidatingWebhookConfiguration => webhooks(json),
         Kind::ControllerRevision

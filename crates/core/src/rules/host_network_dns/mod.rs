@@ -5,7 +5,10 @@ use k8s_openapi::api::core::v1::{Container, PodSpec};
 use super::read;
 use crate::{
     finding::{Findings, Mode, Reason, paths::POD_SPEC},
-    inventory::hosts::{name_in, texts, uses_node_dns},
+    inventory::{
+        hosts::{name_in, texts, uses_node_dns},
+        object_summary::ObjectSummary,
+    },
     kubernetes::{cluster::Cluster, containers::containers, kind::Kind},
     object::Subject,
     rules::rule::{
@@ -54,17 +57,31 @@ fn service_name(spec: &PodSpec) -> Option<(&Container, &str)> {
 
 /// A name without `svc`, or in a ConfigMap.
 fn among(query: &Query<'_>, found: &mut InventoryFindings) {
-    let hosts = query.item.details().into_iter().flat_map(|it| &it.hosts);
-    let named = hosts.filter_map(|host| {
-        let (name, namespace) = host.split_once('.').unwrap_or((host, query.item.namespace()));
-        let mut services = query.inventory().named(Kind::Service, namespace, name);
-        Some((host, services.find(|it| query.counts(it))?))
+    let Some(lookups) = query.item.details().and_then(|it| it.lookups.as_deref()) else { return };
+    let (inventory, own) = (query.inventory(), query.item.namespace());
+    let written = lookups.hosts.iter().filter_map(|host| {
+        let service = service(query, host)?;
+        Some((Kind::Service, format!("{host:?}, the name of {service}")))
     });
-    if let Some((host, service)) = named.into_iter().next() {
-        let message = format!(
-            "with hostNetwork the pod uses the node's DNS, which does not know {host:?}, the name of {service}"
-        );
+    let configs = lookups.configs.iter().flat_map(|(name, key)| {
+        let objects = inventory.named(Kind::ConfigMap, own, name);
+        objects.flat_map(move |it| it.hosts().iter().map(move |(own, host)| (it, key, own, host)))
+    });
+    let in_configs = configs.filter_map(|(object, key, own, host)| {
+        let is_read = key.as_ref().is_none_or(|key| key == own);
+        let is_name = is_read && (name_in(host).is_some() || service(query, host).is_some());
+        is_name.then(|| (Kind::ConfigMap, format!("{host:?} in {own} of {object}")))
+    });
+    if let Some((kind, name)) = written.chain(in_configs).next() {
+        let message =
+            format!("with hostNetwork the pod uses the node's DNS, which does not know {name}");
         let path = POD_SPEC.child("hostNetwork");
-        found.report(Kind::Service, &path, Reason::Invalid, message, HELP);
+        found.report(kind, &path, Reason::Invalid, message, HELP);
     }
+}
+
+fn service<'a>(query: &Query<'a>, host: &'a str) -> Option<&'a ObjectSummary> {
+    let (name, namespace) = host.split_once('.').unwrap_or((host, query.item.namespace()));
+    let mut services = query.inventory().named(Kind::Service, namespace, name);
+    services.find(|it| query.counts(it))
 }
