@@ -194,7 +194,7 @@ fn explain_describes_rules_and_an_unknown_one_is_an_answer() {
     let result = client.call("explain", json!({"rule": RULE}));
     assert!(result["rule"]["bad"].as_str().unwrap().contains("kind: "), "{result}");
     let all = client.call("explain", json!({}));
-    assert!(all["rules"].as_array().unwrap().iter().any(|it| it["id"] == RULE), "{all}");
+    assert!(all["rules"][RULE].is_string() && all["leftOut"].is_null(), "{all}");
     assert!(client.refusal("explain", json!({"rule": "none"})).contains("no such rule"));
     assert!(client.refusal("delete", json!({})).contains("there is no tool"));
     assert_eq!(client.end(), Some(0));

@@ -1,8 +1,12 @@
-use std::io::{self, Write as _};
+use std::{
+    collections::BTreeMap,
+    io::{self, Write as _},
+};
 
 use schemars::{JsonSchema, schema_for};
 use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::{Value, json};
+use setguard_core::catalogue;
 use setguard_offline::browser;
 use tempfile::NamedTempFile;
 
@@ -147,8 +151,10 @@ pub(super) async fn call(
         "explain" => {
             let ExplainTool { rule } = parse(arguments)?;
             let Some(rule) = rule else {
-                let args = ["rules", "--format=json"].map(str::to_owned);
-                return program::run("rules", &args, None).await;
+                // With the modes and kinds, the list would be cut.
+                let rules = catalogue::all().iter().map(|it| (it.meta.id, it.meta.summary));
+                let rules: BTreeMap<_, _> = rules.collect();
+                return Ok(Answer { value: json!({ "rules": rules }), is_complete: true });
             };
             let text = browser::explain(&rule)
                 .ok_or("there is no such rule; explain without a rule lists all")?;
