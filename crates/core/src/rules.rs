@@ -70,6 +70,7 @@ rules! {
     claims_deleted_on_scale_down,
     claims_deleted_with_set,
     class_of_claims_missing,
+    config_missing,
     control_plane_injection,
     control_plane_not_tolerated,
     control_plane_tolerations_left,

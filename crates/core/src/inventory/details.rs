@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use k8s_openapi::api::core::v1::{PersistentVolumeClaim, PodSpec, Toleration};
 use memchr::memmem;
 
-use super::{nodes::Nodes, resources::Resources, system::System, waits::Wait, zones};
+use super::{configs::Use, nodes::Nodes, resources::Resources, system::System, waits::Wait, zones};
 use crate::{
     finding::{Field, paths::CLAIM_TEMPLATES},
     kubernetes::{containers::containers, pod_security::FailedCheck},
@@ -47,6 +47,8 @@ pub(crate) struct Details {
     pub(crate) default_classes: Box<[usize]>,
     /// The violations of the Pod Security Standards in the pods; only if the template will be gone.
     pub(crate) refusals: Box<[FailedCheck]>,
+    /// The ConfigMaps and Secrets that the pods read; only if the template will be gone.
+    pub(crate) configs: Box<[Use]>,
     /// The tolerations of a DaemonSet's pods.
     pub(crate) tolerations: Box<[Toleration]>,
     /// The CPU and the memory that a pod requests.

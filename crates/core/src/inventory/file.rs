@@ -42,6 +42,7 @@ pub(super) fn keys(item: &ObjectSummary, act: &mut dyn FnMut(Key<'_>)) {
         }
         Role::StorageClass(StorageClass { is_default: true, .. }) => act(Key::DefaultClass),
         Role::Autoscaler(_)
+        | Role::Config(_)
         | Role::StorageClass(_)
         | Role::DisruptionBudget(_)
         | Role::Named

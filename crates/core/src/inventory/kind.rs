@@ -3,9 +3,11 @@
 use crate::kubernetes::kind::Kind;
 
 /// Every kind, in alphabetical order.
-pub const KINDS: [Kind; 14] = [
+pub const KINDS: [Kind; 17] = [
+    Kind::ConfigMap,
     Kind::DaemonSet,
     Kind::Deployment,
+    Kind::ExternalSecret,
     Kind::HorizontalPodAutoscaler,
     Kind::Job,
     Kind::Namespace,
@@ -14,6 +16,7 @@ pub const KINDS: [Kind; 14] = [
     Kind::PriorityClass,
     Kind::ReplicaSet,
     Kind::ReplicationController,
+    Kind::Secret,
     Kind::Service,
     Kind::ServiceAccount,
     Kind::StatefulSet,
@@ -22,10 +25,20 @@ pub const KINDS: [Kind; 14] = [
 
 /// The kind of an object, if an inventory has objects of this kind. OpenKruise's aren't included.
 pub fn of(api_version: &str, kind: &str) -> Option<Kind> {
+    if makes_configs(api_version, kind) {
+        return Some(Kind::ExternalSecret);
+    }
     let is_right = |it: &Kind| match it {
         // Only fields that all versions have are read.
         Kind::HorizontalPodAutoscaler => api_version.starts_with("autoscaling/"),
         _ => it.api_version() == api_version,
     };
     KINDS.into_iter().find(|it| it.as_str() == kind && is_right(it))
+}
+
+/// Returns whether a controller makes Secrets or ConfigMaps from objects of a kind, as far as its name shows.
+fn makes_configs(api_version: &str, kind: &str) -> bool {
+    let makes =
+        kind.ends_with("Secret") || matches!(kind, "Bundle" | "Certificate" | "OnePasswordItem");
+    makes && api_version.contains('.')
 }

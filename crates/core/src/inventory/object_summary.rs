@@ -1,10 +1,11 @@
 //! The data of one object for the rules about several objects.
 
-use std::{fmt, sync::Arc};
+use std::{collections::BTreeSet, fmt, sync::Arc};
 
 use k8s_openapi::{api::core::v1::PodTemplateSpec, apimachinery::pkg::util::intstr::IntOrString};
 
 use super::{
+    configs::{Keys, Use},
     details::Details,
     host_port::HostPort,
     labels::{ALLOCATION, Labels, Selector},
@@ -71,6 +72,7 @@ pub(crate) enum Role {
     /// An object of which only the name matters.
     Named,
     Autoscaler(Box<Autoscaler>),
+    Config(Keys),
     DisruptionBudget(Box<DisruptionBudget>),
     StorageClass(StorageClass),
     Controller(Controller),
@@ -207,6 +209,7 @@ impl ObjectSummary {
         for port in controller.host_ports() {
             port.at(|path| fields.push(path.to_field()));
         }
+        fields.extend(details.configs.iter().map(|it| it.field.clone()));
         let named = details.storage_classes.iter().map(|(template, _)| template);
         let templates = named.chain(&details.default_classes);
         fields.extend(templates.map(|template| Details::storage_class_field(*template)));
@@ -220,6 +223,17 @@ impl ObjectSummary {
     pub fn with_refusals(mut self, template: &PodTemplateSpec) -> Self {
         if let Role::Controller(Controller { details: Some(details), .. }) = &mut self.role {
             details.refusals = FailedCheck::all(template).into();
+        }
+        self
+    }
+
+    /// Adds the ConfigMaps and Secrets that the pods read, for when the template will be gone.
+    #[must_use]
+    pub fn with_configs(mut self, template: &PodTemplateSpec) -> Self {
+        if let (Role::Controller(Controller { details: Some(details), .. }), Some(pod)) =
+            (&mut self.role, &template.spec)
+        {
+            details.configs = Use::all(pod);
         }
         self
     }
@@ -266,6 +280,14 @@ impl ObjectSummary {
         }
     }
 
+    /// Returns the keys of a ConfigMap or Secret; `None` if it may have others too.
+    pub(crate) const fn keys(&self) -> Option<&BTreeSet<Box<str>>> {
+        match &self.role {
+            Role::Config(keys) => keys.0.as_ref(),
+            _ => None,
+        }
+    }
+
     pub(crate) const fn autoscaler(&self) -> Option<&Autoscaler> {
         match &self.role {
             Role::Autoscaler(autoscaler) => Some(autoscaler),
@@ -308,6 +330,7 @@ impl ObjectSummary {
     pub(crate) fn bytes(&self) -> usize {
         let role = match &self.role {
             Role::Autoscaler(it) => size_of::<Autoscaler>() + it.kind.len() + it.name.len(),
+            Role::Config(keys) => keys.bytes(),
             Role::StorageClass(_) | Role::Named => 0,
             Role::DisruptionBudget(budget) => {
                 size_of::<DisruptionBudget>() + budget.selector.as_ref().map_or(0, Selector::bytes)

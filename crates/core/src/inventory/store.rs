@@ -28,7 +28,14 @@ impl Inventory {
     pub fn add(&mut self, item: ObjectSummary) -> usize {
         let id = self.next;
         // Only an input has objects with an unknown namespace.
-        if matches!(item.kind, Kind::Service | Kind::ServiceAccount) {
+        if matches!(
+            item.kind,
+            Kind::ConfigMap
+                | Kind::ExternalSecret
+                | Kind::Secret
+                | Kind::Service
+                | Kind::ServiceAccount
+        ) {
             self.index.insert(Key::Named(item.kind, &item.name), id);
         }
         self.insert_next(item) as usize
@@ -95,7 +102,7 @@ impl Inventory {
         self.list(Key::Object(kind, namespace, name)).filter(is_it)
     }
 
-    /// Returns the Services or ServiceAccounts of an input that have this name, in any namespace.
+    /// Returns the objects of an input that have this kind and name, in any namespace, if others name this kind.
     pub(crate) fn named_anywhere<'a>(
         &'a self,
         kind: Kind,
@@ -198,7 +205,11 @@ impl Inventory {
             }
             Role::Node(node) => node.labels.share(&same),
             Role::Service(service) => service.selector.share(&same),
-            Role::Autoscaler(_) | Role::StorageClass(_) | Role::Named | Role::Namespace(_) => 0,
+            Role::Autoscaler(_)
+            | Role::Config(_)
+            | Role::StorageClass(_)
+            | Role::Named
+            | Role::Namespace(_) => 0,
         }
     }
 

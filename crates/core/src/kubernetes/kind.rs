@@ -7,6 +7,8 @@ use super::resource::WorkloadKind;
 /// A kind of object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Kind {
+    /// `v1`
+    ConfigMap,
     /// `apps/v1`
     ControllerRevision,
     /// `apps/v1`, and OpenKruise's.
@@ -17,6 +19,8 @@ pub enum Kind {
     EndpointSlice,
     /// `v1`
     Event,
+    /// `external-secrets.io/v1`, and all other kinds from which controllers make Secrets or ConfigMaps.
+    ExternalSecret,
     /// `autoscaling/v2`
     HorizontalPodAutoscaler,
     /// `batch/v1`
@@ -46,6 +50,8 @@ pub enum Kind {
     /// `v1`
     ResourceQuota,
     /// `v1`
+    Secret,
+    /// `v1`
     Service,
     /// `v1`
     ServiceAccount,
@@ -63,11 +69,13 @@ impl Kind {
 
     /// All kinds, in alphabetical order.
     pub const ALL: [Kind; Kind::COUNT] = [
+        Kind::ConfigMap,
         Kind::ControllerRevision,
         Kind::DaemonSet,
         Kind::Deployment,
         Kind::EndpointSlice,
         Kind::Event,
+        Kind::ExternalSecret,
         Kind::HorizontalPodAutoscaler,
         Kind::Job,
         Kind::MutatingWebhookConfiguration,
@@ -82,6 +90,7 @@ impl Kind {
         Kind::ReplicaSet,
         Kind::ReplicationController,
         Kind::ResourceQuota,
+        Kind::Secret,
         Kind::Service,
         Kind::ServiceAccount,
         Kind::StatefulSet,
@@ -97,11 +106,13 @@ impl Kind {
     /// Returns the name as in the field `kind`.
     pub const fn as_str(self) -> &'static str {
         match self {
+            Kind::ConfigMap => "ConfigMap",
             Kind::ControllerRevision => "ControllerRevision",
             Kind::DaemonSet => "DaemonSet",
             Kind::Deployment => "Deployment",
             Kind::EndpointSlice => "EndpointSlice",
             Kind::Event => "Event",
+            Kind::ExternalSecret => "ExternalSecret",
             Kind::HorizontalPodAutoscaler => "HorizontalPodAutoscaler",
             Kind::Job => "Job",
             Kind::MutatingWebhookConfiguration => "MutatingWebhookConfiguration",
@@ -116,6 +127,7 @@ impl Kind {
             Kind::ReplicaSet => "ReplicaSet",
             Kind::ReplicationController => "ReplicationController",
             Kind::ResourceQuota => "ResourceQuota",
+            Kind::Secret => "Secret",
             Kind::Service => "Service",
             Kind::ServiceAccount => "ServiceAccount",
             Kind::StatefulSet => "StatefulSet",
@@ -133,6 +145,7 @@ impl Kind {
             | Kind::ReplicaSet
             | Kind::StatefulSet => "apps/v1",
             Kind::EndpointSlice => "discovery.k8s.io/v1",
+            Kind::ExternalSecret => "external-secrets.io/v1",
             Kind::HorizontalPodAutoscaler => "autoscaling/v2",
             Kind::Job => "batch/v1",
             Kind::PodDisruptionBudget => "policy/v1",
@@ -142,7 +155,8 @@ impl Kind {
             Kind::MutatingWebhookConfiguration | Kind::ValidatingWebhookConfiguration => {
                 "admissionregistration.k8s.io/v1"
             }
-            Kind::Event
+            Kind::ConfigMap
+            | Kind::Event
             | Kind::Namespace
             | Kind::Node
             | Kind::PersistentVolume
@@ -150,6 +164,7 @@ impl Kind {
             | Kind::Pod
             | Kind::ReplicationController
             | Kind::ResourceQuota
+            | Kind::Secret
             | Kind::Service
             | Kind::ServiceAccount => "v1",
         }
@@ -196,6 +211,6 @@ mod tests {
         for (index, kind) in Kind::ALL.into_iter().enumerate() {
             assert_eq!((kind as usize, Kind::named(kind.as_str())), (index, Some(kind)));
         }
-        assert_eq!(Kind::named("Secret"), None);
+        assert_eq!(Kind::named("Lease"), None);
     }
 }

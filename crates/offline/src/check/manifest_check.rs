@@ -229,7 +229,10 @@ impl<'a> Checker<'a> {
         // An object that claims to be in deletion is ignored for other objects.
         let is_there = object.metadata.deletion_timestamp.is_none();
         let sets_replicas = node.get("spec").and_then(|spec| spec.get("replicas")).is_some();
-        let item = is_there.then(|| ObjectSummary::of(object).with_replicas_set(sets_replicas));
+        let item = is_there.then(|| {
+            let item = ObjectSummary::of(object).with_replicas_set(sets_replicas);
+            item.with_configs(object.template())
+        });
         // Refusals are kept until the end, so only if they can matter.
         found.item = item.map(|item| match self.context.has_pod_security {
             true => item.with_refusals(object.template()),

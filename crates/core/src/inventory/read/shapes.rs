@@ -13,6 +13,7 @@ use serde::{Deserialize, de::DeserializeOwned};
 use super::services::ServiceSpec;
 use crate::{
     inventory::{
+        configs::Keys,
         host_port::HostPort,
         labels::{Labels, Selector},
         node::Node,
@@ -159,6 +160,28 @@ struct AutoscalerSpec {
     max_replicas: i32,
 }
 
+/// Where kinds from which controllers make Secrets have the Secret's name.
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct MakerSpec {
+    secret_name: Option<String>,
+    target: Option<MadeName>,
+    destination: Option<MadeName>,
+    template: Option<MadeTemplate>,
+}
+
+#[derive(Deserialize)]
+struct MadeName {
+    #[serde(default)]
+    name: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct MadeTemplate {
+    #[serde(default)]
+    metadata: Option<MadeName>,
+}
+
 #[derive(Deserialize)]
 struct Target {
     kind: String,
@@ -192,6 +215,8 @@ pub(super) fn read(kind: Kind, json: &str) -> Option<(Metadata, Role)> {
         Kind::Namespace => namespace(json),
         Kind::Node => node(json),
         Kind::PriorityClass | Kind::ServiceAccount => Some((metadata(json)?, Role::Named)),
+        Kind::ConfigMap | Kind::Secret => Some((metadata(json)?, Role::Config(Keys::read(json)?))),
+        Kind::ExternalSecret => maker(json),
         Kind::StorageClass => {
             let (_, class) = StorageClass::read(json).ok()?;
             Some((metadata(json)?, Role::StorageClass(class)))
@@ -288,6 +313,15 @@ fn autoscaler(json: &str) -> Option<(Metadata, Role)> {
     let (least, most) = (spec.min_replicas.unwrap_or(1), spec.max_replicas);
     let autoscaler = Autoscaler { kind: kind.into(), name: name.into(), least, most };
     Some((metadata, Role::Autoscaler(Box::new(autoscaler))))
+}
+
+fn maker(json: &str) -> Option<(Metadata, Role)> {
+    let Whole { mut metadata, spec } = serde_json::from_str::<Whole<MakerSpec>>(json).ok()?;
+    let MakerSpec { secret_name, target, destination, template } = spec.unwrap_or_default();
+    let template = template.and_then(|it| it.metadata);
+    let made = [target, destination, template].into_iter().flatten().find_map(|it| it.name);
+    metadata.name = secret_name.or(made).or(metadata.name);
+    Some((metadata, Role::Named))
 }
 
 fn whole<S: DeserializeOwned>(json: &str) -> Option<(Metadata, S)> {

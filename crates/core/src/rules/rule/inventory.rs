@@ -6,7 +6,7 @@ use std::{collections::BTreeSet, fmt};
 use k8s_openapi::api::core::v1::PodTemplateSpec;
 
 use crate::{
-    finding::{Finding, Findings, Help, Meta, Path, Reason, Reported},
+    finding::{Field, Finding, Findings, Help, Meta, Reason, Reported},
     inventory::{
         Inventory,
         object_summary::ObjectSummary,
@@ -20,8 +20,8 @@ use crate::{
 pub enum Evidence {
     /// An object exists. The rule may deny.
     Presence,
-    /// An object exists, and the manifest sets a field that a stored object always has. The rule
-    /// runs only in `check`.
+    /// The input shows what a cluster does not: whether a manifest sets a field that a stored object
+    /// always has, or the keys of Secrets. The rule runs only in `check`.
     Manifest,
     /// An object does not exist. In the webhook the rule warns at most: the object may be created a
     /// moment later, or may be too new to be seen.
@@ -40,6 +40,9 @@ pub struct Coverage {
     pub kinds: BTreeSet<Kind>,
     /// Whether the input has all objects that are applied together.
     pub is_whole: bool,
+    /// Whether the objects are applied as they are. A kustomization can add keys to a ConfigMap, and
+    /// makes some itself.
+    pub is_final: bool,
 }
 
 impl Coverage {
@@ -50,7 +53,8 @@ impl Coverage {
             kind,
             Kind::Node | Kind::PriorityClass | Kind::ServiceAccount | Kind::StorageClass
         );
-        self.kinds.contains(&kind) || self.is_whole && !is_of_cluster
+        let is_changed = !self.is_final && matches!(kind, Kind::ConfigMap | Kind::Secret);
+        self.kinds.contains(&kind) || self.is_whole && !is_of_cluster && !is_changed
     }
 }
 
@@ -228,12 +232,12 @@ impl InventoryFindings {
     pub(in crate::rules) fn report(
         &mut self,
         through: Kind,
-        path: &Path<'_>,
+        field: impl Into<Field>,
         reason: Reason,
         message: impl Into<String>,
         help: impl Into<Help>,
     ) -> Reported<'_> {
-        let reported = self.findings.report(path, reason, message, help);
+        let reported = self.findings.report_at(field.into(), reason, message.into(), help);
         if reported.is_kept() {
             self.through.push(through);
         }
