@@ -169,7 +169,7 @@ fn inventory(objects: &[String]) -> Inventory {
                 .ok()
                 .map(|object| {
                     let template = object.template();
-                    ObjectSummary::of(&object).with_refusals(template).with_configs(template)
+                    ObjectSummary::of(&object).with_refusals(template).with_template(template)
                 })
                 .map(|item| item.with_replicas_set(json.contains("\"replicas\":"))),
             None => ObjectSummary::of_json(json),

@@ -12,6 +12,7 @@ pub(crate) mod host_port;
 mod index;
 pub mod kind;
 pub(crate) mod labels;
+pub(crate) mod links;
 pub(crate) mod node;
 pub(crate) mod nodes;
 pub mod object_summary;
@@ -26,6 +27,7 @@ pub mod view;
 pub(crate) mod waits;
 mod zones;
 
+pub(crate) use self::index::Selecting;
 pub use self::store::Inventory;
 
 #[cfg(test)]

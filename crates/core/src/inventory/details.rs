@@ -5,7 +5,10 @@ use std::borrow::Cow;
 use k8s_openapi::api::core::v1::{PersistentVolumeClaim, PodSpec, Toleration};
 use memchr::memmem;
 
-use super::{configs::Use, nodes::Nodes, resources::Resources, system::System, waits::Wait, zones};
+use super::{
+    configs::Use, links, nodes::Nodes, object_summary::NamedPort, resources::Resources,
+    system::System, waits::Wait, zones,
+};
 use crate::{
     finding::{Field, paths::CLAIM_TEMPLATES},
     kubernetes::{containers::containers, pod_security::FailedCheck},
@@ -39,6 +42,8 @@ pub(crate) struct Details {
     pub(crate) priority_class: Option<Box<str>>,
     /// Whether containers get variables for the Services of the namespace.
     pub(crate) has_service_links: bool,
+    /// The variables of Services that the images of containers misread, each with the field of the image.
+    pub(crate) misread: Box<[(Field, &'static str)]>,
     /// A name that the first pod of a StatefulSet waits for, although it comes only after that pod.
     pub(crate) waits: Option<Box<Wait>>,
     /// The storage classes that claim templates name, each with the index of the template.
@@ -47,6 +52,8 @@ pub(crate) struct Details {
     pub(crate) default_classes: Box<[usize]>,
     /// The violations of the Pod Security Standards in the pods; only if the template will be gone.
     pub(crate) refusals: Box<[FailedCheck]>,
+    /// The ports of the containers that have names; only if the template will be gone.
+    pub(crate) ports: Box<[NamedPort]>,
     /// The ConfigMaps and Secrets that the pods read; only if the template will be gone.
     pub(crate) configs: Box<[Use]>,
     /// The tolerations of a DaemonSet's pods.
@@ -76,6 +83,9 @@ impl Details {
             details.requests = Resources::of_pod(pod);
             details.system = System::of(pod);
             details.has_service_links = pod.enable_service_links != Some(false);
+            if details.has_service_links {
+                details.misread = links::misread(pod);
+            }
             let field = if pod.node_selector.as_ref().is_some_and(|selector| !selector.is_empty()) {
                 "nodeSelector"
             } else if pod.affinity.is_some() {

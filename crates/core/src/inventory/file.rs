@@ -40,6 +40,12 @@ pub(super) fn keys(item: &ObjectSummary, act: &mut dyn FnMut(Key<'_>)) {
                 act(Key::NodeLabel(key, value));
             }
         }
+        Role::Service(service) if !service.targets.is_empty() => {
+            // Of the usual labels, the last is the name of the program.
+            if let Some((key, value)) = service.selector.iter().last() {
+                act(Key::Filed(Selecting::Services, namespace, Bucket::Value(key, value)));
+            }
+        }
         Role::StorageClass(StorageClass { is_default: true, .. }) => act(Key::DefaultClass),
         Role::Autoscaler(_)
         | Role::Config(_)

@@ -41,9 +41,10 @@ pub(super) enum Key<'a> {
 
 /// The kinds of objects that select pods.
 #[derive(Clone, Copy, Debug, Hash)]
-pub(super) enum Selecting {
+pub(crate) enum Selecting {
     Controllers,
     Budgets,
+    Services,
 }
 
 /// Objects, by their keys.

@@ -3,7 +3,7 @@
 use crate::kubernetes::kind::Kind;
 
 /// Every kind, in alphabetical order.
-pub const KINDS: [Kind; 17] = [
+pub const KINDS: [Kind; 18] = [
     Kind::ConfigMap,
     Kind::DaemonSet,
     Kind::Deployment,
@@ -21,6 +21,7 @@ pub const KINDS: [Kind; 17] = [
     Kind::ServiceAccount,
     Kind::StatefulSet,
     Kind::StorageClass,
+    Kind::VerticalPodAutoscaler,
 ];
 
 /// The kind of an object, if an inventory has objects of this kind. OpenKruise's aren't included.
@@ -31,6 +32,7 @@ pub fn of(api_version: &str, kind: &str) -> Option<Kind> {
     let is_right = |it: &Kind| match it {
         // Only fields that all versions have are read.
         Kind::HorizontalPodAutoscaler => api_version.starts_with("autoscaling/"),
+        Kind::VerticalPodAutoscaler => api_version.starts_with("autoscaling.k8s.io/"),
         _ => it.api_version() == api_version,
     };
     KINDS.into_iter().find(|it| it.as_str() == kind && is_right(it))

@@ -2,7 +2,10 @@
 
 use std::{collections::BTreeSet, fmt, sync::Arc};
 
-use k8s_openapi::{api::core::v1::PodTemplateSpec, apimachinery::pkg::util::intstr::IntOrString};
+use k8s_openapi::{
+    api::core::v1::{PodSpec, PodTemplateSpec},
+    apimachinery::pkg::util::intstr::IntOrString,
+};
 
 use super::{
     configs::{Keys, Use},
@@ -15,9 +18,9 @@ use super::{
 use crate::{
     finding::{
         Field, Path,
-        paths::{CLAIM_TEMPLATES, POD_SPEC, SELECTOR, SPEC, TEMPLATE_LABELS},
+        paths::{CLAIM_TEMPLATES, CONTAINERS, POD_SPEC, SELECTOR, SPEC, TEMPLATE_LABELS},
     },
-    kubernetes::{kind::Kind, pod_security::FailedCheck},
+    kubernetes::{containers::is_sidecar, kind::Kind, pod_security::FailedCheck},
     object::storage_class::StorageClass,
 };
 
@@ -126,14 +129,25 @@ pub(crate) struct Service {
     /// The bytes that the variables of the Service take in each container of its namespace.
     pub(crate) variables: u32,
     pub(crate) selector: Labels,
+    /// The ports of pods to which the Service connects by their names; only in an input.
+    pub(crate) targets: Box<[NamedPort]>,
 }
 
-/// A HorizontalPodAutoscaler: the object that it scales, and its limits.
+/// A port of a pod with a name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct NamedPort {
+    pub(crate) name: Box<str>,
+    /// `TCP`, unless it is set.
+    pub(crate) protocol: Box<str>,
+}
+
+/// A HorizontalPodAutoscaler, or a VerticalPodAutoscaler that replaces pods: the object that it scales, and its limits.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Autoscaler {
     pub(crate) kind: Box<str>,
     pub(crate) name: Box<str>,
-    pub(crate) least: i32,
+    /// The least replicas; of a VerticalPodAutoscaler those without which it replaces no pod, if it sets them.
+    pub(crate) least: Option<i32>,
     pub(crate) most: i32,
 }
 
@@ -155,6 +169,20 @@ pub(crate) struct DisruptionBudget {
 pub(crate) struct PodSecurity {
     pub(crate) level: Option<Box<str>>,
     pub(crate) version: Option<Box<str>>,
+}
+
+impl NamedPort {
+    pub(super) fn of(name: &str, protocol: Option<&str>) -> Self {
+        NamedPort { name: name.into(), protocol: protocol.unwrap_or("TCP").into() }
+    }
+
+    /// Returns the ports of a pod that Services find: `FindPort`, endpointslice utils.go.
+    fn all(pod: &PodSpec) -> Box<[Self]> {
+        let sidecars = pod.init_containers.iter().flatten().filter(|it| is_sidecar(it));
+        let ports = pod.containers.iter().chain(sidecars).flat_map(|it| it.ports.iter().flatten());
+        let named = ports.filter_map(|it| Some((it.name.as_deref()?, it.protocol.as_deref())));
+        named.map(|(name, protocol)| NamedPort::of(name, protocol)).collect()
+    }
 }
 
 impl ObjectSummary {
@@ -192,7 +220,8 @@ impl ObjectSummary {
         let (Some(controller), Some(details)) = (self.controller(), self.details()) else {
             return Vec::new();
         };
-        let mut fields = vec![TEMPLATE_LABELS.to_field(), POD_SPEC.to_field()];
+        let mut fields =
+            vec![TEMPLATE_LABELS.to_field(), POD_SPEC.to_field(), CONTAINERS.to_field()];
         let mut add = |has: bool, field: Path<'_>| fields.extend(has.then(|| field.to_field()));
         add(controller.selector.is_some(), SELECTOR);
         add(self.kind == Kind::StatefulSet, SPEC.child("replicas"));
@@ -209,6 +238,7 @@ impl ObjectSummary {
         for port in controller.host_ports() {
             port.at(|path| fields.push(path.to_field()));
         }
+        fields.extend(details.misread.iter().map(|(field, _)| field.clone()));
         fields.extend(details.configs.iter().map(|it| it.field.clone()));
         let named = details.storage_classes.iter().map(|(template, _)| template);
         let templates = named.chain(&details.default_classes);
@@ -227,13 +257,14 @@ impl ObjectSummary {
         self
     }
 
-    /// Adds the ConfigMaps and Secrets that the pods read, for when the template will be gone.
+    /// Adds what the rules about an input need of the template, which will be gone.
     #[must_use]
-    pub fn with_configs(mut self, template: &PodTemplateSpec) -> Self {
+    pub fn with_template(mut self, template: &PodTemplateSpec) -> Self {
         if let (Role::Controller(Controller { details: Some(details), .. }), Some(pod)) =
             (&mut self.role, &template.spec)
         {
             details.configs = Use::all(pod);
+            details.ports = NamedPort::all(pod);
         }
         self
     }

@@ -31,7 +31,11 @@ impl ObjectSummary {
     /// if it cannot be read.
     pub fn of_json(json: &str) -> Option<ObjectSummary> {
         let Head { api_version, kind } = serde_json::from_str(json).ok()?;
-        ObjectSummary::read(kind::of(&api_version, &kind)?, json)
+        let mut item = ObjectSummary::read(kind::of(&api_version, &kind)?, json)?;
+        if let Role::Service(service) = &mut item.role {
+            service.targets = shapes::targets(json);
+        }
+        Some(item)
     }
 
     /// Reads an object of this kind from JSON; `None` if it cannot be read.

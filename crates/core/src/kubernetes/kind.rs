@@ -61,11 +61,13 @@ pub enum Kind {
     StorageClass,
     /// `admissionregistration.k8s.io/v1`
     ValidatingWebhookConfiguration,
+    /// `autoscaling.k8s.io/v1`
+    VerticalPodAutoscaler,
 }
 
 impl Kind {
     /// The number of kinds.
-    pub const COUNT: usize = Kind::ValidatingWebhookConfiguration as usize + 1;
+    pub const COUNT: usize = Kind::VerticalPodAutoscaler as usize + 1;
 
     /// All kinds, in alphabetical order.
     pub const ALL: [Kind; Kind::COUNT] = [
@@ -96,6 +98,7 @@ impl Kind {
         Kind::StatefulSet,
         Kind::StorageClass,
         Kind::ValidatingWebhookConfiguration,
+        Kind::VerticalPodAutoscaler,
     ];
 
     /// Returns the kind with this name, as in the field `kind`, in any API group.
@@ -133,6 +136,7 @@ impl Kind {
             Kind::StatefulSet => "StatefulSet",
             Kind::StorageClass => "StorageClass",
             Kind::ValidatingWebhookConfiguration => "ValidatingWebhookConfiguration",
+            Kind::VerticalPodAutoscaler => "VerticalPodAutoscaler",
         }
     }
 
@@ -152,6 +156,7 @@ impl Kind {
             Kind::Policy => "setguard.io/v1alpha1",
             Kind::PriorityClass => "scheduling.k8s.io/v1",
             Kind::StorageClass => "storage.k8s.io/v1",
+            Kind::VerticalPodAutoscaler => "autoscaling.k8s.io/v1",
             Kind::MutatingWebhookConfiguration | Kind::ValidatingWebhookConfiguration => {
                 "admissionregistration.k8s.io/v1"
             }

@@ -231,7 +231,7 @@ impl<'a> Checker<'a> {
         let sets_replicas = node.get("spec").and_then(|spec| spec.get("replicas")).is_some();
         let item = is_there.then(|| {
             let item = ObjectSummary::of(object).with_replicas_set(sets_replicas);
-            item.with_configs(object.template())
+            item.with_template(object.template())
         });
         // Refusals are kept until the end, so only if they can matter.
         found.item = item.map(|item| match self.context.has_pod_security {

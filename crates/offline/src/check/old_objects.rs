@@ -94,7 +94,7 @@ impl OldObjects {
             if let Ok(object) = Object::parse(resource, &json) {
                 let template = object.template();
                 let item =
-                    ObjectSummary::of(&object).with_refusals(template).with_configs(template);
+                    ObjectSummary::of(&object).with_refusals(template).with_template(template);
                 self.inventory.add(item);
             }
             let alternatives = self.objects.entry(ObjectId::of(&manifest.node)).or_default();

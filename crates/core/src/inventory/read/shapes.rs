@@ -19,8 +19,8 @@ use crate::{
         node::Node,
         nodes::Nodes,
         object_summary::{
-            Autoscaler, Controller, DisruptionBudget, PodSecurity, Ports, Role, ScaledClaims,
-            Service,
+            Autoscaler, Controller, DisruptionBudget, NamedPort, PodSecurity, Ports, Role,
+            ScaledClaims, Service,
         },
     },
     kubernetes::{
@@ -183,6 +183,20 @@ struct MadeTemplate {
 }
 
 #[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct VerticalSpec {
+    target_ref: Option<Target>,
+    update_policy: Option<Update>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Update {
+    update_mode: Option<String>,
+    min_replicas: Option<i32>,
+}
+
+#[derive(Deserialize)]
 struct Target {
     kind: String,
     name: String,
@@ -222,6 +236,7 @@ pub(super) fn read(kind: Kind, json: &str) -> Option<(Metadata, Role)> {
             Some((metadata(json)?, Role::StorageClass(class)))
         }
         Kind::HorizontalPodAutoscaler => autoscaler(json),
+        Kind::VerticalPodAutoscaler => vertical_autoscaler(json),
         // An inventory has none of these.
         Kind::ControllerRevision
         | Kind::EndpointSlice
@@ -275,8 +290,14 @@ fn service(json: &str) -> Option<(Metadata, Role)> {
         publishes_unready: spec.publish_not_ready_addresses == Some(true),
         variables: spec.variables(metadata.name_length()),
         selector: Labels::of(spec.selector.as_ref()),
+        targets: Box::default(),
     };
     Some((metadata, Role::Service(service)))
+}
+
+/// Returns the ports to which a Service connects by their names.
+pub(super) fn targets(json: &str) -> Box<[NamedPort]> {
+    whole::<ServiceSpec>(json).map_or_else(Box::default, |(_, spec)| spec.targets())
 }
 
 fn disruption_budget(json: &str) -> Option<(Metadata, Role)> {
@@ -310,8 +331,25 @@ fn node(json: &str) -> Option<(Metadata, Role)> {
 fn autoscaler(json: &str) -> Option<(Metadata, Role)> {
     let (metadata, spec) = whole::<AutoscalerSpec>(json)?;
     let Target { kind, name } = spec.scale_target_ref;
-    let (least, most) = (spec.min_replicas.unwrap_or(1), spec.max_replicas);
+    let (least, most) = (Some(spec.min_replicas.unwrap_or(1)), spec.max_replicas);
     let autoscaler = Autoscaler { kind: kind.into(), name: name.into(), least, most };
+    Some((metadata, Role::Autoscaler(Box::new(autoscaler))))
+}
+
+/// Reads a VerticalPodAutoscaler. One that replaces no pods is only a name: `RunOnce`, pkg/updater/logic/updater.go.
+fn vertical_autoscaler(json: &str) -> Option<(Metadata, Role)> {
+    let (metadata, spec) = whole::<VerticalSpec>(json)?;
+    let Update { update_mode, min_replicas: least } = spec.update_policy.unwrap_or_default();
+    let replaces = match update_mode.as_deref() {
+        None | Some("" | "Auto" | "Recreate") => true,
+        // With enough replicas it replaces a pod only as the last resort.
+        Some("InPlaceOrRecreate") => least.is_none(),
+        _ => false,
+    };
+    let Some(Target { kind, name }) = spec.target_ref.filter(|_| replaces) else {
+        return Some((metadata, Role::Named));
+    };
+    let autoscaler = Autoscaler { kind: kind.into(), name: name.into(), least, most: i32::MAX };
     Some((metadata, Role::Autoscaler(Box::new(autoscaler))))
 }
 
