@@ -6,6 +6,7 @@
 //! running cluster.
 
 pub(crate) mod configs;
+pub(crate) mod demand;
 pub(crate) mod details;
 mod file;
 pub(crate) mod host_port;

@@ -2,12 +2,15 @@
 
 use std::borrow::Cow;
 
-use k8s_openapi::api::core::v1::{PersistentVolumeClaim, PodSpec, Toleration};
+use k8s_openapi::{
+    api::core::v1::{PersistentVolumeClaim, PodSpec, Toleration},
+    apimachinery::pkg::api::resource::Quantity,
+};
 use memchr::memmem;
 
 use super::{
-    configs::Use, links, nodes::Nodes, object_summary::NamedPort, resources::Resources,
-    system::System, waits::Wait, zones,
+    configs::Use, demand::Demand, links, nodes::Nodes, object_summary::NamedPort,
+    resources::Resources, system::System, waits::Wait, zones,
 };
 use crate::{
     finding::{Field, paths::CLAIM_TEMPLATES},
@@ -40,6 +43,8 @@ pub(crate) struct Details {
     pub(crate) service_account: Option<Box<str>>,
     /// The PriorityClass of the pods; never empty.
     pub(crate) priority_class: Option<Box<str>>,
+    /// The RuntimeClass of the pods; never empty.
+    pub(crate) runtime_class: Option<Box<str>>,
     /// Whether containers get variables for the Services of the namespace.
     pub(crate) has_service_links: bool,
     /// The variables of Services that the images of containers misread, each with the field of the image.
@@ -52,6 +57,10 @@ pub(crate) struct Details {
     pub(crate) default_classes: Box<[usize]>,
     /// The violations of the Pod Security Standards in the pods; only if the template will be gone.
     pub(crate) refusals: Box<[FailedCheck]>,
+    /// The storage that each claim template requests.
+    pub(crate) claims: Box<[Option<Quantity>]>,
+    /// The resources of the containers; only if the template will be gone.
+    pub(crate) demand: Box<[Demand]>,
     /// The ports of the containers that have names; only if the template will be gone.
     pub(crate) ports: Box<[NamedPort]>,
     /// The ConfigMaps and Secrets that the pods read; only if the template will be gone.
@@ -80,6 +89,7 @@ impl Details {
                 details.tolerations = pod.tolerations.clone().unwrap_or_default().into();
             }
             details.priority_class = text(pod.priority_class_name.as_ref());
+            details.runtime_class = text(pod.runtime_class_name.as_ref());
             details.requests = Resources::of_pod(pod);
             details.system = System::of(pod);
             details.has_service_links = pod.enable_service_links != Some(false);
@@ -106,6 +116,9 @@ impl Details {
             spec.replicas.is_some_and(|replicas| replicas > 1) && mentions(pod, service, name)
         });
         let claims = spec.volume_claim_templates.iter().flatten().enumerate();
+        let storage = claims.clone().map(|(_, claim)| {
+            claim.spec.as_ref()?.resources.as_ref()?.requests.as_ref()?.get("storage").cloned()
+        });
         let storage_classes = claims.clone().filter_map(|(i, claim)| {
             let class = claim.spec.as_ref()?.storage_class_name.as_ref();
             Some((i, text(class)?))
@@ -117,6 +130,7 @@ impl Details {
             uses_names,
             zones: pod.and_then(zones::required),
             waits: Wait::of(spec, name).map(Box::new),
+            claims: storage.collect(),
             storage_classes: storage_classes.collect(),
             default_classes: default_classes.map(|(i, _)| i).collect(),
             ..Details::default()
@@ -129,6 +143,11 @@ impl Details {
             Some((_, nodes)) => Cow::Borrowed(nodes),
             None => Cow::Owned(Nodes::default()),
         }
+    }
+
+    /// Returns the field of a claim template that describes the claims.
+    pub(crate) fn claim_field(template: usize) -> Field {
+        CLAIM_TEMPLATES.index(template).child("spec").to_field()
     }
 
     /// Returns the field of a claim template that names its storage class.

@@ -49,6 +49,8 @@ pub(super) fn keys(item: &ObjectSummary, act: &mut dyn FnMut(Key<'_>)) {
         Role::StorageClass(StorageClass { is_default: true, .. }) => act(Key::DefaultClass),
         Role::Autoscaler(_)
         | Role::Config(_)
+        | Role::Limits(_)
+        | Role::Quota(_)
         | Role::StorageClass(_)
         | Role::DisruptionBudget(_)
         | Role::Named

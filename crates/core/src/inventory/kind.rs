@@ -3,19 +3,22 @@
 use crate::kubernetes::kind::Kind;
 
 /// Every kind, in alphabetical order.
-pub const KINDS: [Kind; 18] = [
+pub const KINDS: [Kind; 21] = [
     Kind::ConfigMap,
     Kind::DaemonSet,
     Kind::Deployment,
     Kind::ExternalSecret,
     Kind::HorizontalPodAutoscaler,
     Kind::Job,
+    Kind::LimitRange,
     Kind::Namespace,
     Kind::Node,
     Kind::PodDisruptionBudget,
     Kind::PriorityClass,
     Kind::ReplicaSet,
     Kind::ReplicationController,
+    Kind::ResourceQuota,
+    Kind::RuntimeClass,
     Kind::Secret,
     Kind::Service,
     Kind::ServiceAccount,

@@ -3,12 +3,13 @@
 use std::{collections::BTreeSet, fmt, sync::Arc};
 
 use k8s_openapi::{
-    api::core::v1::{PodSpec, PodTemplateSpec},
+    api::core::v1::{LimitRangeItem, PodSpec, PodTemplateSpec},
     apimachinery::pkg::util::intstr::IntOrString,
 };
 
 use super::{
     configs::{Keys, Use},
+    demand::{Amounts, Demand},
     details::Details,
     host_port::HostPort,
     labels::{ALLOCATION, Labels, Selector},
@@ -18,7 +19,7 @@ use super::{
 use crate::{
     finding::{
         Field, Path,
-        paths::{CLAIM_TEMPLATES, CONTAINERS, POD_SPEC, SELECTOR, SPEC, TEMPLATE_LABELS},
+        paths::{CONTAINERS, POD_SPEC, SELECTOR, SPEC, TEMPLATE_LABELS},
     },
     kubernetes::{containers::is_sidecar, kind::Kind, pod_security::FailedCheck},
     object::storage_class::StorageClass,
@@ -76,6 +77,9 @@ pub(crate) enum Role {
     Named,
     Autoscaler(Box<Autoscaler>),
     Config(Keys),
+    Limits(Vec<LimitRangeItem>),
+    /// The limits of a quota for all pods.
+    Quota(Amounts),
     DisruptionBudget(Box<DisruptionBudget>),
     StorageClass(StorageClass),
     Controller(Controller),
@@ -228,6 +232,7 @@ impl ObjectSummary {
         add(details.service_name.is_some(), SPEC.child("serviceName"));
         add(details.service_account.is_some(), POD_SPEC.child("serviceAccountName"));
         add(details.priority_class.is_some(), POD_SPEC.child("priorityClassName"));
+        add(details.runtime_class.is_some(), POD_SPEC.child("runtimeClassName"));
         if let Some((field, _)) = &details.nodes {
             add(true, POD_SPEC.child(field));
         }
@@ -239,20 +244,21 @@ impl ObjectSummary {
             port.at(|path| fields.push(path.to_field()));
         }
         fields.extend(details.misread.iter().map(|(field, _)| field.clone()));
+        fields.extend(details.demand.iter().map(|it| it.field.clone()));
+        fields.extend((0..details.claims.len()).map(Details::claim_field));
         fields.extend(details.configs.iter().map(|it| it.field.clone()));
         let named = details.storage_classes.iter().map(|(template, _)| template);
         let templates = named.chain(&details.default_classes);
         fields.extend(templates.map(|template| Details::storage_class_field(*template)));
-        let claim = |template: &usize| CLAIM_TEMPLATES.index(*template).child("spec").to_field();
-        fields.extend(details.default_classes.iter().map(claim));
         fields
     }
 
-    /// Adds what the Pod Security Standards refuse in the pods, for when the template will be gone.
+    /// Adds what a namespace may refuse in the pods, for when the template will be gone.
     #[must_use]
     pub fn with_refusals(mut self, template: &PodTemplateSpec) -> Self {
         if let Role::Controller(Controller { details: Some(details), .. }) = &mut self.role {
             details.refusals = FailedCheck::all(template).into();
+            details.demand = template.spec.as_ref().map(Demand::all).unwrap_or_default();
         }
         self
     }
@@ -319,6 +325,20 @@ impl ObjectSummary {
         }
     }
 
+    pub(crate) fn limits(&self) -> Option<&[LimitRangeItem]> {
+        match &self.role {
+            Role::Limits(limits) => Some(limits),
+            _ => None,
+        }
+    }
+
+    pub(crate) const fn quota(&self) -> Option<&Amounts> {
+        match &self.role {
+            Role::Quota(hard) => Some(hard),
+            _ => None,
+        }
+    }
+
     pub(crate) const fn autoscaler(&self) -> Option<&Autoscaler> {
         match &self.role {
             Role::Autoscaler(autoscaler) => Some(autoscaler),
@@ -362,6 +382,8 @@ impl ObjectSummary {
         let role = match &self.role {
             Role::Autoscaler(it) => size_of::<Autoscaler>() + it.kind.len() + it.name.len(),
             Role::Config(keys) => keys.bytes(),
+            Role::Limits(limits) => limits.len() * size_of::<LimitRangeItem>(),
+            Role::Quota(hard) => hard.len() * size_of::<(String, String)>(),
             Role::StorageClass(_) | Role::Named => 0,
             Role::DisruptionBudget(budget) => {
                 size_of::<DisruptionBudget>() + budget.selector.as_ref().map_or(0, Selector::bytes)

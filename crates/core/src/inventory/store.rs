@@ -207,6 +207,8 @@ impl Inventory {
             Role::Service(service) => service.selector.share(&same),
             Role::Autoscaler(_)
             | Role::Config(_)
+            | Role::Limits(_)
+            | Role::Quota(_)
             | Role::StorageClass(_)
             | Role::Named
             | Role::Namespace(_) => 0,

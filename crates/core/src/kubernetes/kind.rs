@@ -25,6 +25,8 @@ pub enum Kind {
     HorizontalPodAutoscaler,
     /// `batch/v1`
     Job,
+    /// `v1`
+    LimitRange,
     /// `admissionregistration.k8s.io/v1`
     MutatingWebhookConfiguration,
     /// `v1`
@@ -49,6 +51,8 @@ pub enum Kind {
     ReplicationController,
     /// `v1`
     ResourceQuota,
+    /// `node.k8s.io/v1`
+    RuntimeClass,
     /// `v1`
     Secret,
     /// `v1`
@@ -80,6 +84,7 @@ impl Kind {
         Kind::ExternalSecret,
         Kind::HorizontalPodAutoscaler,
         Kind::Job,
+        Kind::LimitRange,
         Kind::MutatingWebhookConfiguration,
         Kind::Namespace,
         Kind::Node,
@@ -92,6 +97,7 @@ impl Kind {
         Kind::ReplicaSet,
         Kind::ReplicationController,
         Kind::ResourceQuota,
+        Kind::RuntimeClass,
         Kind::Secret,
         Kind::Service,
         Kind::ServiceAccount,
@@ -118,6 +124,7 @@ impl Kind {
             Kind::ExternalSecret => "ExternalSecret",
             Kind::HorizontalPodAutoscaler => "HorizontalPodAutoscaler",
             Kind::Job => "Job",
+            Kind::LimitRange => "LimitRange",
             Kind::MutatingWebhookConfiguration => "MutatingWebhookConfiguration",
             Kind::Namespace => "Namespace",
             Kind::Node => "Node",
@@ -130,6 +137,7 @@ impl Kind {
             Kind::ReplicaSet => "ReplicaSet",
             Kind::ReplicationController => "ReplicationController",
             Kind::ResourceQuota => "ResourceQuota",
+            Kind::RuntimeClass => "RuntimeClass",
             Kind::Secret => "Secret",
             Kind::Service => "Service",
             Kind::ServiceAccount => "ServiceAccount",
@@ -155,6 +163,7 @@ impl Kind {
             Kind::PodDisruptionBudget => "policy/v1",
             Kind::Policy => "setguard.io/v1alpha1",
             Kind::PriorityClass => "scheduling.k8s.io/v1",
+            Kind::RuntimeClass => "node.k8s.io/v1",
             Kind::StorageClass => "storage.k8s.io/v1",
             Kind::VerticalPodAutoscaler => "autoscaling.k8s.io/v1",
             Kind::MutatingWebhookConfiguration | Kind::ValidatingWebhookConfiguration => {
@@ -162,6 +171,7 @@ impl Kind {
             }
             Kind::ConfigMap
             | Kind::Event
+            | Kind::LimitRange
             | Kind::Namespace
             | Kind::Node
             | Kind::PersistentVolume
@@ -185,6 +195,7 @@ impl Kind {
                 | Kind::PersistentVolume
                 | Kind::Policy
                 | Kind::PriorityClass
+                | Kind::RuntimeClass
                 | Kind::StorageClass
                 | Kind::ValidatingWebhookConfiguration
         )

@@ -66,8 +66,8 @@ pub(crate) struct InputContext {
     pub(crate) old_namespaces: Namespaces,
     /// The namespace of manifests that set none.
     pub(crate) namespace: Option<String>,
-    /// Whether any namespace may enforce a level of the Pod Security Standards.
-    pub(crate) has_pod_security: bool,
+    /// Whether any namespace may refuse pods.
+    pub(crate) may_refuse: bool,
     /// The claims and volumes.
     pub(crate) storage: Storage,
     /// Facts about a file from its path, by its name.
@@ -84,19 +84,21 @@ impl InputContext {
 
     /// Returns whether a source may have anything to add.
     pub(crate) fn may_learn_from(text: &str) -> bool {
-        Namespaces::may_be_in(text) || has_pod_security(text) || volumes::may_be_in(text)
+        Namespaces::may_be_in(text) || may_refuse(text) || volumes::may_be_in(text)
     }
 
     /// Adds the namespaces, claims and volumes of a source.
     pub(crate) fn add(&mut self, text: &str) {
         self.namespaces.add(text);
-        self.has_pod_security |= has_pod_security(text);
+        self.may_refuse |= may_refuse(text);
         volumes::add(&mut self.storage, text);
     }
 }
 
-fn has_pod_security(text: &str) -> bool {
-    memchr::memmem::find(text.as_bytes(), ENFORCE_LABEL.as_bytes()).is_some()
+/// Returns whether a namespace of a text may enforce a level of the Pod Security Standards, or have limits.
+fn may_refuse(text: &str) -> bool {
+    let mut marks = [ENFORCE_LABEL, "LimitRange", "ResourceQuota"].into_iter();
+    marks.any(|mark| memchr::memmem::find(text.as_bytes(), mark.as_bytes()).is_some())
 }
 
 /// All inputs of a verdict besides the object.
@@ -234,7 +236,7 @@ impl<'a> Checker<'a> {
             item.with_template(object.template())
         });
         // Refusals are kept until the end, so only if they can matter.
-        found.item = item.map(|item| match self.context.has_pod_security {
+        found.item = item.map(|item| match self.context.may_refuse {
             true => item.with_refusals(object.template()),
             false => item,
         });

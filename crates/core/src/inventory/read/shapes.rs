@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use k8s_openapi::{
-    api::core::v1::{ContainerPort, NodeAffinity, Taint},
+    api::core::v1::{ContainerPort, LimitRangeSpec, NodeAffinity, ResourceQuotaSpec, Taint},
     apimachinery::pkg::{
         api::resource::Quantity, apis::meta::v1::LabelSelector, util::intstr::IntOrString,
     },
@@ -228,9 +228,16 @@ pub(super) fn read(kind: Kind, json: &str) -> Option<(Metadata, Role)> {
         Kind::PodDisruptionBudget => disruption_budget(json),
         Kind::Namespace => namespace(json),
         Kind::Node => node(json),
-        Kind::PriorityClass | Kind::ServiceAccount => Some((metadata(json)?, Role::Named)),
+        Kind::PriorityClass | Kind::RuntimeClass | Kind::ServiceAccount => {
+            Some((metadata(json)?, Role::Named))
+        }
         Kind::ConfigMap | Kind::Secret => Some((metadata(json)?, Role::Config(Keys::read(json)?))),
         Kind::ExternalSecret => maker(json),
+        Kind::LimitRange => {
+            let (metadata, LimitRangeSpec { limits }) = whole(json)?;
+            Some((metadata, Role::Limits(limits)))
+        }
+        Kind::ResourceQuota => quota(json),
         Kind::StorageClass => {
             let (_, class) = StorageClass::read(json).ok()?;
             Some((metadata(json)?, Role::StorageClass(class)))
@@ -246,7 +253,6 @@ pub(super) fn read(kind: Kind, json: &str) -> Option<(Metadata, Role)> {
         | Kind::PersistentVolumeClaim
         | Kind::Pod
         | Kind::Policy
-        | Kind::ResourceQuota
         | Kind::ValidatingWebhookConfiguration => None,
     }
 }
@@ -298,6 +304,14 @@ fn service(json: &str) -> Option<(Metadata, Role)> {
 /// Returns the ports to which a Service connects by their names.
 pub(super) fn targets(json: &str) -> Box<[NamedPort]> {
     whole::<ServiceSpec>(json).map_or_else(Box::default, |(_, spec)| spec.targets())
+}
+
+/// Reads a quota. One with a scope, which is for some pods only, is only a name.
+fn quota(json: &str) -> Option<(Metadata, Role)> {
+    let (metadata, spec) = whole::<ResourceQuotaSpec>(json)?;
+    let is_for_some = spec.scope_selector.is_some() || spec.scopes.is_some_and(|it| !it.is_empty());
+    let hard = spec.hard.filter(|_| !is_for_some);
+    Some((metadata, hard.map_or(Role::Named, Role::Quota)))
 }
 
 fn disruption_budget(json: &str) -> Option<(Metadata, Role)> {

@@ -51,7 +51,11 @@ impl Coverage {
     fn has(&self, kind: Kind) -> bool {
         let is_of_cluster = matches!(
             kind,
-            Kind::Node | Kind::PriorityClass | Kind::ServiceAccount | Kind::StorageClass
+            Kind::Node
+                | Kind::PriorityClass
+                | Kind::RuntimeClass
+                | Kind::ServiceAccount
+                | Kind::StorageClass
         );
         let is_changed = !self.is_final && matches!(kind, Kind::ConfigMap | Kind::Secret);
         self.kinds.contains(&kind) || self.is_whole && !is_of_cluster && !is_changed
