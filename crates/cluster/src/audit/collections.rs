@@ -101,7 +101,7 @@ pub(crate) static OPENKRUISE_SETS: [Collection; 2] = [
 pub(crate) static NAMESPACES: Collection = Collection::of(Kind::Namespace, "namespaces").bare();
 
 /// The surroundings of every set.
-pub(crate) static AROUND: [Collection; 9] = [
+pub(crate) static AROUND: [Collection; 11] = [
     Collection::of(Kind::PriorityClass, "priorityclasses").bare(),
     Collection::of(Kind::StorageClass, "storageclasses"),
     Collection::of(Kind::Node, "nodes"),
@@ -116,6 +116,10 @@ pub(crate) static AROUND: [Collection; 9] = [
         ..Collection::of(Kind::ReplicaSet, "replicasets")
     },
     Collection::of(Kind::ControllerRevision, "controllerrevisions").bare(),
+    Collection::of(Kind::LimitRange, "limitranges")
+        .or_unknown("whether limits of their namespace refuse pods"),
+    Collection::of(Kind::ResourceQuota, "resourcequotas")
+        .or_unknown("whether a quota refuses pods"),
 ];
 
 /// The surroundings of a set that is not healthy according to its status.
@@ -130,10 +134,6 @@ pub(crate) static UNHEALTHY: [Collection; 3] = [
 const EVENTS: &str = "reason!=Scheduled,reason!=Pulling,reason!=Pulled,reason!=Created,reason!=Started,\
                       reason!=Killing,reason!=SuccessfulDelete,\
                       reason!=ScalingReplicaSet,reason!=SuccessfulAttachVolume,reason!=Completed";
-
-/// The quotas of a namespace with a set that is not healthy.
-pub(crate) static QUOTAS: Collection = Collection::of(Kind::ResourceQuota, "resourcequotas")
-    .or_unknown("whether a quota still refuses pods");
 
 /// The webhook configurations. They are read only if all namespaces are audited: a user who audits some may
 /// not be allowed to see more.

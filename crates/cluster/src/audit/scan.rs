@@ -18,8 +18,8 @@ use setguard_files::report::progress::Progress;
 
 use super::{
     collections::{
-        AROUND, CLAIMS, Collection, ENDPOINTS, NAMESPACES, OPENKRUISE, OPENKRUISE_SETS, QUOTAS,
-        SETS, UNHEALTHY, VOLUMES, WEBHOOKS,
+        AROUND, CLAIMS, Collection, ENDPOINTS, NAMESPACES, OPENKRUISE, OPENKRUISE_SETS, SETS,
+        UNHEALTHY, VOLUMES, WEBHOOKS,
     },
     evaluator::Evaluator,
     found::Found,
@@ -130,9 +130,8 @@ impl Scan<'_> {
     fn around_unhealthy_sets(&self) -> Vec<Job> {
         let seen = self.seen.borrow();
         let namespaces = seen.observed.namespaces_with_unhealthy_sets().into_iter();
-        let jobs = namespaces.flat_map(|it| {
-            UNHEALTHY.iter().chain([&QUOTAS]).map(move |kind| (kind, Some(it.to_owned())))
-        });
+        let jobs =
+            namespaces.flat_map(|it| UNHEALTHY.iter().map(move |kind| (kind, Some(it.to_owned()))));
         jobs.collect()
     }
 

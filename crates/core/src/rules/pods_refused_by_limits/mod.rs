@@ -9,7 +9,7 @@ use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 
 use crate::{
     finding::{Field, Mode, Reason},
-    inventory::demand::Demand,
+    inventory::{demand::Demand, view::Freshness},
     kubernetes::{kind::Kind, quantity},
     rules::rule::inventory::{Evidence, InventoryFindings, Query, Rule, SETS, Scope},
 };
@@ -39,7 +39,9 @@ fn check(query: &Query<'_>, found: &mut InventoryFindings) {
         of_kind(Kind::LimitRange).filter_map(|it| Some((it, it.limits()?))).collect();
     let quotas: Vec<_> =
         of_kind(Kind::ResourceQuota).filter_map(|it| Some((it, it.quota()?))).collect();
-    if ranges.is_empty() && quotas.is_empty() {
+    // The defaults of a LimitRange can be what a quota demands.
+    let knows = query.freshness(Kind::LimitRange) != Freshness::Unknown;
+    if !knows || ranges.is_empty() && quotas.is_empty() {
         return;
     }
     let pod = query.template.and_then(|it| it.spec.as_ref());
