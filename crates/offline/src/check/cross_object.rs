@@ -229,8 +229,8 @@ impl CrossObject {
         checker: &Checker<'_>,
         mut see: impl FnMut(usize, (Vec<Field>, Verdict)),
     ) {
-        // An object that has no other near it has no finding about another.
-        let is_lonely = part.len() < 2 && self.kinds.is_empty();
+        // An object that has no other near it has no finding about another, except its namespace.
+        let is_lonely = part.len() < 2 && self.kinds.is_empty() && !checker.may_refuse();
         if is_lonely || !part.iter().any(|(_, item)| item.is_evaluated()) {
             return;
         }

@@ -123,6 +123,11 @@ impl<'a> Checker<'a> {
         Checker { context, policy, previous, delivery, strictness, now: Timestamp::now() }
     }
 
+    /// Returns whether any namespace may refuse pods.
+    pub(super) fn may_refuse(&self) -> bool {
+        self.context.may_refuse || self.policy.cluster.pod_security.may_refuse()
+    }
+
     /// Returns the namespace of manifests that set none.
     pub(crate) fn namespace(&self) -> Option<&str> {
         self.context.namespace.as_deref()
@@ -236,7 +241,7 @@ impl<'a> Checker<'a> {
             item.with_template(object.template())
         });
         // Refusals are kept until the end, so only if they can matter.
-        found.item = item.map(|item| match self.context.may_refuse {
+        found.item = item.map(|item| match self.may_refuse() {
             true => item.with_refusals(object.template()),
             false => item,
         });
