@@ -108,8 +108,10 @@ fn is_slip(a: &str, b: &str) -> bool {
     let letters = |name: &str| name.replace(is_separator, "").to_ascii_lowercase();
     let both = || a.split(is_separator).zip(b.split(is_separator)).filter(|(a, b)| a != b);
     let count = |name: &str| name.split(is_separator).count();
-    letters(a) == letters(b)
-        || count(a) == count(b)
+    let is_near = a.len().abs_diff(b.len()) <= 2;
+    is_near && letters(a) == letters(b)
+        || is_near
+            && count(a) == count(b)
             && both().count() == 1
             && both().all(|(a, b)| a.len().max(b.len()) >= SHORTEST && differ_in_one(a, b))
 }
